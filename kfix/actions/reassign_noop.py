@@ -1,0 +1,81 @@
+"""Reassigns a partition to the replicas it already has, so that the controller looks at it again.
+
+The controller re-reads the partition's state from ZooKeeper. Where its leader is gone it elects the first live member
+of the ISR and cannot elect any other; where it believes in another leader it takes over ZooKeeper's (kafka-facts B6, B7).
+"""
+
+from __future__ import annotations
+
+import json
+
+from kfix.actions.base import Action, Inverse, NotApplicable, Preview
+from kfix.actions.partition import (
+    ONE_ELECTION,
+    assignment_and_live_isr,
+    elected,
+    live_isr_guard,
+    reads,
+    writes,
+)
+from kfix.model.args import Args, Kind
+from kfix.model.facts import ReadFact, about
+from kfix.model.plan import CheckCall, Gate, Risk
+from kfix.model.reading import ChangeResult
+from kfix.ports import ClusterChanger
+
+
+def freeze(args: Args, read: ReadFact) -> Args:
+    assignment, live = assignment_and_live_isr(args, read)
+    (moving_key,) = about(args.tp(), "reassigning")
+    if read(moving_key).value is not None:
+        raise NotApplicable("a reassignment of this partition is under way; a no-op one would replace it")
+    if not live:
+        raise NotApplicable("no member of the ISR is alive, so there is nobody to elect")
+    return args.with_(replicas=assignment)
+
+
+def preview(args: Args) -> Preview:
+    tp, replicas = args.tp(), args.brokers("replicas")
+    entry = {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
+    body = json.dumps({"version": 1, "partitions": [entry]}, separators=(",", ":"))
+    return Preview(
+        what=f"reassign {tp} to the replicas it has, {list(replicas)}: the controller looks again",
+        target=str(tp),
+        live=f"replicas {','.join(map(str, replicas))}",
+        command=(
+            f"echo '{body}' > noop.json && kafka-reassign-partitions.sh --bootstrap-server HOST:PORT "
+            "--reassignment-json-file noop.json --execute"
+        ),
+        estimate=ONE_ELECTION,
+    )
+
+
+def inverse(_args: Args) -> Inverse:
+    return Inverse(False, "none needed: the replica list stays as it is, no replica and no record moves")
+
+
+def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
+    return changer.reassign(args.tp(), args.brokers("replicas"))
+
+
+def guards(args: Args) -> tuple[CheckCall, ...]:
+    partition = Args({"partition": args.text("partition")})
+    return (*live_isr_guard(args), CheckCall("no_reassignment", partition))
+
+
+ACTION = Action(
+    name="reassign.noop",
+    summary="reassign a partition to its own replicas; elects a live ISR member and can elect no other",
+    risk=Risk.ONE_PARTITION,
+    gate_floor=Gate.PLAN,
+    params={"partition": Kind.PARTITION},
+    frozen={"replicas": Kind.BROKERS},
+    reads=reads,
+    writes=writes,
+    freeze=freeze,
+    preview=preview,
+    inverse=inverse,
+    apply=apply,
+    probe=elected,
+    guards=guards,
+)

@@ -1,0 +1,64 @@
+"""The authority behind the brokers: ZooKeeper, where there is one. A KRaft quorum will have its reader here too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kfix.adapters.collect.broker import BrokerAnswers
+from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.target import Target
+from kfix.adapters.zookeeper.connect import Connect, parse_connect
+from kfix.adapters.zookeeper.fresh import probe_node
+from kfix.adapters.zookeeper.view import read_view
+from kfix.errors import UsageError
+from kfix.model.snapshot import Mode, ZooKeeperNode, ZooKeeperView
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperAnswer:
+    cluster_id: str
+    view: ZooKeeperView | None
+    connect: str
+
+
+class ZooKeeperQuestion:
+    """The bulk read and one `srvr` a server, all begun at once."""
+
+    def __init__(self, look: Look, connect: Connect, target: Target, deadline: Deadline) -> None:
+        self._connect = connect
+        self._deadline = deadline
+        self._view: Task[tuple[str, ZooKeeperView]] = look.start(
+            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline)
+        )
+        # A server that does not answer is a fact about the ensemble, not a source that the snapshot lacks.
+        aside = Look()
+        self._nodes: list[Task[ZooKeeperNode]] = [
+            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline))  # type: ignore[misc]
+            for s in connect.servers
+        ]
+
+    def answer(self) -> ZooKeeperAnswer:
+        answered = self._view.result(self._deadline)
+        if answered is None:
+            return ZooKeeperAnswer("", None, str(self._connect))
+        cluster_id, view = answered
+        nodes = tuple(
+            task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
+            for server, task in zip(self._connect.servers, self._nodes, strict=True)
+        )
+        return ZooKeeperAnswer(cluster_id, replace(view, nodes=nodes), str(self._connect))
+
+
+def discover(answers: list[BrokerAnswers]) -> tuple[Mode, Connect | None]:
+    """What the brokers' own settings say of the authority; DescribeConfigs gives the chroot too (tried on 2.7.1)."""
+    for said in answers:
+        if said.configs.get("process.roles"):
+            return Mode.KRAFT, None
+        text = said.configs.get("zookeeper.connect")
+        if text:
+            try:
+                return Mode.ZOOKEEPER, parse_connect(text)
+            except UsageError:
+                continue
+    return Mode.UNKNOWN, None

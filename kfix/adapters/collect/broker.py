@@ -1,0 +1,92 @@
+"""What one broker is asked in a look, over its own connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.responses import Metadata
+from kfix.model.snapshot import BrokerView
+
+#: What the diagnostics and the audit read of a broker's settings; each also tells where ZooKeeper is.
+BROKER_KEYS = (
+    "auto.leader.rebalance.enable",
+    "broker.rack",
+    "default.replication.factor",
+    "inter.broker.protocol.version",
+    "log.dirs",
+    "min.insync.replicas",
+    "offsets.topic.replication.factor",
+    "process.roles",
+    "replica.lag.time.max.ms",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
+    "unclean.leader.election.enable",
+    "zookeeper.connect",
+    "zookeeper.session.timeout.ms",
+)
+TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswers:
+    """`groups` is None where the broker refused to list them; `problems` are the parts that it refused."""
+
+    view: BrokerView
+    cluster_id: str
+    configs: dict[str, str]
+    groups: tuple[str, ...] | None
+    problems: tuple[str, ...]
+
+
+def ask_metadata(connection: BrokerConnection, deadline: Deadline) -> Metadata:
+    return connection.call(requests.metadata(), responses.metadata, deadline)
+
+
+def as_view(broker: int, said: Metadata) -> BrokerView:
+    return BrokerView(broker, said.controller, said.brokers, said.racks, said.partitions)
+
+
+def ask_broker(
+    connection: BrokerConnection, broker: int, deadline: Deadline, known: Metadata | None = None
+) -> BrokerAnswers:
+    """`known` is what this very broker has said a moment ago, as the bootstrap."""
+    asked = [
+        requests.metadata(),
+        requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS),
+        requests.list_groups(),
+    ]
+    readers = connection.exchange(asked if known is None else asked[1:], deadline)
+    said = known if known is not None else responses.metadata(readers.pop(0))
+    problems = []
+    config = next(iter(responses.describe_configs(readers[0])), None)
+    if config is None or config.error:
+        problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty answer'}")
+    error, groups = responses.list_groups(readers[1])
+    if error:
+        problems.append(f"groups on broker {broker}: {name_of(error)}")
+    return BrokerAnswers(
+        view=as_view(broker, said),
+        cluster_id=said.cluster_id,
+        configs=config.values if config else {},
+        groups=None if error else tuple(name for name, _ in groups),
+        problems=tuple(problems),
+    )
+
+
+def ask_topic_configs(
+    connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
+) -> dict[str, dict[str, str]]:
+    """Effective values: a topic's own, or the broker's default behind it."""
+    request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, TOPIC_KEYS)
+    described = connection.call(request, responses.describe_configs, deadline)
+    return {c.name: c.values for c in described if not c.error}
+
+
+def ask_group_details(
+    connection: BrokerConnection, groups: tuple[str, ...], deadline: Deadline
+) -> list[responses.DescribedGroup]:
+    return connection.call(requests.describe_groups(groups), responses.describe_groups, deadline)

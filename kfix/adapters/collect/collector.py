@@ -1,0 +1,194 @@
+"""The look itself: who is asked what, in which order, and how the answers become one snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kfix import __version__
+from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
+from kfix.adapters.collect.bootstrap import Bootstrapped, bootstrap, unreachable
+from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
+from kfix.adapters.collect.details import Details
+from kfix.adapters.collect.logs import suspicious
+from kfix.adapters.collect.probes import representatives
+from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.saved.store import Memory
+from kfix.adapters.target import Target
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import (
+    BrokerView,
+    ClusterIdentity,
+    CoordinatorProbe,
+    Endpoint,
+    Mode,
+    Snapshot,
+)
+
+
+def _remember_nothing(_: str) -> Memory:
+    return Memory()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember."""
+
+    groups: tuple[str, ...] = ()
+    recall: Callable[[str], Memory] = _remember_nothing
+
+
+#: A hung broker costs the first round this share of the deadline, so that the second round keeps its own.
+_FIRST_ROUND = 0.6
+
+
+def collect(target: Target, wanted: Wanted | None = None) -> Snapshot:
+    """Raises `UnreachableError` only where no broker and no ZooKeeper answers; all else is in `sources`."""
+    collection = _Collection(target, wanted or Wanted())
+    try:
+        return collection.run()
+    finally:
+        collection.close()
+
+
+class _Collection:
+    def __init__(self, target: Target, wanted: Wanted) -> None:
+        self._target = target
+        self._wanted = wanted
+        self._look = Look()
+        self._deadline = Deadline.after(target.timeout)
+        self._first = Deadline.after(target.timeout * _FIRST_ROUND)
+        self._lines: dict[int, BrokerConnection] = {}
+        self._tasks: dict[int, Task[BrokerAnswers]] = {}
+        self._addresses: dict[int, Endpoint] = {}
+        self._answers: dict[int, BrokerAnswers] = {}
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def run(self) -> Snapshot:
+        taken_at = time.time()
+        target = self._target
+        asked_zookeeper = (
+            ZooKeeperQuestion(self._look, target.zookeeper, target, self._first) if target.zookeeper else None
+        )
+        booted = bootstrap(self._look, target, self._first) if target.bootstrap else None
+        if booted is not None:
+            self._ask(booted.metadata.brokers, booted)
+        elif asked_zookeeper is None:
+            raise unreachable(self._look)
+        mode, asked_zookeeper = self._authority(asked_zookeeper)
+        authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
+        if authority.view is not None:
+            self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
+        self._gather()
+        if not self._answers and authority.view is None:
+            raise unreachable(self._look)
+        return self._snapshot(taken_at, mode, authority)
+
+    def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
+        for broker, endpoint in brokers.items():
+            if broker in self._tasks:
+                continue
+            own = booted if booted is not None and booted.broker == broker else None
+            line = own.connection if own is not None else BrokerConnection(endpoint, self._target.security)
+            self._lines[broker] = line
+            self._addresses[broker] = endpoint
+            self._tasks[broker] = self._look.start(
+                f"broker {broker}",
+                lambda line=line, broker=broker, own=own: ask_broker(  # type: ignore[misc]
+                    line, broker, self._first, own.metadata if own is not None else None
+                ),
+            )
+        if booted is not None and booted.broker is None:
+            booted.connection.close()
+
+    def _authority(self, asked: ZooKeeperQuestion | None) -> tuple[Mode, ZooKeeperQuestion | None]:
+        if asked is not None:
+            return Mode.ZOOKEEPER, asked
+        for broker, task in self._tasks.items():
+            answer = task.result(self._first)
+            if answer is None:
+                continue
+            mode, connect = discover([answer])
+            if connect is not None:
+                return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
+            if mode is Mode.KRAFT:
+                return mode, None
+            self._look.failed("zookeeper", f"broker {broker} does not tell where its ZooKeeper is: give --zookeeper")
+        return Mode.UNKNOWN, None
+
+    def _gather(self) -> None:
+        for broker, task in self._tasks.items():
+            answer = task.result(self._first)
+            if answer is not None:
+                self._answers[broker] = answer
+                for problem in answer.problems:
+                    self._look.failed(problem.partition(":")[0], problem)
+
+    def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
+        views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
+        view = authority.view
+        live = frozenset(view.registrations) if view is not None else frozenset(views)
+        if view is not None:
+            # One that ZooKeeper does not list and that does not answer is dead, which is knowledge, not a gap.
+            for broker in self._tasks.keys() - live - views.keys():
+                self._look.forgive(f"broker {broker}")
+                del self._tasks[broker]
+        details = Details(self._look, {b: self._lines[b] for b in views}, self._deadline)
+        controller = view.controller.broker if view is not None else _majority_controller(views, mode)
+        topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
+        listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
+        groups = details.groups(listed)
+        cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
+        memory = self._wanted.recall(cluster_id) if cluster_id else Memory()
+        return Snapshot(
+            taken_at=taken_at,
+            kfix=__version__,
+            cluster=ClusterIdentity(
+                id=cluster_id,
+                mode=mode,
+                bootstrap=self._target.bootstrap_text or ",".join(map(str, self._addresses.values())),
+                zookeeper=authority.connect,
+            ),
+            views=views,
+            zookeeper=view,
+            broker_configs={b: a.configs for b, a in self._answers.items()},
+            topic_configs=details.topic_configs(topics) if topics else {},
+            groups=groups,
+            groups_complete=len(listed) == len(live) and bool(live),
+            reassignments=details.reassignments(controller),
+            probes=self._probes(details, views, (*(g.name for g in groups), *memory.groups)),
+            log_ends=details.log_ends(suspicious(view, views, live)),
+            addresses=dict(sorted(self._addresses.items())),
+            silent={b: t.error for b, t in sorted(self._tasks.items()) if b not in self._answers},
+            remembered_groups=memory.groups,
+            remembered_brokers=memory.brokers,
+            sources=self._look.sources(),
+        )
+
+    def _probes(
+        self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]
+    ) -> tuple[CoordinatorProbe, ...]:
+        # FindCoordinator would create the offsets topic where it is missing: never ask then.
+        partitions = max((_offsets_partitions(v) for v in views.values()), default=0)
+        if not partitions:
+            return ()
+        return details.probes(representatives(known, self._wanted.groups, partitions))
+
+
+def _offsets_partitions(view: BrokerView) -> int:
+    return sum(1 for tp in view.partitions if tp.topic == OFFSETS_TOPIC)
+
+
+def _majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | None:
+    """In KRaft a broker names a random live broker as controller (kraft-facts 3): any of them will do to ask."""
+    votes = Counter(v.controller for v in views.values() if v.controller >= 0)
+    if not votes:
+        return None
+    return votes.most_common(1)[0][0] if mode is not Mode.KRAFT else next(iter(views))

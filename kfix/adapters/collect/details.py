@@ -1,0 +1,113 @@
+"""The second round: questions that need to know brokers, topics and groups, one thread and one line a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from kfix.adapters.collect.broker import ask_group_details, ask_topic_configs
+from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
+from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.errors import UnreachableError
+from kfix.model.snapshot import Assignment, CoordinatorProbe, Group, LogEnd, TopicPartition
+
+T = TypeVar("T")
+#: DescribeGroups is asked for so many groups at most, so that a cluster with 100 000 of them costs no minute.
+MOST_DESCRIBED = 1000
+
+
+class Details:
+    """`connections` are the brokers that have answered; a broker's questions follow each other on its own line."""
+
+    def __init__(self, look: Look, connections: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+        self._look = look
+        self._connections = connections
+        self._deadline = deadline
+
+    def _each(self, name: str, brokers: Iterable[int], ask: Callable[[int, BrokerConnection], T]) -> dict[int, T]:
+        tasks: dict[int, Task[T]] = {
+            b: self._look.start(f"{name} broker {b}", lambda b=b: ask(b, self._connections[b]))  # type: ignore[misc]
+            for b in brokers
+            if b in self._connections
+        }
+        answers = {b: task.result(self._deadline) for b, task in tasks.items()}
+        return {b: answer for b, answer in answers.items() if answer is not None}
+
+    def topic_configs(self, topics: tuple[str, ...]) -> dict[str, dict[str, str]]:
+        for broker in self._connections:
+            found = self._each(
+                "topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, self._deadline)
+            )
+            if broker in found:
+                return found[broker]
+        return {}
+
+    def groups(self, listed: Mapping[int, tuple[str, ...]]) -> tuple[Group, ...]:
+        def ask(broker: int, line: BrokerConnection) -> list[responses.DescribedGroup]:
+            return ask_group_details(line, listed[broker][:MOST_DESCRIBED], self._deadline)
+
+        answers = self._each("groups", [b for b, names in listed.items() if names], ask)
+        described = {d.name: d for found in answers.values() for d in found if not d.error}
+        listers: dict[str, list[int]] = {}
+        for broker, names in listed.items():
+            for name in names:
+                listers.setdefault(name, []).append(broker)
+        return tuple(
+            Group(name, tuple(sorted(brokers)), d.state, d.members)
+            if (d := described.get(name)) is not None
+            else Group(name, tuple(sorted(brokers)))
+            for name, brokers in sorted(listers.items())
+        )
+
+    def reassignments(self, controller: int | None) -> dict[TopicPartition, Assignment] | None:
+        if controller is None or controller not in self._connections:
+            return None
+
+        def ask(_: int, line: BrokerConnection) -> dict[TopicPartition, Assignment]:
+            error, found = line.call(requests.list_reassignments(), responses.list_reassignments, self._deadline)
+            if error:
+                raise UnreachableError(f"reassignments: {name_of(error)}")
+            return found
+
+        return self._each("reassignments", [controller], ask).get(controller)
+
+    def probes(self, groups: Mapping[str, int]) -> tuple[CoordinatorProbe, ...]:
+        """Empty where no group is known: no one is known to be blocked, and no one is known to work."""
+        if not groups:
+            return ()
+        task = self._look.start(
+            "coordinator probe", lambda: find_coordinators(self._connections.values(), groups, self._deadline)
+        )
+        found = task.result(self._deadline) or {}
+        named: dict[int, list[CoordinatorProbe]] = {}
+        finished = []
+        for probe in found.values():
+            if probe.coordinator is None:
+                finished.append(probe)
+            elif probe.coordinator not in self._connections:
+                finished.append(without_answer(probe, f"broker {probe.coordinator} does not answer"))
+            else:
+                named.setdefault(probe.coordinator, []).append(probe)
+        answers = self._each("offset fetch", named, lambda b, line: fetch_offsets(line, named[b], self._deadline))
+        for broker, probes in named.items():
+            finished += answers.get(broker) or [
+                without_answer(p, f"broker {broker}: no answer in time") for p in probes
+            ]
+        return tuple(sorted(finished, key=lambda p: (p.partition, p.group)))
+
+    def log_ends(self, wanted: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, dict[int, LogEnd]]:
+        hosted: dict[int, list[TopicPartition]] = {}
+        for tp, replicas in wanted.items():
+            for broker in replicas:
+                hosted.setdefault(broker, []).append(tp)
+        answers = self._each("log ends", hosted, lambda b, line: ask_log_ends(line, tuple(hosted[b]), self._deadline))
+        found: dict[TopicPartition, dict[int, LogEnd]] = {}
+        for broker, ends in answers.items():
+            for tp, end in ends.items():
+                found.setdefault(tp, {})[broker] = end
+        return found

@@ -1,0 +1,86 @@
+"""Does a group's coordinator answer? FindCoordinator and OffsetFetch decide, never a listing (kafka-facts L)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codes import NO_ANSWER
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.errors import UnreachableError
+from kfix.model.coordinator import partition_of_group
+from kfix.model.snapshot import CoordinatorProbe
+
+
+def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, int]:
+    """One group for each offsets partition that has any, and every wanted one: all of a partition share its fate."""
+    chosen: dict[int, str] = {}
+    for group in groups:
+        chosen.setdefault(partition_of_group(group, partitions), group)
+    named = {group: partition for partition, group in chosen.items()}
+    return named | {g: partition_of_group(g, partitions) for g in wanted}
+
+
+def find_coordinators(
+    askers: Iterable[BrokerConnection], groups: Mapping[str, int], deadline: Deadline
+) -> dict[str, CoordinatorProbe]:
+    """Asks one broker for all; what it cannot name is asked of the others, since one may be stale."""
+    found: dict[str, CoordinatorProbe] = {}
+    for asker in askers:
+        open_questions = [g for g in groups if g not in found or found[g].find_error != 0]
+        if not open_questions:
+            break
+        began = time.monotonic()
+        try:
+            answers = asker.call_many(
+                [requests.find_coordinator(g) for g in open_questions], responses.find_coordinator, deadline
+            )
+        except UnreachableError as error:
+            for group in open_questions:
+                found.setdefault(group, CoordinatorProbe(group, groups[group], NO_ANSWER, None, None, error=str(error)))
+            continue
+        seconds = round(time.monotonic() - began, 3)
+        for group, answer in zip(open_questions, answers, strict=True):
+            found[group] = CoordinatorProbe(
+                group,
+                groups[group],
+                answer.error,
+                answer.broker if answer.error == 0 else None,
+                None,
+                seconds=seconds,
+            )
+    return found
+
+
+def fetch_offsets(
+    connection: BrokerConnection, probes: list[CoordinatorProbe], deadline: Deadline
+) -> list[CoordinatorProbe]:
+    """The probes of one coordinator, completed by what it answers to OffsetFetch."""
+    began = time.monotonic()
+    try:
+        answers = connection.call_many(
+            [requests.offset_fetch(p.group) for p in probes], responses.offset_fetch, deadline
+        )
+    except UnreachableError as error:
+        return [without_answer(p, str(error)) for p in probes]
+    seconds = round(time.monotonic() - began, 3)
+    return [
+        CoordinatorProbe(
+            p.group, p.partition, p.find_error, p.coordinator, error, committed, seconds=p.seconds + seconds
+        )
+        for p, (error, committed) in zip(probes, answers, strict=True)
+    ]
+
+
+def without_answer(probe: CoordinatorProbe, why: str) -> CoordinatorProbe:
+    return CoordinatorProbe(
+        probe.group,
+        probe.partition,
+        probe.find_error,
+        probe.coordinator,
+        NO_ANSWER,
+        error=why,
+        seconds=probe.seconds,
+    )

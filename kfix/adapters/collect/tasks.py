@@ -1,0 +1,92 @@
+"""Questions asked in parallel. A hung one is left behind at the deadline: its daemon thread holds up nobody."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from kfix.adapters.deadline import Deadline
+from kfix.errors import UnreachableError
+from kfix.model.snapshot import Source
+
+T = TypeVar("T")
+
+
+class Task(Generic[T]):
+    """One question under way. `result` is its answer, or None after a failure that the look has recorded."""
+
+    def __init__(self, name: str, ask: Callable[[], T], record: Callable[[Source], None]) -> None:
+        self.name = name
+        self.error: str = ""
+        self._answer: T | None = None
+        self._bug: BaseException | None = None
+        self._record = record
+        self._done = threading.Event()
+        self._began = time.monotonic()
+        self._took = 0.0
+        self._thread = threading.Thread(target=self._run, args=(ask,), name=f"kfix {name}", daemon=True)
+        self._thread.start()
+
+    def _run(self, ask: Callable[[], T]) -> None:
+        try:
+            self._answer = ask()
+        except UnreachableError as error:
+            self.error = str(error)
+        except BaseException as bug:  # noqa: BLE001 - raised again where the answer is asked for
+            self._bug = bug
+        self._took = time.monotonic() - self._began
+        self._done.set()
+
+    def result(self, deadline: Deadline) -> T | None:
+        finished = self._done.wait(deadline.left)
+        if self._bug is not None:
+            raise self._bug
+        if not finished and not self.error:
+            self.error = f"{self.name}: no answer in time"
+        took = self._took if finished else time.monotonic() - self._began
+        self._record(Source(self.name, ok=not self.error, error=self.error, seconds=round(took, 3)))
+        return self._answer if finished else None
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+
+class Look:
+    """Starts named questions and keeps one `Source` a name: what failed is told, what never came back too."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+
+    def start(self, name: str, ask: Callable[[], T]) -> Task[T]:
+        return Task(name, ask, self._keep)
+
+    def failed(self, name: str, error: str) -> None:
+        self._keep(Source(name, ok=False, error=error))
+
+    def forgive(self, name: str) -> None:
+        """Takes back a failure that another answer has explained."""
+        self._sources.pop(name, None)
+
+    def _keep(self, source: Source) -> None:
+        self._sources[source.name] = source
+
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(self._sources[name] for name in sorted(self._sources))
+
+
+def first_answer(tasks: list[Task[T]], deadline: Deadline) -> T | None:
+    """The answer of whichever task is first to have one; None when all have failed or the time is up."""
+    waiting = list(tasks)
+    while waiting and deadline.left > 0:
+        for task in [t for t in waiting if t.done]:
+            waiting.remove(task)
+            answer = task.result(deadline)
+            if answer is not None:
+                return answer
+        time.sleep(0.001)
+    for task in waiting:
+        task.result(deadline)
+    return None

@@ -1,0 +1,161 @@
+"""One TCP connection to ONE broker, behind a guard that sends only what it was opened for.
+
+After a time-out or a broken answer the connection is closed and never used again: a late answer must not be taken for
+the next one's (kraft-facts 2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import ProtocolError, Reader, Writer
+from kfix.adapters.kafka.requests import READ_ONLY, Request
+from kfix.adapters.kafka.sasl import authenticate
+from kfix.adapters.kafka.security import Security
+from kfix.errors import ReadOnlyViolationError, UnreachableError
+from kfix.model.snapshot import Endpoint
+
+T = TypeVar("T")
+_CLIENT_ID = "kfix"
+_LARGEST_ANSWER = 512 * 1024 * 1024
+
+
+class BrokerConnection:
+    """`allowed` are the API keys that may leave this process; the default is the read-only set."""
+
+    def __init__(self, endpoint: Endpoint, security: Security, *, allowed: frozenset[int] = READ_ONLY) -> None:
+        self.endpoint = endpoint
+        self._security = security
+        self._allowed = allowed
+        self._socket: socket.socket | None = None
+        self._correlation = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+        self._socket = None
+
+    def call(self, request: Request, decode: Callable[[Reader], T], deadline: Deadline) -> T:
+        return self.call_many([request], decode, deadline)[0]
+
+    def call_many(self, asked: Sequence[Request], decode: Callable[[Reader], T], deadline: Deadline) -> list[T]:
+        """Sends all, then reads all: Kafka answers one connection's requests in order."""
+        readers = self.exchange(asked, deadline)
+        try:
+            return [decode(reader) for reader in readers]
+        except ProtocolError as error:
+            self.close()
+            raise ProtocolError(f"{self.endpoint}: {error}") from None
+
+    def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[Reader]:
+        for request in asked:
+            self._check_allowed(request)
+        try:
+            if self._socket is None:
+                self._open(deadline)
+            return self._exchange(asked, deadline)
+        except UnreachableError:
+            self.close()
+            raise
+        except (OSError, ssl.SSLError) as error:
+            self.close()
+            raise UnreachableError(f"{self.endpoint}: {_plain(error)}") from None
+
+    def _check_allowed(self, request: Request) -> None:
+        if request.api_key not in self._allowed:
+            raise ReadOnlyViolationError(f"{self.endpoint}: refused to send API {request.api_key} on a read-only line")
+        if request.api_key == requests.METADATA and request.body[-1:] != b"\0":
+            raise ReadOnlyViolationError(f"{self.endpoint}: refused to send Metadata with topic auto-creation")
+
+    def _open(self, deadline: Deadline) -> None:
+        address = (self.endpoint.host, self.endpoint.port)
+        plain = socket.create_connection(address, timeout=deadline.require(f"{self.endpoint}: connect"))
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = self._security.wrap(plain, self.endpoint.host)
+        self._check_versions(deadline)
+        if self._security.mechanism:
+            authenticate(self._security, lambda request: self._exchange([request], deadline)[0], str(self.endpoint))
+
+    def _check_versions(self, deadline: Deadline) -> None:
+        [reader] = self._exchange([requests.api_versions()], deadline)
+        ranges = responses.api_versions(reader)
+        low, high = ranges.get(requests.METADATA, (0, -1))
+        needed = requests.metadata().version
+        if not low <= needed <= high:
+            raise ProtocolError(
+                f"{self.endpoint}: speaks Metadata {low} to {high}, kfix needs {needed} (Kafka 2.1 or newer)",
+            )
+
+    def _exchange(self, asked: Iterable[Request], deadline: Deadline) -> list[Reader]:
+        first = self._correlation
+        out, expected = [], []
+        for request in asked:
+            self._correlation += 1
+            expected.append((self._correlation, request.flexible))
+            out.append(_frame(request, self._correlation))
+        line = self._line(deadline)
+        line.sendall(b"".join(out))
+        return [self._answer(correlation, flexible, deadline, fresh=first == 0) for correlation, flexible in expected]
+
+    def _line(self, deadline: Deadline) -> socket.socket:
+        assert self._socket is not None
+        self._socket.settimeout(deadline.require(str(self.endpoint)))
+        return self._socket
+
+    def _answer(self, correlation: int, flexible: bool, deadline: Deadline, *, fresh: bool) -> Reader:
+        size = struct.unpack(">i", self._read(4, deadline, fresh=fresh))[0]
+        if not 4 <= size <= _LARGEST_ANSWER:
+            raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
+        reader = Reader(self._read(size, deadline, fresh=fresh))
+        if reader.i32() != correlation:
+            raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
+        if flexible:
+            reader.tags()
+        return reader
+
+    def _read(self, size: int, deadline: Deadline, *, fresh: bool) -> bytes:
+        parts, left = [], size
+        while left:
+            part = self._line(deadline).recv(min(left, 1 << 20))
+            if not part:
+                hint = "; not a Kafka broker, or it wants TLS or SASL (--command-config)" if fresh else ""
+                raise UnreachableError(f"{self.endpoint}: closed the connection{hint}")
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+
+def _frame(request: Request, correlation: int) -> bytes:
+    head = Writer().i16(request.api_key).i16(request.version).i32(correlation).string(_CLIENT_ID)
+    if request.flexible:
+        head.no_tags()
+    body = head.done() + request.body
+    return struct.pack(">i", len(body)) + body
+
+
+def _plain(error: OSError) -> str:
+    """The reason in an operator's words, without Python's errno decoration."""
+    if isinstance(error, TimeoutError):
+        return "accepts no connection or does not answer in time"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused, nothing listens there"
+    if isinstance(error, socket.gaierror):
+        return "the host name cannot be resolved"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {error.reason or error}"
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,130 @@
+"""The requests kfix sends: their API keys, pinned versions, and which of them change a cluster.
+
+The versions are the newest non-flexible ones that every broker from 2.4 to 4.3 takes (kafka-facts D, kraft-facts 11),
+so that nothing has to be negotiated. The reassignment APIs exist only in flexible encoding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.adapters.kafka.codec import Writer
+from kfix.model.snapshot import TopicPartition
+
+LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 2, 3, 9, 10
+DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
+DESCRIBE_CONFIGS, SASL_AUTHENTICATE = 32, 36
+ELECT_LEADERS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 45, 46
+
+#: What a read-only transport lets through. Everything else is refused before a byte is sent.
+READ_ONLY = frozenset(
+    {
+        LIST_OFFSETS,
+        METADATA,
+        OFFSET_FETCH,
+        FIND_COORDINATOR,
+        DESCRIBE_GROUPS,
+        LIST_GROUPS,
+        SASL_HANDSHAKE,
+        API_VERSIONS,
+        DESCRIBE_CONFIGS,
+        SASL_AUTHENTICATE,
+        LIST_REASSIGNMENTS,
+    }
+)
+
+BROKER_RESOURCE, TOPIC_RESOURCE = 4, 2
+LATEST, EARLIEST = -1, -2
+#: Not a consumer (-1, leader only) and not a broker: a debugging reader, which any replica answers (kafka-facts F).
+DEBUGGING_REPLICA = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    api_key: int
+    version: int
+    body: bytes
+    flexible: bool = False
+
+
+def api_versions() -> Request:
+    return Request(API_VERSIONS, 0, b"")
+
+
+def metadata(topics: tuple[str, ...] | None = None) -> Request:
+    """All topics by default. Auto-creation is switched off in the request: a question must not make a topic."""
+    w = Writer().array(topics, Writer.string)
+    return Request(METADATA, 7, w.i8(0).done())
+
+
+def find_coordinator(group: str) -> Request:
+    """Creates `__consumer_offsets` where it is missing (KafkaApis.scala:1395): ask only where it is known to exist."""
+    return Request(FIND_COORDINATOR, 1, Writer().string(group).i8(0).done())
+
+
+def offset_fetch(group: str) -> Request:
+    return Request(OFFSET_FETCH, 5, Writer().string(group).i32(-1).done())
+
+
+def list_groups() -> Request:
+    return Request(LIST_GROUPS, 2, b"")
+
+
+def describe_groups(groups: tuple[str, ...]) -> Request:
+    return Request(DESCRIBE_GROUPS, 2, Writer().array(groups, Writer.string).done())
+
+
+def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...]) -> Request:
+    def resource(w: Writer, name: str) -> None:
+        w.i8(kind).string(name).array(keys, Writer.string)
+
+    return Request(DESCRIBE_CONFIGS, 1, Writer().array(names, resource).i8(0).done())
+
+
+def list_offsets(tps: tuple[TopicPartition, ...], timestamp: int) -> Request:
+    def partition(w: Writer, index: int) -> None:
+        w.i32(index).i32(-1).i64(timestamp)
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.string(item[0]).array(item[1], partition)
+
+    w = Writer().i32(DEBUGGING_REPLICA).i8(0).array(_by_topic(tps), topic)
+    return Request(LIST_OFFSETS, 5, w.done())
+
+
+def list_reassignments(timeout_ms: int = 3000) -> Request:
+    return Request(LIST_REASSIGNMENTS, 0, Writer().i32(timeout_ms).uvarint(0).no_tags().done(), flexible=True)
+
+
+def elect_leaders(tp: TopicPartition, *, unclean: bool, timeout_ms: int) -> Request:
+    def topic(w: Writer, item: TopicPartition) -> None:
+        w.string(item.topic).array((item.partition,), Writer.i32)
+
+    w = Writer().i8(1 if unclean else 0).array((tp,), topic).i32(timeout_ms)
+    return Request(ELECT_LEADERS, 1, w.done())
+
+
+def alter_reassignment(tp: TopicPartition, replicas: tuple[int, ...] | None, timeout_ms: int) -> Request:
+    def partition(w: Writer, index: int) -> None:
+        w.i32(index).compact_array(replicas, Writer.i32).no_tags()
+
+    def topic(w: Writer, item: TopicPartition) -> None:
+        w.compact_string(item.topic).compact_array((item.partition,), partition).no_tags()
+
+    w = Writer().i32(timeout_ms).compact_array((tp,), topic).no_tags()
+    return Request(ALTER_REASSIGNMENTS, 0, w.done(), flexible=True)
+
+
+def sasl_handshake(mechanism: str) -> Request:
+    return Request(SASL_HANDSHAKE, 1, Writer().string(mechanism).done())
+
+
+def sasl_authenticate(token: bytes) -> Request:
+    return Request(SASL_AUTHENTICATE, 0, Writer().blob(token).done())
+
+
+def _by_topic(tps: tuple[TopicPartition, ...]) -> list[tuple[str, list[int]]]:
+    grouped: dict[str, list[int]] = {}
+    for tp in tps:
+        grouped.setdefault(tp.topic, []).append(tp.partition)
+    return list(grouped.items())

@@ -1,0 +1,267 @@
+"""Decoders of the answers to `requests`, one a request, each from the bytes after the response header."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cache
+
+from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.model.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    cluster_id: str
+    controller: int
+    brokers: dict[int, Endpoint]
+    racks: dict[int, str]
+    partitions: dict[TopicPartition, PartitionView]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCoordinator:
+    error: int
+    broker: int
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    name: str
+    error: int
+    state: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedConfig:
+    name: str
+    error: int
+    message: str
+    values: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffset:
+    error: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionResult:
+    error: int
+    message: str
+
+
+def api_versions(r: Reader) -> dict[int, tuple[int, int]]:
+    error = r.i16()
+    if error:
+        raise ProtocolError(f"ApiVersions answered error {error}")
+    return dict(r.array(lambda: (r.i16(), (r.i16(), r.i16()))))
+
+
+def metadata(r: Reader) -> Metadata:
+    r.i32()
+    racks: dict[int, str] = {}
+
+    def broker() -> tuple[int, Endpoint]:
+        node, host, port, rack = r.i32(), r.string(), r.i32(), r.nullable_string()
+        if rack is not None:
+            racks[node] = rack
+        return node, Endpoint(host, port)
+
+    brokers = dict(r.array(broker))
+    cluster_id, controller = r.string(), r.i32()
+    partitions: dict[TopicPartition, PartitionView] = {}
+    for _ in range(r.i32()):
+        r.i16()
+        topic = r.string()
+        r.i8()
+        _partitions(r, topic, partitions)
+    return Metadata(cluster_id, controller, brokers, racks, partitions)
+
+
+_HEAD = struct.Struct(">hiiii")
+
+
+@cache
+def _ids(count: int) -> struct.Struct:
+    """`count` broker ids and the length of the list behind them, in one unpack: this is the hot loop of a snapshot."""
+    return struct.Struct(f">{count + 1}i")
+
+
+@cache
+def _last_ids(count: int) -> struct.Struct:
+    return struct.Struct(f">{count}i")
+
+
+_MOST_REPLICAS = 1000
+
+
+def _partitions(r: Reader, topic: str, into: dict[TopicPartition, PartitionView]) -> None:
+    data, at = r.data, r.at + 4
+    try:
+        for _ in range(r.i32()):
+            error, index, leader, epoch, count = _HEAD.unpack_from(data, at)
+            at += 18
+            if not 0 <= count <= _MOST_REPLICAS:
+                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
+            *replicas, n_isr = _ids(count).unpack_from(data, at)
+            at += 4 * count + 4
+            *isr, n_offline = _ids(n_isr).unpack_from(data, at)
+            at += 4 * n_isr + 4
+            offline = _last_ids(n_offline).unpack_from(data, at)
+            at += 4 * n_offline
+            into[TopicPartition(topic, index)] = PartitionView(
+                leader, epoch, tuple(replicas), tuple(isr), offline, error
+            )
+    except (struct.error, MemoryError):
+        raise ProtocolError("the answer ends too early: not the Kafka protocol that was asked for") from None
+    r.at = at
+
+
+def find_coordinator(r: Reader) -> FoundCoordinator:
+    r.i32()
+    error = r.i16()
+    r.nullable_string()
+    return FoundCoordinator(error, r.i32(), Endpoint(r.string(), r.i32()))
+
+
+def offset_fetch(r: Reader) -> tuple[int, int]:
+    """(error of the group, number of committed partitions)."""
+    r.i32()
+    committed = 0
+    for _ in range(r.i32()):
+        r.string()
+        for _ in range(r.i32()):
+            r.i32()
+            committed += r.i64() >= 0
+            r.i32()
+            r.nullable_string()
+            r.i16()
+    return r.i16(), committed
+
+
+def list_groups(r: Reader) -> tuple[int, list[tuple[str, str]]]:
+    """(error, [(group, protocol type)])."""
+    r.i32()
+    error = r.i16()
+    return error, r.array(lambda: (r.string(), r.string()))
+
+
+def describe_groups(r: Reader) -> list[DescribedGroup]:
+    r.i32()
+
+    def member() -> str:
+        r.string()
+        client, host = r.string(), r.string()
+        r.blob()
+        r.blob()
+        return f"{client}{host}"
+
+    def group() -> DescribedGroup:
+        error, name, state = r.i16(), r.string(), r.string()
+        r.string()
+        r.string()
+        return DescribedGroup(name, error, state, tuple(r.array(member)))
+
+    return r.array(group)
+
+
+def describe_configs(r: Reader) -> list[DescribedConfig]:
+    """Sensitive values come as null from the broker and are left out: they never enter a snapshot."""
+    r.i32()
+
+    def value() -> tuple[str, str | None]:
+        key, text = r.string(), r.nullable_string()
+        r.boolean()
+        r.i8()
+        sensitive = r.boolean()
+        r.array(lambda: (r.string(), r.nullable_string(), r.i8()))
+        return key, None if sensitive else text
+
+    def resource() -> DescribedConfig:
+        error, message = r.i16(), r.nullable_string() or ""
+        r.i8()
+        name = r.string()
+        values = {k: v for k, v in r.array(value) if v is not None}
+        return DescribedConfig(name, error, message, values)
+
+    return r.array(resource)
+
+
+def list_offsets(r: Reader) -> dict[TopicPartition, PartitionOffset]:
+    r.i32()
+    found: dict[TopicPartition, PartitionOffset] = {}
+    for _ in range(r.i32()):
+        topic = r.string()
+        for _ in range(r.i32()):
+            index, error = r.i32(), r.i16()
+            r.i64()
+            offset = r.i64()
+            r.i32()
+            found[TopicPartition(topic, index)] = PartitionOffset(error, offset)
+    return found
+
+
+def list_reassignments(r: Reader) -> tuple[int, dict[TopicPartition, Assignment]]:
+    r.i32()
+    error = r.i16()
+    r.compact_string()
+    found: dict[TopicPartition, Assignment] = {}
+
+    def ids() -> tuple[int, ...]:
+        return tuple(r.compact_array(r.i32))
+
+    def topic() -> None:
+        name = r.compact_string()
+
+        def partition() -> None:
+            index = r.i32()
+            found[TopicPartition(name, index)] = Assignment(ids(), ids(), ids())
+            r.tags()
+
+        r.compact_array(partition)
+        r.tags()
+
+    r.compact_array(topic)
+    return error, found
+
+
+def elect_leaders(r: Reader) -> PartitionResult:
+    r.i32()
+    error = r.i16()
+    results = r.array(
+        lambda: (r.string(), r.array(lambda: (r.i32(), PartitionResult(r.i16(), r.nullable_string() or ""))))
+    )
+    if error or not results:
+        return PartitionResult(error, "")
+    return results[0][1][0][1]
+
+
+def alter_reassignment(r: Reader) -> PartitionResult:
+    r.i32()
+    error, message = r.i16(), r.compact_string()
+    found: list[PartitionResult] = []
+
+    def partition() -> None:
+        r.i32()
+        found.append(PartitionResult(r.i16(), r.compact_string()))
+        r.tags()
+
+    def topic() -> None:
+        r.compact_string()
+        r.compact_array(partition)
+        r.tags()
+
+    r.compact_array(topic)
+    return PartitionResult(error, message) if error or not found else found[0]
+
+
+def sasl_handshake(r: Reader) -> tuple[int, list[str]]:
+    return r.i16(), r.array(r.string)
+
+
+def sasl_authenticate(r: Reader) -> tuple[int, str, bytes]:
+    return r.i16(), r.nullable_string() or "", r.blob()

@@ -1,0 +1,72 @@
+"""SASL over an open connection: PLAIN, and SCRAM by RFC 5802."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.requests import Request
+from kfix.adapters.kafka.security import Security
+from kfix.errors import UnreachableError
+
+_CLIENT_KEY, _SERVER_KEY = b"Client Key", b"Server Key"
+_MOST_ITERATIONS = 1_000_000
+
+Exchange = Callable[[Request], Reader]
+
+
+class AuthenticationError(UnreachableError):
+    """The broker does not let us in. The message never holds the password."""
+
+
+def authenticate(security: Security, exchange: Exchange, where: str) -> None:
+    error, offered = responses.sasl_handshake(exchange(requests.sasl_handshake(security.mechanism)))
+    if error:
+        raise AuthenticationError(
+            f"{where}: {name_of(error)}: the broker offers {', '.join(offered) or 'none'}, not {security.mechanism}"
+        )
+    if security.mechanism == "PLAIN":
+        _send(exchange, f"\0{security.username}\0{security.password}".encode(), where, security)
+    else:
+        _scram(security, exchange, where)
+
+
+def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> bytes:
+    error, message, answer = responses.sasl_authenticate(exchange(requests.sasl_authenticate(token)))
+    if error:
+        raise AuthenticationError(
+            f"{where}: authentication refused for user {security.username!r}: {message or name_of(error)}"
+        )
+    return answer
+
+
+def _scram(security: Security, exchange: Exchange, where: str) -> None:
+    digest = "sha256" if security.mechanism.endswith("256") else "sha512"
+    nonce = secrets.token_urlsafe(24)
+    user = security.username.replace("=", "=3D").replace(",", "=2C")
+    bare = f"n={user},r={nonce}"
+    first = _send(exchange, f"n,,{bare}".encode(), where, security).decode()
+    fields = _fields(first)
+    rounds = int(fields.get("i", "0")) if fields.get("i", "0").isdigit() else 0
+    if not fields.get("r", "").startswith(nonce) or not 0 < rounds <= _MOST_ITERATIONS or "s" not in fields:
+        raise AuthenticationError(f"{where}: the broker's SCRAM answer is not valid")
+    salted = hashlib.pbkdf2_hmac(digest, security.password.encode(), base64.b64decode(fields["s"]), rounds)
+    client_key = hmac.digest(salted, _CLIENT_KEY, digest)
+    without_proof = f"c={base64.b64encode(b'n,,').decode()},r={fields['r']}"
+    message = f"{bare},{first},{without_proof}".encode()
+    signature = hmac.digest(hashlib.new(digest, client_key).digest(), message, digest)
+    proof = base64.b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True))).decode()
+    last = _fields(_send(exchange, f"{without_proof},p={proof}".encode(), where, security).decode())
+    expected = base64.b64encode(hmac.digest(hmac.digest(salted, _SERVER_KEY, digest), message, digest)).decode()
+    if not hmac.compare_digest(last.get("v", ""), expected):
+        raise AuthenticationError(f"{where}: the broker could not prove that it knows the password")
+
+
+def _fields(text: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in text.split(",") if "=" in part)

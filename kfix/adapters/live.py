@@ -1,0 +1,214 @@
+"""A live cluster behind the ports: fresh reads over lines that cannot write, and the one door for changes.
+
+The reader's lines refuse mutating requests below this module; the changer opens lines of its own, each allowed exactly
+one API, and closes them after the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.requests import Request
+from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.target import Target
+from kfix.adapters.zookeeper import fresh
+from kfix.adapters.zookeeper.connect import Connect, open_line
+from kfix.adapters.zookeeper.wire import ZooKeeperLine
+from kfix.adapters.zookeeper.write import delete_controller
+from kfix.errors import UnreachableError
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.reading import ChangeResult, PartitionReading
+from kfix.model.snapshot import (
+    Assignment,
+    ClusterIdentity,
+    ControllerNode,
+    CoordinatorProbe,
+    Endpoint,
+    LogEnd,
+    PartitionView,
+    TopicPartition,
+)
+
+T = TypeVar("T")
+
+
+class LiveReader:
+    """Keeps one line a broker and one ZooKeeper session for the time of a run; a broken line is opened again."""
+
+    def __init__(
+        self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+    ) -> None:
+        self._target = target
+        self._connect = connect
+        self._identity = identity
+        self._lines = {b: BrokerConnection(e, target.security) for b, e in addresses.items()}
+        self._session: ZooKeeperLine | None = None
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+        self._end_session()
+
+    def identity(self) -> ClusterIdentity:
+        return self._identity
+
+    def registered_brokers(self) -> frozenset[int]:
+        return self._ask_zookeeper(lambda line, end: fresh.read_registered(line, self._connect, end))
+
+    def controller(self) -> ControllerNode:
+        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[0]
+
+    def migrating(self) -> bool:
+        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[1]
+
+    def partition(self, tp: TopicPartition) -> PartitionReading:
+        reading = self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
+        views, errors = self._views(tp, reading.registered or frozenset())
+        return PartitionReading(tp, reading.state, reading.assignment, reading.registered, views, errors)
+
+    def reassignments(self) -> Mapping[TopicPartition, Assignment]:
+        controller = self.controller().broker
+        if controller is None or controller not in self._lines:
+            raise UnreachableError(f"the controller ({controller}) cannot be asked for reassignments")
+        error, found = self._lines[controller].call(
+            requests.list_reassignments(), responses.list_reassignments, self._deadline()
+        )
+        if error:
+            raise UnreachableError(f"broker {controller}: reassignments: {name_of(error)}")
+        return found
+
+    def partition_count(self, topic: str) -> int | None:
+        count = self._ask_zookeeper(lambda line, end: fresh.read_partition_count(line, self._connect, topic, end))
+        return count or None
+
+    def probe_group(self, group: str) -> CoordinatorProbe:
+        partitions = self.partition_count(OFFSETS_TOPIC)
+        if partitions is None:
+            raise UnreachableError(f"group {group}: {OFFSETS_TOPIC} does not exist, and asking would create it")
+        partition = partition_of_group(group, partitions)
+        live = self.registered_brokers()
+        askers = [line for broker, line in self._lines.items() if broker in live]
+        probe = find_coordinators(askers, {group: partition}, self._deadline()).get(group)
+        if probe is None:
+            return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker can be asked")
+        if probe.coordinator is None or probe.coordinator not in self._lines:
+            return probe
+        return fetch_offsets(self._lines[probe.coordinator], [probe], self._deadline())[0]
+
+    def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
+        return {broker: self._log_end(tp, broker) for broker in brokers}
+
+    def address(self, broker: int) -> Endpoint | None:
+        line = self._lines.get(broker)
+        return None if line is None else line.endpoint
+
+    def _log_end(self, tp: TopicPartition, broker: int) -> LogEnd:
+        line = self._lines.get(broker)
+        if line is None:
+            return LogEnd(-1, -1, f"broker {broker}: its address is not known")
+        try:
+            return ask_log_ends(line, (tp,), self._deadline())[tp]
+        except UnreachableError as error:
+            return LogEnd(-1, -1, str(error))
+
+    def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
+        views: dict[int, PartitionView] = {}
+        errors = []
+        for broker, line in self._lines.items():
+            if broker not in live:
+                continue
+            try:
+                said = line.call(requests.metadata((tp.topic,)), responses.metadata, self._deadline())
+            except UnreachableError as error:
+                errors.append(f"broker {broker}: {error}")
+                continue
+            if tp in said.partitions:
+                views[broker] = said.partitions[tp]
+        return views, tuple(errors)
+
+    def _deadline(self) -> Deadline:
+        return Deadline.after(self._target.timeout)
+
+    def _ask_zookeeper(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
+        """A session that broke since the last read is opened again once; reading twice changes nothing."""
+        end = self._deadline()
+        if self._session is not None:
+            try:
+                return ask(self._session, end)
+            except UnreachableError:
+                self._end_session()
+        self._session = open_line(self._connect, end)
+        return ask(self._session, end)
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+        self._session = None
+
+
+class LiveChanger:
+    """Sends each change once, to the active controller as ZooKeeper names it in that second (kafka-facts B6)."""
+
+    def __init__(self, target: Target, connect: Connect, reader: LiveReader) -> None:
+        self._target = target
+        self._connect = connect
+        self._reader = reader
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
+        request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
+        return self._send(request, responses.elect_leaders)
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
+        request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
+        return self._send(request, responses.alter_reassignment)
+
+    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return int(self._target.timeout * 1000)
+
+    def _send(self, request: Request, decode: Callable[[Reader], PartitionResult]) -> ChangeResult:
+        controller = self._reader.controller().broker
+        address = None if controller is None else self._reader.address(controller)
+        if address is None:
+            return ChangeResult(41, name_of(41), f"no controller that can be asked (/controller: {controller})")
+        allowed = requests.READ_ONLY | {request.api_key}
+        with BrokerConnection(address, self._target.security, allowed=allowed) as line:
+            try:
+                # Proves the line before the change leaves, so that a refused connection is "not sent", not "unknown".
+                line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
+            except UnreachableError as error:
+                return ChangeResult(41, "NOT_SENT", str(error))
+            try:
+                # The broker may take its whole timeout; the answer is then still on its way.
+                said = line.call(request, decode, Deadline.after(self._target.timeout + 2))
+            except UnreachableError as error:
+                return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
+        return ChangeResult(said.error, name_of(said.error), said.message)
+
+
+class LiveCluster:
+    """Reader and changer of one cluster for the time of a run."""
+
+    def __init__(
+        self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+    ) -> None:
+        self.reader = LiveReader(target, connect, identity, addresses)
+        self.changer = LiveChanger(target, connect, self.reader)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.reader.close()

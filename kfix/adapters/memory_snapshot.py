@@ -1,0 +1,101 @@
+"""The in-memory cluster as a snapshot, for diagnostics: the same shape a collector gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix import __version__
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.snapshot import (
+    BrokerView,
+    Group,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+    ZooKeeperNode,
+    ZooKeeperView,
+)
+
+if TYPE_CHECKING:
+    from kfix.adapters.memory import MemoryCluster
+
+_ADDRESS = "127.0.0.1:2181"
+
+
+def snapshot_of(cluster: MemoryCluster) -> Snapshot:
+    talking = [b for b in cluster.brokers.values() if b.alive and not b.silent]
+    groups = _groups(cluster)
+    return Snapshot(
+        taken_at=cluster.clock.now(),
+        kfix=__version__,
+        cluster=cluster.identity(),
+        sources=tuple(_sources(cluster)),
+        views={
+            b.id: BrokerView(
+                broker=b.id,
+                controller=b.controller_seen,
+                alive={n: cluster.brokers[n].endpoint for n in sorted(b.alive_seen)},
+                racks={n: rack for n in sorted(b.alive_seen) if (rack := cluster.brokers[n].rack) is not None},
+                partitions=dict(b.views),
+            )
+            for b in talking
+        },
+        zookeeper=None if "zookeeper" in cluster.faults.unreadable else _zookeeper(cluster),
+        topic_configs={topic: dict(config) for topic, config in cluster.records.topic_configs.items()},
+        groups=groups,
+        groups_complete=len(groups) == len(cluster.groups),
+        probes=tuple(cluster.probe_group(name) for name in sorted(cluster.groups)),
+        log_ends={
+            tp: {b: end for b, end in ends.items() if cluster.brokers[b] in talking}
+            for tp, ends in cluster.logs.ends.items()
+        },
+        reassignments=dict(cluster.reassignments()),
+        addresses={b.id: b.endpoint for b in cluster.brokers.values()},
+        silent={b.id: b.silent or "connection refused" for b in cluster.brokers.values() if b not in talking},
+        remembered_groups=tuple(sorted(cluster.groups)),
+    )
+
+
+def _sources(cluster: MemoryCluster) -> list[Source]:
+    found = [
+        Source(
+            f"broker {b.id} metadata", b.alive and not b.silent, b.silent or ("" if b.alive else "connection refused")
+        )
+        for b in cluster.brokers.values()
+    ]
+    down = cluster.faults.unreadable.get("zookeeper", "")
+    return [*found, Source(f"zookeeper {_ADDRESS}", not down, down)]
+
+
+def _groups(cluster: MemoryCluster) -> tuple[Group, ...]:
+    """A broker lists the groups it has loaded as coordinator; those of a leaderless partition nobody lists."""
+    count = cluster.partition_count(OFFSETS_TOPIC)
+    found = []
+    for name in sorted(cluster.groups) if count else ():
+        tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(name, count or 1))
+        listed = tuple(b.id for b in cluster.brokers.values() if b.alive and not b.silent and tp in b.leading)
+        if listed:
+            found.append(Group(name, listed, "Empty"))
+    return tuple(found)
+
+
+def _zookeeper(cluster: MemoryCluster) -> ZooKeeperView:
+    records = cluster.records
+    return ZooKeeperView(
+        connect=_ADDRESS,
+        server=_ADDRESS,
+        controller=cluster.controller_node(),
+        registrations={
+            b.id: Registration(b.id, b.endpoint, b.rack, b.czxid, b.registered_ms)
+            for b in cluster.brokers.values()
+            if b.alive
+        },
+        assignments=dict(records.assignments),
+        states=dict(records.states),
+        reassigning={},
+        deleting=frozenset(),
+        topic_configs={topic: dict(config) for topic, config in records.topic_configs.items()},
+        migrating=records.migrating,
+        nodes=(ZooKeeperNode(_ADDRESS, "standalone"),),
+    )

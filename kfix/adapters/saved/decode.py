@@ -1,0 +1,104 @@
+"""The way back. Any shape that is not the format's own is a ValueError, KeyError or TypeError for `files` to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from kfix.model.snapshot import (
+    Assignment,
+    BrokerView,
+    ClusterIdentity,
+    ControllerNode,
+    CoordinatorProbe,
+    Endpoint,
+    Group,
+    LogEnd,
+    Mode,
+    PartitionState,
+    PartitionView,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+    ZooKeeperNode,
+    ZooKeeperView,
+)
+
+T = TypeVar("T")
+
+
+def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
+    cluster = raw["cluster"]
+    return Snapshot(
+        taken_at=float(raw["taken_at"]),
+        kfix=str(raw["kfix"]),
+        cluster=ClusterIdentity(cluster["id"], Mode(cluster["mode"]), cluster["bootstrap"], cluster["zookeeper"]),
+        sources=tuple(Source(**s) for s in raw["sources"]),
+        views={int(b): _view(int(b), v) for b, v in raw["views"].items()},
+        zookeeper=None if raw["zookeeper"] is None else _zookeeper(raw["zookeeper"]),
+        broker_configs={int(b): dict(c) for b, c in raw["broker_configs"].items()},
+        topic_configs={t: dict(c) for t, c in raw["topic_configs"].items()},
+        groups=tuple(
+            Group(g["name"], tuple(map(int, g["listed_by"])), g["state"], tuple(g["members"])) for g in raw["groups"]
+        ),
+        groups_complete=bool(raw["groups_complete"]),
+        probes=tuple(CoordinatorProbe(**p) for p in raw["probes"]),
+        log_ends=_rows(raw["log_ends"], lambda ends: {int(b): LogEnd(s, e, why) for b, s, e, why in ends}),
+        reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
+        addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
+        silent={int(b): str(t) for b, t in raw["silent"].items()},
+        remembered_groups=tuple(raw["remembered_groups"]),
+        remembered_brokers={int(b): str(t) for b, t in raw["remembered_brokers"].items()},
+        origin=origin,
+    )
+
+
+def _view(broker: int, raw: Mapping[str, Any]) -> BrokerView:
+    return BrokerView(
+        broker=broker,
+        controller=int(raw["controller"]),
+        alive={int(b): Endpoint(**e) for b, e in raw["alive"].items()},
+        racks={int(b): str(r) for b, r in raw["racks"].items()},
+        partitions=_rows(
+            raw["partitions"],
+            lambda f: PartitionView(f[0], f[1], tuple(f[2]), tuple(f[3]), tuple(f[4]), f[5]),
+        ),
+    )
+
+
+def _zookeeper(raw: Mapping[str, Any]) -> ZooKeeperView:
+    return ZooKeeperView(
+        connect=raw["connect"],
+        server=raw["server"],
+        controller=ControllerNode(**raw["controller"]),
+        registrations={int(r["broker"]): _registration(r) for r in raw["registrations"]},
+        assignments=_rows(raw["assignments"], _assignment),
+        states=_rows(raw["states"], lambda f: PartitionState(f[0], f[1], tuple(f[2]), f[3], f[4], f[5], f[6])),
+        reassigning=_rows(raw["reassigning"], lambda f: tuple(map(int, f[0]))),
+        deleting=frozenset(raw["deleting"]),
+        topic_configs={t: dict(c) for t, c in raw["topic_configs"].items()},
+        isr_notifications=int(raw["isr_notifications"]),
+        preferred_election_pending=bool(raw["preferred_election_pending"]),
+        migrating=bool(raw["migrating"]),
+        nodes=tuple(ZooKeeperNode(**n) for n in raw["nodes"]),
+    )
+
+
+def _registration(raw: Mapping[str, Any]) -> Registration:
+    endpoint = raw["endpoint"]
+    return Registration(
+        broker=int(raw["broker"]),
+        endpoint=None if endpoint is None else Endpoint(**endpoint),
+        rack=raw["rack"],
+        czxid=int(raw["czxid"]),
+        registered_ms=int(raw["registered_ms"]),
+    )
+
+
+def _assignment(fields: list[Any]) -> Assignment:
+    return Assignment(tuple(fields[0]), tuple(fields[1]), tuple(fields[2]))
+
+
+def _rows(raw: Mapping[str, Any], make: Callable[[list[Any]], T]) -> dict[TopicPartition, T]:
+    return {TopicPartition(topic, int(row[0])): make(row[1:]) for topic, rows in raw.items() for row in rows}

@@ -1,0 +1,87 @@
+"""The last snapshots of every cluster: they name the groups and brokers that a sick cluster no longer tells."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kfix.adapters.saved.files import parse, read_text, save
+from kfix.errors import UsageError
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.snapshot import Snapshot
+
+KEEP = 20
+#: Names enough to tell an operator who is blocked; a cluster with more says "and others".
+MOST_GROUPS = 5000
+
+
+def state_home() -> Path:
+    """KFIX_STATE_HOME, else the user's state folder by the XDG rules."""
+    own = os.environ.get("KFIX_STATE_HOME")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kfix"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What earlier snapshots know: every group seen, and the last address of every broker id seen."""
+
+    groups: tuple[str, ...] = ()
+    brokers: Mapping[int, str] = field(default_factory=dict)
+
+
+class SnapshotStore:
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = (root or state_home()) / "clusters"
+
+    def keep(self, snapshot: Snapshot) -> Path | None:
+        """None where the cluster told no id, or the disk refuses: a look must not fail for want of a memory."""
+        if not snapshot.cluster.id:
+            return None
+        folder = self._folder(snapshot.cluster.id)
+        path = folder / f"{int(snapshot.taken_at * 1000):015d}.json.gz"
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            save(snapshot, path)
+            for old in self.files(snapshot.cluster.id)[:-KEEP]:
+                old.unlink(missing_ok=True)
+        except (OSError, UsageError):
+            return None
+        return path
+
+    def files(self, cluster_id: str) -> list[Path]:
+        return sorted(self._folder(cluster_id).glob("*.json.gz"))
+
+    def recall(self, cluster_id: str) -> Memory:
+        """From the newest snapshot backwards, since each carries what the one before remembered."""
+        for path in reversed(self.files(cluster_id)):
+            with contextlib.suppress(UsageError):
+                return remember(parse(read_text(path), path))
+        return Memory()
+
+    def _folder(self, cluster_id: str) -> Path:
+        return self._root / re.sub(r"[^A-Za-z0-9_-]", "_", cluster_id)
+
+
+def remember(snapshot: Snapshot) -> Memory:
+    groups = dict.fromkeys((*(g.name for g in snapshot.groups), *_still_possible(snapshot)))
+    brokers = dict(snapshot.remembered_brokers)
+    for broker, endpoint in snapshot.addresses.items():
+        brokers[broker] = str(endpoint)
+    return Memory(tuple(groups)[:MOST_GROUPS], brokers)
+
+
+def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:
+    """Remembered groups, without those that a working coordinator no longer lists: they were deleted."""
+    partitions = max(
+        (sum(tp.topic == OFFSETS_TOPIC for tp in v.partitions) for v in snapshot.views.values()), default=0
+    )
+    if not snapshot.groups_complete or not partitions:
+        return snapshot.remembered_groups
+    working = {p.partition for p in snapshot.probes if p.answers}
+    return tuple(g for g in snapshot.remembered_groups if partition_of_group(g, partitions) not in working)

@@ -1,0 +1,60 @@
+"""Which cluster is meant and how to be let in, read once from the options of Kafka's own tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kfix.adapters.kafka.security import Security, load_security
+from kfix.adapters.zookeeper.connect import Connect, parse_connect
+from kfix.errors import UsageError
+from kfix.model.snapshot import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`timeout` (seconds) bounds one look at the cluster, all sources together."""
+
+    bootstrap: tuple[Endpoint, ...]
+    zookeeper: Connect | None = None
+    security: Security = field(default_factory=Security)
+    timeout: float = 5.0
+
+    def with_zookeeper(self, connect: Connect) -> Target:
+        return replace(self, zookeeper=connect)
+
+    @property
+    def bootstrap_text(self) -> str:
+        return ",".join(map(str, self.bootstrap))
+
+
+def make_target(
+    bootstrap: str | None, zookeeper: str | None, command_config: Path | None = None, timeout: float = 5.0
+) -> Target:
+    if not bootstrap and not zookeeper:
+        raise UsageError(
+            "which cluster? neither --bootstrap-server nor --zookeeper is given",
+            hint="one of them is enough: --bootstrap-server HOST:PORT",
+        )
+    if not 0 < timeout <= 3600:
+        raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
+    return Target(
+        bootstrap=parse_bootstrap(bootstrap) if bootstrap else (),
+        zookeeper=parse_connect(zookeeper) if zookeeper else None,
+        security=load_security(command_config),
+        timeout=timeout,
+    )
+
+
+def parse_bootstrap(text: str) -> tuple[Endpoint, ...]:
+    found = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        host, _, port = part.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise UsageError(
+                f"--bootstrap-server: {part!r} is not HOST:PORT", hint="example: broker1:9092,broker2:9092"
+            )
+        found.append(Endpoint(host.strip("[]"), int(port)))
+    if not found:
+        raise UsageError("--bootstrap-server: no broker named", hint="example: broker1:9092,broker2:9092")
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Reading ZooKeeper in bulk with a client that cannot write, and the one fenced write, through kazoo."""

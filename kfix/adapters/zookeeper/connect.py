@@ -1,0 +1,68 @@
+"""`zookeeper.connect` read, and a session opened with one of its servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
+from kfix.errors import UnreachableError, UsageError
+from kfix.model.snapshot import Endpoint
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """`zookeeper.connect`: servers, then one chroot behind the last of them."""
+
+    servers: tuple[Endpoint, ...]
+    chroot: str
+
+    def path(self, path: str) -> str:
+        return self.chroot + path
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.servers)) + self.chroot
+
+
+def parse_connect(text: str) -> Connect:
+    hosts, slash, chroot = text.partition("/")
+    servers = []
+    for host_port in filter(None, (h.strip() for h in hosts.split(","))):
+        host, _, port = host_port.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise UsageError(f"--zookeeper: {host_port!r} is not HOST:PORT", hint="example: zk1:2181,zk2:2181/kafka")
+        servers.append(Endpoint(host.strip("[]"), int(port)))
+    if not servers:
+        raise UsageError("--zookeeper: no server named", hint="example: zk1:2181,zk2:2181/kafka")
+    chroot = "" if not chroot.strip("/") else slash + chroot.strip("/")
+    return Connect(tuple(servers), chroot)
+
+
+def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
+    """The first server that gives a full session; a read-only one (no quorum) only where there is no other."""
+    errors, fallback = [], None
+    for position, server in enumerate(connect.servers):
+        share = deadline.within(deadline.left / (len(connect.servers) - position))
+        try:
+            line = ZooKeeperLine(server, share)
+        except UnreachableError as error:
+            errors.append(str(error))
+            continue
+        if not line.read_only:
+            return line
+        fallback = fallback or line
+    if fallback is not None:
+        return fallback
+    raise UnreachableError("; ".join(errors))
+
+
+def read_all(
+    line: ZooKeeperLine, connect: Connect, wanted: Mapping[K, Read], deadline: Deadline
+) -> dict[K, Node | None]:
+    """Paths in `wanted` are below the chroot; one pipelined round."""
+    asked = [Read(r.kind, connect.path(r.path)) for r in wanted.values()]
+    return dict(zip(wanted, line.read(asked, deadline), strict=True))

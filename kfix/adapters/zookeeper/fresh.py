@@ -1,0 +1,77 @@
+"""Small fresh reads: one partition or the controller, behind a sync, over a session that is kept for a run."""
+
+from __future__ import annotations
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.zookeeper import records
+from kfix.adapters.zookeeper.connect import Connect, read_all
+from kfix.adapters.zookeeper.view import migrating, state_path
+from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
+from kfix.errors import UnreachableError
+from kfix.model.reading import PartitionReading
+from kfix.model.snapshot import ControllerNode, Endpoint, TopicPartition, ZooKeeperNode
+
+
+def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, deadline: Deadline) -> PartitionReading:
+    """State, assignment and registrations of one partition, behind a sync: the freshest that there is."""
+    found = read_all(
+        line,
+        connect,
+        {
+            "sync": sync("/brokers"),
+            "state": get(state_path(tp)),
+            "topic": get(f"/brokers/topics/{tp.topic}"),
+            "ids": children("/brokers/ids"),
+        },
+        deadline,
+    )
+    topic, state, ids = found["topic"], found["state"], found["ids"]
+    return PartitionReading(
+        tp=tp,
+        state=records.partition_state(state, state_path(tp)) if state is not None else None,
+        assignment=records.assignments(topic, tp.topic).get(tp) if topic is not None else None,
+        registered=frozenset(int(n) for n in ids.children if n.isdigit()) if ids is not None else None,
+    )
+
+
+def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> tuple[ControllerNode, bool]:
+    """(controller, a migration to KRaft is under way)."""
+    found = read_all(
+        line,
+        connect,
+        {
+            "sync": sync("/controller"),
+            "controller": get("/controller"),
+            "epoch": get("/controller_epoch"),
+            "migration": exists("/migration"),
+        },
+        deadline,
+    )
+    node = records.controller(found["controller"], found["epoch"])
+    return node, migrating(found["migration"], found["controller"])
+
+
+def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
+    try:
+        text = four_letter_word(server, b"srvr", deadline)
+    except UnreachableError as error:
+        return ZooKeeperNode(str(server), "", str(error))
+    if "not currently serving" in text:
+        return ZooKeeperNode(str(server), "no quorum", "not currently serving requests")
+    mode = next((line[6:].strip() for line in text.splitlines() if line.startswith("Mode: ")), "")
+    return ZooKeeperNode(str(server), mode, "" if mode else "srvr is not allowed there")
+
+
+def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> frozenset[int]:
+    found = read_all(line, connect, {"sync": sync("/brokers"), "ids": children("/brokers/ids")}, deadline)
+    ids = found["ids"]
+    if ids is None:
+        raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers/ids')} does not exist")
+    return frozenset(int(n) for n in ids.children if n.isdigit())
+
+
+def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline) -> int:
+    """0 where the topic does not exist."""
+    found = read_all(line, connect, {"topic": get(f"/brokers/topics/{topic}")}, deadline)
+    node = found["topic"]
+    return 0 if node is None else len(records.assignments(node, topic))

@@ -1,0 +1,70 @@
+"""The command line's frame: the commands, the one error boundary, the exit codes (docs/exit-codes.md)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from kfix import __version__
+from kfix.cli import diagnose, explain, lab, runbook, snapshot
+from kfix.errors import KfixError
+
+INTERRUPTED = 130
+
+
+class Boundary(TyperGroup):
+    """Turns every error into one clear line; a traceback is for developers who ask for it with KFIX_DEBUG=1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KfixError as error:
+            print(f"kfix: {error}", file=sys.stderr)
+            if error.hint:
+                print(f"      {error.hint}", file=sys.stderr)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            print("kfix: interrupted; nothing was changed by this command", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as bug:
+            if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
+                raise
+            print(f"kfix: internal error: {type(bug).__name__}: {bug}", file=sys.stderr)
+            print("      run it again with KFIX_DEBUG=1 and report what it prints", file=sys.stderr)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="kfix",
+    cls=Boundary,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="From 'consumers hang' to 'proved healed': diagnose a sick Kafka cluster, heal it behind gates, prove it.",
+)
+app.command("diagnose")(diagnose.diagnose)
+app.command("explain")(explain.explain)
+app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(runbook.app, name="runbook")
+app.add_typer(lab.app, name="lab")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"kfix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[  # noqa: ARG001 - typer calls back by the parameter
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass

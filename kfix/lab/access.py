@@ -1,0 +1,279 @@
+"""The lab's own door to a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
+
+Only this file and `workload.py` import a client library; both are imported late, so that `import kfix.lab` stays light.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from confluent_kafka import Consumer, ElectionType, KafkaException, Producer
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from kfix.errors import LabError
+from kfix.lab import wire
+from kfix.lab.state import Baseline
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kfix.lab.state import Assignment
+    from kfix.lab.wire import TopicPartition
+
+_REASSIGN = "/admin/reassign_partitions"
+_QUIET = {"log_level": 0, "socket.timeout.ms": 10_000}
+_NO_LEADER_YET = -1
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+
+
+class Access:
+    def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
+        self.addresses = addresses  # asked anew each time: brokers come and go while a connection is open
+        quiet = logging.getLogger("kfix.lab.kazoo")
+        quiet.setLevel(logging.CRITICAL)
+        self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet)
+
+    def __enter__(self) -> Self:
+        try:
+            self._zk.start(timeout=15)
+        except (KazooTimeoutError, KazooException) as problem:
+            self.__exit__()
+            raise LabError(f"ZooKeeper does not answer: {problem}", hint="kfix lab status") from problem
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zk.stop()
+        self._zk.close()
+
+    # --- what ZooKeeper says -------------------------------------------------------------------------------------
+
+    def live_ids(self) -> frozenset[int]:
+        return frozenset(int(each) for each in self._children("/brokers/ids"))
+
+    def controller(self) -> int | None:
+        raw = self._read("/controller")
+        return int(raw["brokerid"]) if raw else None
+
+    def topics(self) -> tuple[str, ...]:
+        return tuple(sorted(self._children("/brokers/topics")))
+
+    def assignment(self, topic: str) -> Assignment:
+        raw = self._read(f"/brokers/topics/{topic}") or {"partitions": {}}
+        return {
+            int(number): tuple(replicas)
+            for number, replicas in sorted(raw["partitions"].items(), key=lambda kv: int(kv[0]))
+        }
+
+    def being_reassigned(self, topic: str) -> bool:
+        raw = self._read(f"/brokers/topics/{topic}") or {}
+        return bool(raw.get("adding_replicas") or raw.get("removing_replicas"))
+
+    def state(self, topic: str, partition: int) -> PartitionState | None:
+        raw = self._read(_state_path(topic, partition))
+        return PartitionState(raw["leader"], raw["leader_epoch"], tuple(raw["isr"])) if raw else None
+
+    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, PartitionState | None]:
+        chosen = self.topics() if topics is None else topics
+        return {(topic, number): self.state(topic, number) for topic in chosen for number in self.assignment(topic)}
+
+    def baseline(self, brokers: Iterable[int]) -> Baseline:
+        topics = {topic: self.assignment(topic) for topic in self.topics()}
+        return Baseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
+
+    def configs(self, kind: str) -> dict[str, dict[str, str]]:
+        """`kind` is `topics` or `brokers`; only what somebody set."""
+        found = {
+            name: (self._read(f"/config/{kind}/{name}") or {}).get("config", {})
+            for name in self._children(f"/config/{kind}")
+        }
+        return {name: config for name, config in found.items() if config}
+
+    def pending_deletions(self) -> tuple[str, ...]:
+        return tuple(self._children("/admin/delete_topics"))
+
+    # --- changes, by the znodes Kafka's own tools write --------------------------------------------------------
+
+    def forge_state(self, topic: str, partition: int, leader: int, isr: tuple[int, ...]) -> None:
+        """What the superseded controller wrote: nobody watches this znode, so the cluster's memory stays as it was."""
+        path = _state_path(topic, partition)
+        data, stat = self._zk.get(path)
+        state = json.loads(data)
+        state |= {"leader": leader, "leader_epoch": state["leader_epoch"] + 1, "isr": list(isr)}
+        self._zk.set(path, json.dumps(state).encode(), version=stat.version)
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]], seconds: float = 40.0) -> None:
+        entries = [
+            {"topic": topic, "partition": number, "replicas": list(ids)}
+            for (topic, number), ids in sorted(targets.items())
+        ]
+        if not entries:
+            return
+        data = json.dumps({"version": 1, "partitions": entries}).encode()
+
+        def written() -> bool:
+            try:
+                self._zk.create(_REASSIGN, data, makepath=True)
+            except NodeExistsError:
+                return False  # one at a time: the controller still works on another
+            return True
+
+        wait_for("the earlier reassignment ends", written, seconds)
+        wait_for(f"the reassignment of {len(entries)} partitions ends", lambda: not self._zk.exists(_REASSIGN), seconds)
+
+    def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
+        path = f"/config/{kind}/{name}"
+        data = json.dumps({"version": 1, "config": dict(config)}).encode()
+        self._zk.ensure_path(path)
+        self._zk.set(path, data)
+        # Running brokers apply a change only when told.
+        note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
+        self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
+
+    def delete_topic(self, topic: str) -> None:
+        with contextlib.suppress(NodeExistsError):
+            self._zk.create(f"/admin/delete_topics/{topic}", b"", makepath=True)
+
+    def erase_topic(self, topic: str) -> None:
+        """For a deletion that waits for ever for a replica on a broker that will not come back."""
+        for path in (f"/brokers/topics/{topic}", f"/config/topics/{topic}", f"/admin/delete_topics/{topic}"):
+            with contextlib.suppress(NoNodeError):
+                self._zk.delete(path, recursive=True)
+
+    def drop_controller(self) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete("/controller")
+
+    def drop_reassignment(self) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete(_REASSIGN)
+
+    # --- through the brokers --------------------------------------------------------------------------------------
+
+    def metadata(self, broker: int) -> wire.Metadata | None:
+        """None when it does not answer: a broker that is starting, stopped or dead is no error here."""
+        try:
+            return wire.metadata(self.addresses()[broker])
+        except (OSError, KeyError):
+            return None
+
+    def create_topic(self, topic: str, assignment: list[list[int]], config: Mapping[str, str]) -> None:
+        new = NewTopic(topic, num_partitions=len(assignment), replica_assignment=assignment, config=dict(config))
+
+        def created() -> bool:
+            try:
+                self._admin().create_topics([new], operation_timeout=10, request_timeout=10)[topic].result()
+            except KafkaException as problem:
+                # Right after a start the controller may not be known everywhere yet; a timed-out attempt may have worked.
+                return problem.args[0].name() == "TOPIC_ALREADY_EXISTS"
+            return True
+
+        wait_for(f"topic {topic} is created", created, 40)
+        wait_for(f"every partition of {topic} has a leader", lambda: self._has_leaders(topic, len(assignment)), 20)
+
+    def _has_leaders(self, topic: str, partitions: int) -> bool:
+        for broker in self.live_ids():
+            seen = self.metadata(broker)
+            if seen is None:
+                return False
+            leaders = [each.leader for (name, _), each in seen.partitions.items() if name == topic]
+            if len(leaders) != partitions or _NO_LEADER_YET in leaders:
+                return False
+        return True
+
+    def produce(self, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
+        failures: list[str] = []
+
+        def delivered(error: Any, _: Any) -> None:
+            if error is not None:
+                failures.append(str(error))
+
+        producer = Producer(
+            {"bootstrap.servers": self._bootstrap(), "acks": acks, "message.timeout.ms": 20_000, "linger.ms": 5}
+            | _QUIET
+        )
+        for partition, pairs in records.items():
+            for key, value in pairs:
+                producer.produce(topic, value, key, partition, on_delivery=delivered)
+        left = producer.flush(25)
+        if left or failures:
+            raise LabError(
+                f"{left + len(failures)} records to {topic} were not written: {failures[:1]}", hint="kfix lab status"
+            )
+
+    def produce_error(self, topic: str, partition: int, acks: str) -> str:
+        """The name of the error a single record meets, or an empty text."""
+        names: list[str] = []
+        config = {
+            "bootstrap.servers": self._bootstrap(),
+            "acks": acks,
+            "retries": 0,
+            "message.timeout.ms": 6_000,
+            "request.timeout.ms": 5_000,
+        }
+        producer = Producer(config | _QUIET)
+        producer.produce(
+            topic,
+            b"probe",
+            partition=partition,
+            on_delivery=lambda error, _: names.append(error.name() if error else ""),
+        )
+        producer.flush(8)
+        return names[0] if names else "_TIMED_OUT"
+
+    def readable(self, topic: str, partition: int) -> bool:
+        """Whether a reader without a group gets a record from the start of the partition."""
+        consumer = Consumer(
+            {"bootstrap.servers": self._bootstrap(), "group.id": "kfix-lab-reader", "enable.auto.commit": False}
+            | _QUIET
+        )
+        try:
+            consumer.assign([ClientPartition(topic, partition, 0)])
+            message = consumer.poll(8)
+            return message is not None and message.error() is None
+        finally:
+            consumer.close()
+
+    def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
+        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+        wanted = [ClientPartition(topic, number) for topic, number in partitions]
+        with contextlib.suppress(KafkaException):  # the caller looks at the outcome, which says more than the answer
+            self._admin().elect_leaders(kind, wanted, request_timeout=10).result()
+
+    def _admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self._bootstrap()} | _QUIET)
+
+    def _bootstrap(self) -> str:
+        live = self.live_ids()
+        return ",".join(address for broker, address in self.addresses().items() if broker in live)
+
+    def _children(self, path: str) -> list[str]:
+        try:
+            return list(self._zk.get_children(path))
+        except NoNodeError:
+            return []
+
+    def _read(self, path: str) -> dict[str, Any] | None:
+        try:
+            data, _ = self._zk.get(path)
+        except NoNodeError:
+            return None
+        return dict(json.loads(data)) if data else None
+
+
+def _state_path(topic: str, partition: int) -> str:
+    return f"/brokers/topics/{topic}/partitions/{partition}/state"

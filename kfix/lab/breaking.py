@@ -1,0 +1,58 @@
+"""`kfix lab break`: what must hold before an incident, and the note in lab.json that one is in."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kfix.errors import UsageError
+from kfix.lab.incidents import INCIDENTS
+from kfix.lab.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kfix.lab.cluster import Lab
+    from kfix.lab.incidents.incident import Incident
+    from kfix.lab.report import Broken
+
+
+def incident_named(name: str) -> Incident:
+    if name not in INCIDENTS:
+        close = difflib.get_close_matches(name, INCIDENTS, n=1)
+        guess = f", did you mean {close[0]!r}?" if close else ""
+        raise UsageError(f"unknown incident {name!r}{guess}", hint="kfix lab incidents lists them")
+    return INCIDENTS[name]
+
+
+def break_lab(lab: Lab, name: str, options: dict[str, Any], progress: Callable[[str], None]) -> Broken:
+    incident = incident_named(name)
+    _check(lab, incident, options)
+    with lab.access() as access:
+        stage = Stage(lab, access, options, progress)
+        stage.ensure_offsets_topic()
+        # Before the first change: whatever happens from here on, `mend` knows the way back.
+        baseline = access.baseline(lab.broker_ids)
+        lab.store.update(lambda state: replace(state, baseline=baseline, incident=name))
+        return incident.run(stage)
+
+
+def _check(lab: Lab, incident: Incident, options: dict[str, Any]) -> None:
+    state = lab.state
+    if state.incident:
+        raise UsageError(f"lab {lab.name!r} is in incident {state.incident!r} already", hint="kfix lab mend first")
+    if len(lab.broker_ids) < incident.needs:
+        raise UsageError(
+            f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
+            hint=f"kfix lab up --brokers {incident.needs}",
+        )
+    lame = [*lab.nodes.brokers_in(state, "dead"), *lab.nodes.brokers_in(state, "stopped")]
+    if lame:
+        raise UsageError(
+            f"brokers {', '.join(map(str, lame))} of lab {lab.name!r} are not running", hint="kfix lab mend first"
+        )
+    for option in options:
+        if option not in incident.options:
+            known = ", ".join(incident.options) or "none"
+            raise UsageError(f"{incident.name} has no option {option!r}", hint=f"its options: {known}")

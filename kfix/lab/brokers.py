@@ -1,0 +1,74 @@
+"""Brokers going and coming, as ZooKeeper and the other brokers see it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+from kfix.lab.ports import free_ports
+from kfix.lab.readiness import wait_brokers
+from kfix.lab.state import BrokerDef
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.cluster import Lab
+
+_SESSION_SECONDS = 45.0
+
+
+def wait_gone(lab: Lab, brokers: Iterable[int]) -> None:
+    gone = set(brokers)
+    with lab.access() as access:
+        wait_for(
+            f"ZooKeeper ends the sessions of {sorted(gone)}", lambda: not (access.live_ids() & gone), _SESSION_SECONDS
+        )
+
+
+def start_brokers(lab: Lab, brokers: Iterable[int]) -> None:
+    """Dead brokers, side by side. Not before their old sessions are over: else they die of NodeExists on their id."""
+    wanted = tuple(brokers)
+    if not wanted:
+        return
+    wait_gone(lab, wanted)
+    state = lab.state
+    for number in wanted:
+        broker = state.broker(number)
+        if broker is None or broker.retired:
+            raise UsageError(f"lab {lab.name!r} has no broker {number}", hint=f"its brokers: {lab.broker_ids}")
+        lab.nodes.start_broker(state, broker)
+    with lab.access() as access:
+        wait_brokers(lab.nodes, access, lab.state, wanted)
+
+
+def add_broker(lab: Lab, new_id: int, rack: str | None, port: int | None = None) -> None:
+    if lab.state.broker(new_id) is not None:
+        raise UsageError(
+            f"lab {lab.name!r} has a broker {new_id} already", hint="choose another id, or restart that one"
+        )
+    with lab.store.choosing_ports() as taken:
+        chosen = port if port is not None else free_ports(1, taken, lab.nodes.host.can_bind)[0]
+        lab.store.update(lambda state: state.with_broker(BrokerDef(new_id, chosen, rack, original=False)))
+    lab.nodes.wipe_disk(lab.state, new_id)
+    start_brokers(lab, [new_id])
+
+
+def replace_broker(lab: Lab, dead: int, new_id: int) -> None:
+    """As when a container is made again: the same address, an empty disk, another id."""
+    old = lab.state.broker(dead)
+    if old is None:
+        raise UsageError(f"lab {lab.name!r} has no broker {dead}", hint=f"its brokers: {lab.broker_ids}")
+    lab.store.update(lambda state: state.with_broker(replace(old, retired=True)))
+    lab.nodes.wipe_disk(lab.state, dead)
+    add_broker(lab, new_id, old.rack, old.port)
+
+
+def remove_broker(lab: Lab, broker_id: int) -> None:
+    state = lab.state
+    if lab.nodes.condition(state, "broker", broker_id) != "dead":
+        lab.nodes.kill(state, [broker_id])
+    wait_gone(lab, [broker_id])
+    lab.nodes.wipe_disk(state, broker_id)
+    lab.store.update(lambda current: current.without_broker(broker_id))

@@ -1,0 +1,167 @@
+"""`Lab`: one throw-away cluster, by name. All of its memory is on disk, so any process may go on where another ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.brokers import add_broker, start_brokers, wait_gone
+from kfix.lab.nodes import Nodes
+from kfix.lab.report import Broken, LabStatus, ProcessStatus
+from kfix.lab.spec import LabSpec, check_name
+from kfix.lab.start import end_lab, start_lab
+from kfix.lab.store import Store, lab_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kfix.lab.access import Access
+    from kfix.lab.state import LabState
+
+
+class Lab:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.nodes = Nodes(store)
+
+    @classmethod
+    def up(cls, spec: LabSpec | None = None, progress: Callable[[str], None] = lambda _: None) -> Lab:
+        spec = spec or LabSpec()
+        lab = cls(Store(spec.name))
+        start_lab(spec, lab.store, lab.nodes, lab.access, progress)
+        return lab
+
+    @classmethod
+    def open(cls, name: str) -> Lab:
+        check_name(name)
+        lab = cls(Store(name))
+        lab.store.load()
+        return lab
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        return lab_names()
+
+    # --- where it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> LabState:
+        return self.store.load()
+
+    @property
+    def name(self) -> str:
+        return self.store.name
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return tuple(broker.id for broker in self.state.brokers if not broker.retired)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(self.address(broker) for broker in self.broker_ids)
+
+    @property
+    def zookeeper_connect(self) -> str:
+        return self.nodes.zookeeper_connect(self.state)
+
+    def address(self, broker_id: int) -> str:
+        broker = self.state.broker(broker_id)
+        if broker is None:
+            raise UsageError(f"lab {self.name!r} has no broker {broker_id}", hint=f"its brokers: {self.broker_ids}")
+        return f"{self.nodes.host.address}:{broker.port}"
+
+    def access(self) -> Access:
+        from kfix.lab.access import Access  # noqa: PLC0415 - the client libraries load when a cluster is touched
+
+        return Access(self.zookeeper_connect, self.addresses)
+
+    def addresses(self) -> dict[int, str]:
+        return {broker.id: f"{self.nodes.host.address}:{broker.port}" for broker in self.state.brokers}
+
+    # --- brokers --------------------------------------------------------------------------------------------------
+
+    def kill(self, broker_id: int, *, wait: bool = True) -> None:
+        """SIGKILL. With `wait`, until ZooKeeper too knows: its session ends `zookeeper.session.timeout.ms` later."""
+        with self.store.busy("kill"):
+            self.nodes.kill(self.state, [broker_id])
+            if wait:
+                wait_gone(self, [broker_id])
+
+    def stop(self, broker_id: int) -> None:
+        with self.store.busy("stop"):
+            self.nodes.stop(self.state, broker_id)
+
+    def cont(self, broker_id: int) -> None:
+        with self.store.busy("cont"):
+            self.nodes.cont(self.state, broker_id)
+
+    def shutdown(self, broker_id: int) -> None:
+        with self.store.busy("shutdown"):
+            self.nodes.shutdown(self.state, [broker_id])
+
+    def restart(self, *broker_ids: int) -> None:
+        with self.store.busy("restart"):
+            state = self.state
+            alive = [broker for broker in broker_ids if self._condition(broker) != "dead"]
+            self.nodes.shutdown(state, alive)
+            start_brokers(self, broker_ids)
+
+    def start_broker(self, new_id: int, rack: str | None = None) -> None:
+        with self.store.busy("start-broker"):
+            add_broker(self, new_id, rack)
+
+    def _condition(self, broker_id: int) -> str:
+        if broker_id not in self.broker_ids:
+            raise UsageError(f"lab {self.name!r} has no broker {broker_id}", hint=f"its brokers: {self.broker_ids}")
+        return self.nodes.condition(self.state, "broker", broker_id)
+
+    # --- incidents ------------------------------------------------------------------------------------------------
+
+    def break_(self, name: str, progress: Callable[[str], None] = lambda _: None, **options: Any) -> Broken:
+        from kfix.lab.breaking import break_lab  # noqa: PLC0415 - brings the client libraries
+
+        with self.store.busy(f"break {name}"):
+            return break_lab(self, name, options, progress)
+
+    def mend(self, progress: Callable[[str], None] = lambda _: None) -> tuple[str, ...]:
+        from kfix.lab.mend import mend_lab  # noqa: PLC0415 - brings the client libraries
+
+        with self.store.busy("mend"):
+            return mend_lab(self, progress)
+
+    # --- the whole ------------------------------------------------------------------------------------------------
+
+    def status(self) -> LabStatus:
+        state = self.state
+        host = self.nodes.host.address
+        found = [self._process(state, "zookeeper", node.id, f"{host}:{node.port}", None) for node in state.zookeepers]
+        for broker in state.brokers:
+            if not broker.retired:
+                found.append(self._process(state, "broker", broker.id, f"{host}:{broker.port}", broker.rack))
+        found += [
+            self._process(state, "workload", each.id, "", None) for each in state.processes if each.role == "workload"
+        ]
+        return LabStatus(
+            name=state.name,
+            kafka=state.spec.kafka,
+            bootstrap_servers=self.bootstrap_servers,
+            zookeeper_connect=self.zookeeper_connect,
+            folder=str(self.store.dir),
+            processes=tuple(found),
+            incident=state.incident,
+        )
+
+    def _process(self, state: LabState, role: str, number: int, address: str, rack: str | None) -> ProcessStatus:
+        record = state.record(role, number)
+        condition = self.nodes.condition(state, role, number)
+        return ProcessStatus(role, number, record.pid if record else None, condition, address, rack)
+
+    def down(self) -> tuple[str, ...]:
+        with self.store.busy("down"):
+            if not self.store.exists():
+                raise LabError(f"lab {self.name!r} is down already")
+            return end_lab(self.store, self.nodes)
+
+
+def down_all() -> tuple[str, ...]:
+    return tuple(sentence for name in lab_names() for sentence in Lab.open(name).down())

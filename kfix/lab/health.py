@@ -1,0 +1,65 @@
+"""When a cluster is well: everybody is there, everything is in sync, and every broker says what ZooKeeper says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.access import Access, PartitionState
+    from kfix.lab.wire import Metadata, TopicPartition
+
+
+def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
+    """One sentence for each thing that is not well; empty when all is."""
+    expected = frozenset(brokers)
+    live = access.live_ids()
+    if live != expected:
+        return (f"brokers {sorted(live)} are registered, not {sorted(expected)}",)
+    seen = {broker: access.metadata(broker) for broker in sorted(expected)}
+    silent = [f"broker {broker} does not answer" for broker, each in seen.items() if each is None]
+    if silent:
+        return tuple(silent)
+    states = access.states()
+    found = [f"topic {topic} waits for its deletion" for topic in access.pending_deletions()]
+    for topic in access.topics():
+        found += [f"topic {topic} is being reassigned"] if access.being_reassigned(topic) else []
+        for number, replicas in access.assignment(topic).items():
+            found += _of_partition((topic, number), replicas, states.get((topic, number)), seen)
+    return tuple(found)
+
+
+def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | None]:
+    """No leader, a dead leader, or a leader other than the one the live brokers believe in."""
+    live = access.live_ids()
+    opinions = [seen for broker in sorted(live) if (seen := access.metadata(broker)) is not None]
+    sick = {}
+    for where, state in access.states().items():
+        if state is None or state.leader not in live or not all(_agrees(opinion, where, state) for opinion in opinions):
+            sick[where] = state
+    return sick
+
+
+def _of_partition(
+    where: TopicPartition, replicas: tuple[int, ...], state: PartitionState | None, seen: dict[int, Metadata | None]
+) -> list[str]:
+    name = f"{where[0]}-{where[1]}"
+    if state is None or state.leader < 0:
+        return [f"{name} has no leader"]
+    found = []
+    if set(state.isr) != set(replicas):
+        found.append(f"{name}: isr {list(state.isr)} of {list(replicas)}")
+    for broker, opinion in seen.items():
+        if (
+            opinion is None
+            or not _agrees(opinion, where, state)
+            or set(opinion.partitions[where].isr) != set(state.isr)
+        ):
+            found.append(f"{name}: broker {broker} does not see what ZooKeeper says")
+    return found
+
+
+def _agrees(opinion: Metadata, where: TopicPartition, state: PartitionState) -> bool:
+    partition = opinion.partitions.get(where)
+    return partition is not None and (partition.leader, partition.leader_epoch) == (state.leader, state.leader_epoch)

@@ -1,0 +1,101 @@
+"""A1 before the fall: ZooKeeper names another leader of an offsets partition than the controller remembers.
+
+On clusters up to 2.0 a superseded controller wrote such a state; from 2.1 on its writes are fenced, so the lab writes it.
+Nobody watches the state znode, so nothing happens - until a broker dies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.waiting import wait_for
+from kfix.model.coordinator import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from kfix.lab.groups import Groups
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+OPTIONS = {"partition": "which partition of the offsets topic"}
+
+
+@dataclass(frozen=True)
+class Roles:
+    partition: int
+    leader: int  # in the memory of controller and brokers
+    written: int  # the leader in ZooKeeper
+    survivors: tuple[int, ...]
+    group: str
+
+
+def diverge(stage: Stage) -> tuple[Roles, Groups]:
+    groups = stage.content()
+    roles = _choose(stage, groups)
+    stage.access.forge_state(OFFSETS_TOPIC, roles.partition, roles.written, (roles.written, *roles.survivors))
+    stage.say(
+        f"wrote leader {roles.written}, isr {[roles.written, *roles.survivors]} into ZooKeeper's state of "
+        f"{OFFSETS_TOPIC}-{roles.partition}, whose leader is {roles.leader}"
+    )
+    return roles, groups
+
+
+def _choose(stage: Stage, groups: Groups) -> Roles:
+    wanted = stage.int_option("partition")
+    controller = wait_for("there is a controller", stage.access.controller, 10)
+    candidates = []
+    for number, replicas in stage.access.assignment(OFFSETS_TOPIC).items():
+        state = stage.live_state(OFFSETS_TOPIC, number)
+        # The death of the controller would make a new one read ZooKeeper and so heal it.
+        written = [broker for broker in state.isr if broker not in {state.leader, controller}]
+        survivors = [broker for broker in state.isr if broker != state.leader and broker not in written[:1]]
+        if written and survivors and wanted in {None, number}:
+            roles = Roles(number, state.leader, written[0], tuple(survivors), groups.by_partition[number])
+            candidates.append((state.leader == controller, len(replicas), number, roles))
+    if not candidates:
+        raise UsageError(
+            f"no {'such ' if wanted is not None else ''}partition of {OFFSETS_TOPIC} has three replicas in sync",
+            hint="kfix lab up --offsets-rf 3 (or more brokers)",
+        )
+    return min(candidates)[3]
+
+
+def run(stage: Stage) -> Broken:
+    roles, groups = diverge(stage)
+    state = stage.live_state(OFFSETS_TOPIC, roles.partition)
+    stage.require(state.leader == roles.written, f"ZooKeeper names leader {roles.written}")
+    for broker in stage.lab.broker_ids:
+        seen = stage.access.metadata(broker)
+        if seen is None:
+            raise LabError(f"broker {broker} does not answer", hint="kfix lab mend")
+        stage.require(
+            seen.partitions[OFFSETS_TOPIC, roles.partition].leader == roles.leader,
+            f"broker {broker} still sees {roles.leader}",
+        )
+    stage.wait_groups(groups, groups.by_partition)
+    stage.say(f"checked: every broker still says leader {roles.leader}, and all groups work")
+    return stage.broken(
+        INCIDENT.name,
+        (
+            f"{OFFSETS_TOPIC}-{roles.partition}: ZooKeeper says leader {roles.written}, all brokers say {roles.leader}",
+            *INCIDENT.expect,
+        ),
+        group=roles.group,
+        topic=OFFSETS_TOPIC,
+        partitions=[(OFFSETS_TOPIC, roles.partition)],
+    )
+
+
+INCIDENT = Incident(
+    name="coordinator-latent",
+    title="A1, latent: ZooKeeper and the controller disagree about the leader of an offsets partition",
+    does="Writes another leader into the state znode of one offsets partition, behind the controller's back.",
+    expect=(
+        "clients notice nothing: commits and reads work",
+        "the day the leader named in ZooKeeper dies, the partition loses its leader and does not get one again",
+    ),
+    run=run,
+    options=OPTIONS,
+)

@@ -1,0 +1,202 @@
+"""`kfix lab mend`: back to the cluster before the incident, whatever the incident, an operator or a runbook did since.
+
+It compares with the baseline that `break` wrote down instead of replaying undo steps, so it may be repeated, and it works
+after a break that was itself interrupted.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.brokers import remove_broker, start_brokers
+from kfix.lab.health import trouble
+from kfix.lab.heal import Healer
+from kfix.lab.readiness import wait_zookeeper
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kfix.lab.access import Access
+    from kfix.lab.cluster import Lab
+    from kfix.lab.state import Assignment, Baseline
+    from kfix.lab.wire import TopicPartition
+
+_WELL_SECONDS = 90.0
+_DELETED_SECONDS = 12.0
+
+
+def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
+    mender = _Mender(lab, progress)
+    mender.processes()
+    with lab.access() as access:
+        mender.access = access
+        mender.configs()
+        mender.delete_new_topics()
+        mender.added_brokers()
+        mender.leaders()
+        mender.assignments()
+        mender.finish_deletions()
+        mender.wait_well()
+    lab.store.update(lambda state: replace(state, baseline=None, incident=None))
+    return tuple(mender.did) or ("nothing was to be done",)
+
+
+class _Mender:
+    access: Access
+
+    def __init__(self, lab: Lab, progress: Callable[[str], None]) -> None:
+        self.lab = lab
+        self.did: list[str] = []
+        self._progress = progress
+        state = lab.state
+        self.baseline: Baseline | None = state.baseline
+        self.brokers = (
+            self.baseline.brokers if self.baseline else tuple(each.id for each in state.brokers if each.original)
+        )
+
+    def say(self, sentence: str) -> None:
+        self.did.append(sentence)
+        self._progress(sentence)
+
+    # --- processes ------------------------------------------------------------------------------------------------
+
+    def processes(self) -> None:
+        state = self.lab.state
+        nodes = self.lab.nodes
+        gone = [node for node in state.zookeepers if nodes.condition(state, "zookeeper", node.id) == "dead"]
+        for node in gone:
+            nodes.start_zookeeper(state, node)
+        wait_zookeeper(nodes, self.lab.state)
+        for broker in nodes.brokers_in(state, "stopped"):
+            nodes.cont(state, broker)
+            self.say(f"continued broker {broker}")
+        dead = [broker for broker in nodes.brokers_in(state, "dead") if broker in self.brokers]
+        if dead:
+            start_brokers(self.lab, dead)
+            self.say(f"started broker {' and '.join(map(str, dead))}")
+
+    def added_brokers(self) -> None:
+        """They leave, after what lives only on them has moved; then those whose port they had come back."""
+        state = self.lab.state
+        added = [each.id for each in state.brokers if each.id not in self.brokers]
+        if not added:
+            return
+        self._move_off(frozenset(added))
+        for broker in added:
+            remove_broker(self.lab, broker)
+        self.say(f"removed broker {' and '.join(map(str, added))}")
+        returning = [each for each in state.brokers if each.retired and each.id in self.brokers]
+        for each in returning:
+            self.lab.store.update(lambda current, old=each: current.with_broker(replace(old, retired=False)))  # type: ignore[misc]
+        start_brokers(self.lab, [each.id for each in returning])
+        if returning:
+            self.say(f"started broker {' and '.join(str(each.id) for each in returning)} with an empty disk")
+
+    def _move_off(self, added: frozenset[int]) -> None:
+        live = self.access.live_ids()
+        stay = [broker for broker in self.brokers if broker in live]
+        targets: dict[TopicPartition, tuple[int, ...]] = {}
+        for (topic, number), state in self.access.states(self._old_topics()).items():
+            alone = state is not None and not (set(state.isr) & set(stay))
+            if alone and state is not None and state.leader in added and stay:
+                targets[topic, number] = (stay[number % len(stay)],)
+        if targets:
+            self.access.reassign(targets)
+            self.say(f"moved {len(targets)} partitions off broker {' and '.join(map(str, sorted(added)))}")
+
+    # --- topics ---------------------------------------------------------------------------------------------------
+
+    def _old_topics(self) -> list[str]:
+        known = self.baseline.topics if self.baseline else None
+        return [topic for topic in self.access.topics() if known is None or topic in known]
+
+    def configs(self) -> None:
+        """First of all: a throttle left behind would keep replicas from catching up."""
+        if self.baseline is None:
+            return
+        for kind, wanted in (("topics", self.baseline.topic_configs), ("brokers", self.baseline.broker_configs)):
+            now = self.access.configs(kind)
+            for name in sorted(now.keys() | wanted.keys()):
+                is_new_topic = kind == "topics" and name not in self.baseline.topics
+                if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
+                    self.access.write_config(kind, name, wanted.get(name, {}))
+                    self.say(f"restored the configuration of {kind.removesuffix('s')} {name}")
+
+    def delete_new_topics(self) -> None:
+        new = [topic for topic in self.access.topics() if topic not in self._old_topics()]
+        for topic in new:
+            self.access.delete_topic(topic)
+        if new:
+            self.say(f"deleted topic {' and '.join(new)}")
+
+    def finish_deletions(self) -> None:
+        """A replica on a broker id that is no more would hold a deletion up for ever."""
+        try:
+            wait_for("topics are deleted", lambda: not self.access.pending_deletions(), _DELETED_SECONDS)
+        except LabError:
+            stuck = self.access.pending_deletions()
+            for topic in stuck:
+                self.access.erase_topic(topic)
+            # Brokers forget a topic that was erased below them only when they start.
+            self.lab.nodes.kill(self.lab.state, self.brokers)
+            start_brokers(self.lab, self.brokers)
+            self.say(f"erased topic {' and '.join(stuck)}, whose deletion hung, and restarted all brokers")
+
+    def leaders(self) -> None:
+        for sentence in Healer(self.access).heal():
+            self.say(sentence)
+
+    def assignments(self) -> None:
+        topics = self._old_topics()
+        targets: dict[TopicPartition, tuple[int, ...]] = {}
+        for topic in topics:
+            now = self.access.assignment(topic)
+            unsettled = self.access.being_reassigned(topic)
+            for number, replicas in self._wanted(topic, now).items():
+                if number in now and (now[number] != replicas or unsettled):
+                    targets[topic, number] = replicas
+        if targets:
+            self.access.reassign(targets, _WELL_SECONDS)
+            self.say(f"gave {len(targets)} partitions their replicas back")
+        lost = [topic for topic in (self.baseline.topics if self.baseline else {}) if topic not in topics]
+        for topic in lost:
+            assert self.baseline is not None
+            layout = [list(replicas) for _, replicas in sorted(self.baseline.topics[topic].items())]
+            self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
+            self.say(f"created topic {topic} anew, which somebody had deleted: it is empty")
+
+    def _wanted(self, topic: str, now: Assignment) -> Assignment:
+        if self.baseline is not None:
+            return self.baseline.topics[topic]
+        spare = self.brokers[0]
+        return {number: tuple(each for each in ids if each in self.brokers) or (spare,) for number, ids in now.items()}
+
+    def wait_well(self) -> None:
+        self._prefer_first_replicas()
+        deadline = time.monotonic() + _WELL_SECONDS
+        while found := trouble(self.access, self.brokers):
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"not well after {_WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab mend once more, or down and up"
+                )
+            time.sleep(0.1)
+
+    def _prefer_first_replicas(self) -> None:
+        def all_in_sync() -> bool:
+            return not [sentence for sentence in trouble(self.access, self.brokers) if "does not see" not in sentence]
+
+        wait_for("all replicas are in sync", all_in_sync, _WELL_SECONDS)
+        states = self.access.states()
+        elsewhere = [
+            (topic, number)
+            for topic in self.access.topics()
+            for number, replicas in self.access.assignment(topic).items()
+            if (state := states.get((topic, number))) is not None and state.leader != replicas[0]
+        ]
+        if elsewhere:
+            self.access.elect(elsewhere, unclean=False)
+            self.say(f"led {len(elsewhere)} partitions back to their first replica")

@@ -1,0 +1,158 @@
+"""Starting, signalling and watching the processes of one lab."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError, UsageError
+from kfix.lab import processes
+from kfix.lab.classpath import class_path, resource_text
+from kfix.lab.host import LOOPBACK, Host, program
+from kfix.lab.logs import decisive_line, met_a_taken_port
+from kfix.lab.processes import ProcessRecord
+from kfix.lab.properties import broker_settings, render, zookeeper_settings
+from kfix.lab.recipes import recipe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef
+    from kfix.lab.store import Store
+
+JAVA = "a Java runtime, 11 or newer (Debian: default-jre-headless)"
+_KILL_SECONDS = 15.0
+_SHUTDOWN_SECONDS = 45.0
+
+
+class PortTakenError(LabError):
+    """Somebody took the port between the bind test and the start."""
+
+
+class Nodes:
+    def __init__(self, store: Store, host: Host = LOOPBACK) -> None:
+        self._store = store
+        self.host = host
+
+    # --- starting -------------------------------------------------------------------------------------------------
+
+    def start_zookeeper(self, state: LabState, node: ZooKeeperDef) -> None:
+        data = Path(state.data, f"zookeeper-{node.id}")
+        data.mkdir(parents=True, exist_ok=True)
+        (data / "myid").write_text(str(node.id), encoding="ascii")
+        settings = zookeeper_settings(node, state.zookeepers, self.host.address, data)
+        self._start_jvm(state, "zookeeper", node.id, render(settings))
+
+    def start_broker(self, state: LabState, broker: BrokerDef) -> None:
+        log_dir = self.disk_of(state, broker.id)
+        log_dir.mkdir(parents=True, exist_ok=True)
+        settings = broker_settings(state.spec, broker, self.zookeeper_connect(state), self.host.address, log_dir)
+        self._start_jvm(state, "broker", broker.id, render(settings))
+
+    def disk_of(self, state: LabState, broker_id: int) -> Path:
+        return Path(state.data, f"broker-{broker_id}")
+
+    def wipe_disk(self, state: LabState, broker_id: int) -> None:
+        shutil.rmtree(self.disk_of(state, broker_id), ignore_errors=True)
+
+    def zookeeper_connect(self, state: LabState) -> str:
+        return ",".join(f"{self.host.address}:{node.port}" for node in state.zookeepers) + state.spec.chroot
+
+    def _start_jvm(self, state: LabState, role: str, number: int, properties: str) -> None:
+        recipe = recipe_of(state.spec.kafka)
+        main = recipe.broker_class if role == "broker" else recipe.authority_class
+        file = Path(state.data, f"{role}-{number}.properties")
+        file.write_text(properties, encoding="utf-8")
+        log4j = Path(state.data, "log4j.properties")
+        if not log4j.exists():
+            log4j.write_text(resource_text("log4j.properties"), encoding="utf-8")
+        command = [
+            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m"),
+            *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
+            # A killed JVM leaves its native libraries in the temp folder: there `down` removes them.
+            *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
+            f"-Dlog4j.configuration=file:{log4j}",
+            *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), main, str(file)),
+        ]
+        self.spawn(role, number, command)
+
+    def spawn(self, role: str, number: int, command: Sequence[str]) -> ProcessRecord:
+        log = self._store.log_file(role, number)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))  # each start has a log of its own, so its failure is found in it
+        pid, start = self.host.spawn(command, log)
+        record = ProcessRecord(role, number, pid, start, str(log))
+        self._store.update(lambda state: state.with_process(record))
+        return record
+
+    # --- watching -------------------------------------------------------------------------------------------------
+
+    def condition(self, state: LabState, role: str, number: int) -> str:
+        record = state.record(role, number)
+        return processes.state_of(record, state.id) if record else "dead"
+
+    def brokers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
+        """Brokers that are `alive`, `stopped` or `dead`; those replaced by another id count for nothing."""
+        return tuple(
+            each.id
+            for each in state.brokers
+            if not each.retired and self.condition(state, "broker", each.id) == condition
+        )
+
+    def raise_if_dead(self, state: LabState, role: str, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if self.condition(state, role, number) != "dead":
+                continue
+            log = self._store.log_file(role, number)
+            kind = PortTakenError if met_a_taken_port(log) else LabError
+            raise kind(f"{role} {number} did not start: {decisive_line(log)}", hint=f"its log: {log}")
+
+    # --- signals --------------------------------------------------------------------------------------------------
+
+    def kill(self, state: LabState, brokers: Iterable[int]) -> None:
+        records = [self._record(state, broker) for broker in brokers]
+        for record in records:
+            processes.send(record, state.id, signal.SIGKILL)
+        processes.wait_dead(records, state.id, _KILL_SECONDS)
+
+    def stop(self, state: LabState, broker: int) -> None:
+        self._send(state, broker, signal.SIGSTOP)
+
+    def cont(self, state: LabState, broker: int) -> None:
+        self._send(state, broker, signal.SIGCONT)
+
+    def shutdown(self, state: LabState, brokers: Iterable[int]) -> None:
+        records = [self._record(state, broker) for broker in brokers]
+        for record in records:
+            if processes.state_of(record, state.id) == "stopped":
+                raise UsageError(
+                    f"broker {record.id} is stopped and cannot shut down", hint=f"kfix lab cont {record.id} first"
+                )
+            processes.send(record, state.id, signal.SIGTERM)
+        processes.wait_dead(records, state.id, _SHUTDOWN_SECONDS)
+
+    def end_all(self, lab_id: str) -> int:
+        """Every process with this lab's tag, recorded or not. Twice, for one that was between fork and exec."""
+        ended = 0
+        for _ in range(2):
+            found = processes.find_tagged(lab_id)
+            for record in found:
+                if record.pid != os.getpid():
+                    ended += processes.send(record, lab_id, signal.SIGKILL)
+            processes.wait_dead([each for each in found if each.pid != os.getpid()], lab_id, _KILL_SECONDS)
+        return ended
+
+    def _send(self, state: LabState, broker: int, number: signal.Signals) -> None:
+        if not processes.send(self._record(state, broker), state.id, number):
+            raise LabError(f"broker {broker} is dead", hint=f"kfix lab restart {broker}")
+
+    def _record(self, state: LabState, broker: int) -> ProcessRecord:
+        record = state.record("broker", broker)
+        if record is None:
+            known = ", ".join(str(each.id) for each in state.brokers if not each.retired)
+            raise UsageError(f"lab {state.name!r} has no broker {broker}", hint=f"its brokers: {known}")
+        return record

@@ -1,0 +1,102 @@
+"""Which process is ours: pid, start time and a tag on its command line, so that a reused pid is never signalled."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kfix.errors import LabError
+
+_START_TIME_FIELD = 22 - 3  # of /proc/PID/stat, counted from the state, which follows the command in brackets
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class ProcessRecord:
+    role: str
+    id: int
+    pid: int
+    start: int
+    log: str
+
+
+@dataclass(frozen=True)
+class Stat:
+    state: str
+    start: int
+
+
+def read_stat(pid: int) -> Stat | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The command may itself hold brackets and spaces: the last bracket ends it.
+    fields = text.rpartition(")")[2].split()
+    return Stat(state=fields[0], start=int(fields[_START_TIME_FIELD]))
+
+
+def is_tagged(pid: int, lab_id: str) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
+    # A whole word: `pgrep -f kfix.lab.id=...` or an editor on lab.json must not count.
+    return any(word in words for word in (f"-Dkfix.lab.id={lab_id}".encode(), f"kfix.lab.id={lab_id}".encode()))
+
+
+def state_of(record: ProcessRecord, lab_id: str) -> str:
+    """`alive`, `stopped` (SIGSTOP) or `dead`; another process under the same pid counts as dead."""
+    _reap(record.pid)
+    stat = read_stat(record.pid)
+    if stat is None or stat.start != record.start or stat.state in "ZXx" or not is_tagged(record.pid, lab_id):
+        return "dead"
+    return "stopped" if stat.state in "Tt" else "alive"
+
+
+def send(record: ProcessRecord, lab_id: str, number: signal.Signals) -> bool:
+    """False when the process is no more, or no more ours."""
+    try:
+        handle = os.pidfd_open(record.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        # The check follows the open: from here on the handle means this very process, whatever its pid becomes.
+        if state_of(record, lab_id) == "dead":
+            return False
+        signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def wait_dead(records: list[ProcessRecord], lab_id: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while left := [record for record in records if state_of(record, lab_id) != "dead"]:
+        if time.monotonic() > deadline:
+            names = ", ".join(f"{record.role} {record.id} (pid {record.pid})" for record in left)
+            raise LabError(f"still running after {seconds:.0f} s: {names}", hint="kfix lab down ends it by force")
+        time.sleep(POLL_SECONDS)
+
+
+def find_tagged(lab_id: str) -> list[ProcessRecord]:
+    """Also what no record names: a process spawned in the instant before `up` itself was killed."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and is_tagged(int(entry.name), lab_id):
+            stat = read_stat(int(entry.name))
+            if stat is not None and stat.state not in "ZXx":
+                found.append(ProcessRecord("process", int(entry.name), int(entry.name), stat.start, ""))
+    return found
+
+
+def _reap(pid: int) -> None:
+    # A dead child of this very process stays a zombie until somebody asks for its exit code.
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)

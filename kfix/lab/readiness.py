@@ -1,0 +1,73 @@
+"""When a lab may be called up: every broker registered, and every broker answering with all of them."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.waiting import POLL_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.access import Access
+    from kfix.lab.nodes import Nodes
+    from kfix.lab.state import LabState
+
+START_SECONDS = 90.0
+
+
+def wait_zookeeper(nodes: Nodes, state: LabState, seconds: float = START_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not all(_serves(nodes.host.address, node.port) for node in state.zookeepers):
+        nodes.raise_if_dead(state, "zookeeper", [node.id for node in state.zookeepers])
+        nodes.raise_if_dead(state, "broker", [record.id for record in state.processes if record.role == "broker"])
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"ZooKeeper does not serve after {seconds:.0f} s", hint="is the machine overloaded? see the lab's logs"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def wait_brokers(
+    nodes: Nodes, access: Access, state: LabState, started: Iterable[int], seconds: float = START_SECONDS
+) -> None:
+    """`started` must answer; all that live must be in their answers."""
+    started = tuple(started)
+    deadline = time.monotonic() + seconds
+    while not _all_answer(nodes, access, state, started):
+        nodes.raise_if_dead(state, "broker", started)
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"brokers {', '.join(map(str, started))} are not ready after {seconds:.0f} s",
+                hint="is the machine overloaded? see the lab's logs",
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _all_answer(nodes: Nodes, access: Access, state: LabState, started: tuple[int, ...]) -> bool:
+    registered = access.live_ids()
+    if not registered.issuperset(started):
+        return False
+    expected = set(nodes.brokers_in(state, "alive")) & registered
+    for broker in started:
+        seen = access.metadata(broker)
+        # No controller yet: CreateTopics and elections would fail.
+        if seen is None or seen.controller < 0 or not seen.brokers.issuperset(expected):
+            return False
+    return True
+
+
+def _serves(address: str, port: int) -> bool:
+    """`srvr` is the one four-letter word every ZooKeeper allows; without a quorum it names no mode."""
+    try:
+        with socket.create_connection((address, port), timeout=2) as connection:
+            connection.sendall(b"srvr")
+            answer = b""
+            while chunk := connection.recv(4096):
+                answer += chunk
+    except OSError:
+        return False
+    return b"Mode:" in answer

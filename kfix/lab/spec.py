@@ -1,0 +1,97 @@
+"""What a lab is asked to be, checked before anything is started."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+from kfix.lab.recipes import recipe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_MAX_ID = 1_000_000_000
+_MIN_HEAP_MB = 96
+
+# What the lab itself writes: another value would break the lab's own view of the cluster.
+OWNED_SETTINGS: dict[str, str] = {
+    "broker.id": "--ids",
+    "broker.rack": "--racks",
+    "listeners": "the lab's own ports",
+    "advertised.listeners": "the lab's own ports",
+    "zookeeper.connect": "--zookeepers and --chroot",
+    "log.dirs": "the lab's own folders",
+    "log.dir": "the lab's own folders",
+    "offsets.topic.replication.factor": "--offsets-rf",
+}
+
+
+@dataclass(frozen=True)
+class LabSpec:
+    name: str = "lab"
+    kafka: str = "2.7.1"
+    ids: tuple[int, ...] = (1, 2, 3)
+    racks: tuple[str, ...] = ()
+    zookeepers: int = 1
+    offsets_rf: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    chroot: str = ""
+    heap_mb: int = 200
+    kafka_home: str | None = None
+
+    def __post_init__(self) -> None:
+        recipe_of(self.kafka)
+        check_name(self.name)
+        _check_brokers(self)
+        if self.zookeepers not in {1, 3}:
+            raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no loss")
+        if self.chroot and not _CHROOT.fullmatch(self.chroot):
+            raise UsageError(
+                f"--chroot {self.chroot!r} is no ZooKeeper path", hint="like /kfix, without a slash at its end"
+            )
+        if self.heap_mb < _MIN_HEAP_MB:
+            raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
+        for key in self.settings:
+            if key in OWNED_SETTINGS:
+                raise UsageError(f"--set {key}: the lab sets it itself", hint=f"it follows from {OWNED_SETTINGS[key]}")
+
+    def rack_of(self, broker_id: int) -> str | None:
+        return self.racks[self.ids.index(broker_id)] if self.racks and broker_id in self.ids else None
+
+    @property
+    def offsets_replication(self) -> int:
+        return self.offsets_rf if self.offsets_rf is not None else min(3, len(self.ids))
+
+
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name!r} cannot name a lab", hint="small letters, digits and '-', at most 40")
+
+
+def parse_settings(pairs: list[str]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set {pair!r} is not key=value", hint="like --set log.retention.hours=1")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _check_brokers(spec: LabSpec) -> None:
+    if not spec.ids:
+        raise UsageError("a lab has at least one broker", hint="--brokers 3 or --ids 1001,1002,1003")
+    if len(set(spec.ids)) != len(spec.ids):
+        raise UsageError(f"broker ids {spec.ids} name one id twice", hint="every broker has an id of its own")
+    if not all(0 <= broker <= _MAX_ID for broker in spec.ids):
+        raise UsageError(f"broker ids {spec.ids} are not all between 0 and {_MAX_ID}")
+    if spec.racks and len(spec.racks) != len(spec.ids):
+        raise UsageError(
+            f"{len(spec.racks)} racks for {len(spec.ids)} brokers", hint="one rack a broker, in the order of ids"
+        )
+    if spec.offsets_rf is not None and not 1 <= spec.offsets_rf <= len(spec.ids):
+        raise UsageError(f"--offsets-rf {spec.offsets_rf} with {len(spec.ids)} brokers", hint=f"1 to {len(spec.ids)}")

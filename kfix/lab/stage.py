@@ -1,0 +1,183 @@
+"""What incidents have in common: realistic content, faults, and a record of what was done and how long it took."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.brokers import replace_broker, start_brokers, wait_gone
+from kfix.lab.groups import STEMS, Groups, name_for
+from kfix.lab.properties import DEFAULTS
+from kfix.lab.report import Broken
+from kfix.lab.waiting import wait_for
+from kfix.model.coordinator import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kfix.lab.access import Access, PartitionState
+    from kfix.lab.cluster import Lab
+    from kfix.lab.wire import TopicPartition
+
+CONTENT_TOPIC = "orders"
+RECORDS = 20
+_OFFSETS_CONFIG = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
+
+
+class Stage:
+    def __init__(self, lab: Lab, access: Access, options: Mapping[str, Any], progress: Callable[[str], None]) -> None:
+        self.lab = lab
+        self.access = access
+        self.options = options
+        self._progress = progress
+        self._did: list[str] = []
+        self._since = time.monotonic()
+
+    # --- the record -----------------------------------------------------------------------------------------------
+
+    def say(self, sentence: str) -> None:
+        now = time.monotonic()
+        self._did.append(f"{sentence} ({now - self._since:.1f} s)")
+        self._since = now
+        self._progress(self._did[-1])
+
+    def broken(
+        self,
+        incident: str,
+        expect: Iterable[str],
+        *,
+        group: str | None = None,
+        topic: str | None = None,
+        partitions: Iterable[TopicPartition] = (),
+        dead: Iterable[int] = (),
+    ) -> Broken:
+        return Broken(
+            incident, tuple(self._did), group, topic, tuple(sorted(partitions)), tuple(sorted(dead)), tuple(expect)
+        )
+
+    def require(self, truth: bool, claim: str) -> None:
+        if not truth:
+            raise LabError(
+                f"the incident did not come out as it should: not true that {claim}",
+                hint="kfix lab mend, then once more",
+            )
+
+    def int_option(self, name: str) -> int | None:
+        try:
+            return int(self.options[name]) if name in self.options else None
+        except (TypeError, ValueError):
+            raise UsageError(f"option {name}={self.options[name]!r} is no number") from None
+
+    def ints_option(self, name: str) -> tuple[int, ...]:
+        raw = self.options.get(name, ())
+        try:
+            return tuple(int(each) for each in (raw.split(",") if isinstance(raw, str) else raw))
+        except (TypeError, ValueError):
+            raise UsageError(f"option {name}={raw!r} is no list of numbers", hint="like 1,2") from None
+
+    # --- content --------------------------------------------------------------------------------------------------
+
+    def ids(self) -> tuple[int, ...]:
+        """Brokers such that neighbours are in different racks wherever the racks allow it."""
+        racks: dict[str | None, list[int]] = {}
+        for broker in self.lab.state.brokers:
+            if not broker.retired:
+                racks.setdefault(broker.rack, []).append(broker.id)
+        return tuple(each for each in chain.from_iterable(zip_longest(*racks.values())) if each is not None)
+
+    def spread(self, partitions: int, replicas: int) -> list[list[int]]:
+        ids = self.ids()
+        return [[ids[(number + step) % len(ids)] for step in range(replicas)] for number in range(partitions)]
+
+    def ensure_offsets_topic(self) -> None:
+        if OFFSETS_TOPIC in self.access.topics():
+            return
+        spec = self.lab.state.spec
+        partitions = int(spec.settings.get("offsets.topic.num.partitions", DEFAULTS["offsets.topic.num.partitions"]))
+        self.access.create_topic(OFFSETS_TOPIC, self.spread(partitions, spec.offsets_replication), _OFFSETS_CONFIG)
+        self.say(f"created {OFFSETS_TOPIC} with {partitions} partitions, replication factor {spec.offsets_replication}")
+
+    def topic(self, name: str, assignment: list[list[int]], config: Mapping[str, str] | None = None) -> None:
+        if name in self.access.topics():
+            raise UsageError(
+                f"lab {self.lab.name!r} has a topic {name!r} already", hint="delete it, or use another lab"
+            )
+        self.access.create_topic(name, assignment, config or {})
+        self.access.produce(name, {number: _records(name, number) for number in range(len(assignment))})
+        where = "; ".join(f"{number} on {replicas}" for number, replicas in enumerate(assignment))
+        self.say(f"created topic {name} ({where}) with {RECORDS} records a partition")
+
+    def content(self) -> Groups:
+        """A topic on all brokers, and in every partition of the offsets topic a group that has read half of it."""
+        if CONTENT_TOPIC not in self.access.topics():
+            self.topic(CONTENT_TOPIC, self.spread(3, min(3, len(self.ids()))))
+        partitions = len(self.access.assignment(OFFSETS_TOPIC))
+        names = {number: name_for(number, partitions, STEMS[number % len(STEMS)]) for number in range(partitions)}
+        groups = Groups(self.access, names, CONTENT_TOPIC)
+        groups.commit_all({(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
+        self.say(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
+        return groups
+
+    # --- faults ---------------------------------------------------------------------------------------------------
+
+    def kill(self, *brokers: int) -> None:
+        self.lab.nodes.kill(self.lab.state, brokers)
+        wait_gone(self.lab, brokers)
+        self.say(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL), until ZooKeeper ended the session")
+
+    def start(self, *brokers: int) -> None:
+        start_brokers(self.lab, brokers)
+        self.say(f"started broker {' and '.join(map(str, brokers))} again")
+
+    def replace(self, dead: int, new_id: int) -> None:
+        replace_broker(self.lab, dead, new_id)
+        self.say(f"made broker {dead} again as {new_id}: the same address, an empty disk")
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
+        self.access.reassign(targets)
+        self.say(
+            "moved " + ", ".join(f"{topic}-{number} to {list(ids)}" for (topic, number), ids in sorted(targets.items()))
+        )
+
+    def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
+        self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
+
+    # --- what came out --------------------------------------------------------------------------------------------
+
+    def live_state(self, topic: str, number: int) -> PartitionState:
+        return wait_for(f"{topic}-{number} has a state in ZooKeeper", lambda: self.access.state(topic, number), 10)
+
+    def wait_state(
+        self, topic: str, number: int, what: str, holds: Callable[[PartitionState], bool], seconds: float = 30
+    ) -> PartitionState:
+        def probe() -> PartitionState | None:
+            state = self.access.state(topic, number)
+            return state if state is not None and holds(state) else None
+
+        return wait_for(f"{topic}-{number}: {what}", probe, seconds)
+
+    def wait_leaderless_everywhere(self, topic: str, number: int, seconds: float = 20) -> None:
+        def everywhere() -> bool:
+            seen = [self.access.metadata(broker) for broker in self.access.live_ids()]
+            return bool(seen) and all(each is not None and each.partitions[topic, number].leader == -1 for each in seen)
+
+        wait_for(f"every broker says that {topic}-{number} has no leader", everywhere, seconds)
+
+    def wait_groups(self, groups: Groups, partitions: Iterable[int], seconds: float = 30) -> None:
+        for number in partitions:
+            group = groups.by_partition[number]
+            wait_for(f"group {group} still works", lambda each=number: groups.works(each), seconds)  # type: ignore[misc]
+
+
+def _records(topic: str, partition: int) -> list[tuple[str, bytes]]:
+    singular = topic.removesuffix("s")
+    return [
+        (
+            f"{singular}-{partition}-{number}",
+            json.dumps({singular: number, "amount": 10 + number, "currency": "EUR"}).encode(),
+        )
+        for number in range(RECORDS)
+    ]

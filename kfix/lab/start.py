@@ -1,0 +1,123 @@
+"""`kfix lab up` and its end: nothing is started before it is written down where `down` finds it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kfix.errors import KfixError, UsageError
+from kfix.lab.classpath import class_path
+from kfix.lab.host import program
+from kfix.lab.nodes import JAVA, PortTakenError
+from kfix.lab.ports import free_ports
+from kfix.lab.readiness import wait_brokers, wait_zookeeper
+from kfix.lab.recipes import recipe_of
+from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef
+from kfix.lab.store import Store, data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kfix.lab.access import Access
+    from kfix.lab.nodes import Nodes
+    from kfix.lab.spec import LabSpec
+
+_PORTS_A_ZOOKEEPER = 3
+
+
+def start_lab(
+    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
+) -> None:
+    program("java", JAVA)
+    class_path(recipe_of(spec.kafka), spec.kafka_home, progress)
+    with store.busy("up"):
+        if store.exists():
+            raise UsageError(
+                f"there is a lab {spec.name!r} already", hint=f"kfix lab down --name {spec.name}, or another --name"
+            )
+        try:
+            try:
+                _start(spec, store, nodes, open_access, progress)
+            except PortTakenError as taken:
+                progress(f"{taken}; once more with other ports")
+                end_lab(store, nodes)
+                _start(spec, store, nodes, open_access, progress)
+        except BaseException as problem:
+            with _uninterrupted():
+                kept = _keep_logs(store)
+                end_lab(store, nodes)
+            if isinstance(problem, KfixError):
+                problem.hint = problem.hint.replace(str(store.dir / "logs"), str(kept))
+            raise
+
+
+def _start(
+    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
+) -> None:
+    state = _claim(spec, store, nodes)
+    Path(state.data).mkdir(parents=True, exist_ok=True)
+    progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
+    for node in state.zookeepers:
+        nodes.start_zookeeper(state, node)
+    # Brokers wait for ZooKeeper by themselves, so all JVMs come up side by side.
+    for broker in state.brokers:
+        nodes.start_broker(state, broker)
+    state = store.load()
+    wait_zookeeper(nodes, state)
+    progress("ZooKeeper serves; waiting for the brokers")
+    with open_access() as access:
+        wait_brokers(nodes, access, state, spec.ids)
+    progress(f"{len(spec.ids)} brokers are up")
+
+
+def _claim(spec: LabSpec, store: Store, nodes: Nodes) -> LabState:
+    lab_id = secrets.token_hex(8)
+    with store.choosing_ports() as taken:
+        ports = iter(free_ports(_PORTS_A_ZOOKEEPER * spec.zookeepers + len(spec.ids), taken, nodes.host.can_bind))
+        state = LabState(
+            name=spec.name,
+            id=lab_id,
+            spec=spec,
+            data=str(data_folder(spec.name, lab_id, store.dir)),
+            zookeepers=tuple(
+                ZooKeeperDef(number, next(ports), next(ports), next(ports)) for number in range(1, spec.zookeepers + 1)
+            ),
+            brokers=tuple(BrokerDef(broker, next(ports), spec.rack_of(broker)) for broker in sorted(spec.ids)),
+        )
+        store.save(state)
+    return state
+
+
+def end_lab(store: Store, nodes: Nodes) -> tuple[str, ...]:
+    state = store.load() if store.exists() else None
+    ended = nodes.end_all(state.id) if state else 0
+    store.remove(state.data if state else None, state.id if state else None)
+    return (f"ended {ended} processes of lab {store.name}", "removed its data, logs and state")
+
+
+def _keep_logs(store: Store) -> Path:
+    """The lab goes, the logs of the start that failed stay: its error names one of them."""
+    kept = store.home / ".failed" / store.name
+    if (store.dir / "logs").is_dir():
+        kept.mkdir(parents=True, exist_ok=True)
+        for log in (store.dir / "logs").glob("*.log"):
+            with contextlib.suppress(OSError):
+                (kept / log.name).write_bytes(log.read_bytes())
+    return kept
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """A second, impatient Ctrl-C must not leave half of the processes behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,102 @@
+"""Arguments of actions and probes: few kinds, plain JSON values, typed where they are read.
+
+A plan holds these values literally, so that what was approved and what ran can be compared byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kfix.model.snapshot import TopicPartition
+
+ArgValue = int | float | str | bool | tuple[int, ...]
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+class Kind(StrEnum):
+    """What an argument or a parameter is. The value is the word used in YAML and in messages."""
+
+    PARTITION = "partition"
+    BROKERS = "brokers"
+    INT = "int"
+    BOOL = "bool"
+    TEXT = "text"
+    DURATION = "duration"
+
+
+def parse_partition(text: str) -> TopicPartition:
+    """`topic-3`; a topic may contain dashes, so the last one counts."""
+    topic, dash, number = text.rpartition("-")
+    if not dash or not topic or not number.isdecimal():
+        raise ValueError(f"{text!r} is not a partition such as orders-3")
+    return TopicPartition(topic, int(number))
+
+
+def parse_duration(value: object) -> float:
+    """`90s`, `2m`, `200ms` in seconds. A bare number is refused: nobody should guess its unit."""
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{value!r} is not a duration such as 200ms, 90s, 2m or 1h")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def coerce(kind: Kind, value: object) -> ArgValue:
+    """The one place where an untyped value becomes an argument; ValueError says what was wanted."""
+    match kind, value:
+        case Kind.PARTITION, TopicPartition() | str():
+            return str(parse_partition(str(value)))
+        case Kind.BROKERS, list() | tuple() if all(type(b) is int for b in value):
+            return tuple(value)
+        # A bool is an int to Python; to an operator `true` is no number.
+        case (Kind.INT, int()) if type(value) is int:
+            return value
+        case (Kind.BOOL, bool()) | (Kind.TEXT, str()) | (Kind.DURATION, float()):
+            return value
+        case Kind.DURATION, _:
+            return parse_duration(value)
+    raise ValueError(f"{value!r} is not of the kind {kind.value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Args(Mapping[str, ArgValue]):
+    """Literal arguments. The accessors say what the caller declared; a mismatch is a mistake in kfix."""
+
+    values_: Mapping[str, ArgValue] = field(default_factory=dict)
+
+    def __getitem__(self, key: str) -> ArgValue:
+        return self.values_[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def with_(self, **more: ArgValue) -> Args:
+        return Args({**self.values_, **more})
+
+    def tp(self, key: str = "partition") -> TopicPartition:
+        return parse_partition(self.text(key))
+
+    def text(self, key: str) -> str:
+        value = self.values_[key]
+        if not isinstance(value, str):
+            raise TypeError(f"{key} is {value!r}, wanted text")
+        return value
+
+    def number(self, key: str) -> int:
+        value = self.values_[key]
+        if not isinstance(value, int):
+            raise TypeError(f"{key} is {value!r}, wanted a whole number")
+        return value
+
+    def brokers(self, key: str) -> tuple[int, ...]:
+        value = self.values_[key]
+        if not isinstance(value, tuple):
+            raise TypeError(f"{key} is {value!r}, wanted a list of brokers")
+        return value

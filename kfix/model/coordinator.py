@@ -1,0 +1,31 @@
+"""Which partition of `__consumer_offsets` or `__transaction_state` coordinates a group or a transactional id.
+
+Source: `GroupMetadataManager.partitionFor` and `Utils.abs` of Kafka 2.7.1; the vectors of
+`tests/unit/model/test_coordinator.py` were computed by a JVM.
+"""
+
+from __future__ import annotations
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+
+_INT_MIN = -(2**31)
+
+
+def java_hash(text: str) -> int:
+    """`String.hashCode`: over UTF-16 code units, so that an emoji counts as two."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for i in range(0, len(units), 2):
+        value = (31 * value + ((units[i] << 8) | units[i + 1])) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def partition_of_group(group: str, partitions: int) -> int:
+    """`partitions` is the topic's real partition count, never the broker's setting, which acts only at creation."""
+    if partitions < 1:
+        raise ValueError(f"a topic has at least 1 partition, not {partitions}")
+    value = java_hash(group)
+    # Kafka's own abs: Integer.MIN_VALUE has no positive twin and becomes 0.
+    return (0 if value == _INT_MIN else abs(value)) % partitions

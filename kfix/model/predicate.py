@@ -1,0 +1,137 @@
+"""A check's condition as text over the declared facts, such as `leaderless and n_live_isr > 0`.
+
+The text is parsed once, when the catalogue loads; every name and operator is checked against a short list there. From
+the same tree come one Python loop over all checks (0.1 s for 100 000 rows) and a SQL condition for the fleet.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kfix.errors import InvalidFileError
+from kfix.model.partition_facts import FACT_TYPES, PartitionFacts
+
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "=",
+    ast.NotEq: "<>",
+}
+_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
+
+Matcher = Callable[[Iterable[PartitionFacts]], tuple[list[PartitionFacts], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    text: str
+    tree: ast.expr = field(repr=False, compare=False)
+    names: frozenset[str] = field(repr=False, compare=False)
+
+    def to_sql(self) -> str:
+        return _sql(self.tree)
+
+
+def parse(text: str, where: str, facts: Mapping[str, type] = FACT_TYPES) -> Predicate:
+    """`where` is `file:line` of the text; every mistake in it is told at once."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InvalidFileError((f"{where}: not a condition: {text!r} ({error.msg})",)) from error
+    problems: list[str] = []
+    kind = _kind(tree, facts, problems)
+    if not problems and kind is not bool:
+        problems.append(f"a condition is true or false, {text!r} is a number")
+    if problems:
+        raise InvalidFileError(tuple(f"{where}: {p}" for p in problems))
+    return Predicate(text, tree, frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
+
+
+def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
+    """The type of an expression, bool or int; mistakes are collected."""
+    match node:
+        case ast.BoolOp(values=parts):
+            _all(parts, bool, facts, problems)
+            return bool
+        case ast.UnaryOp(op=ast.Not(), operand=part):
+            _all([part], bool, facts, problems)
+            return bool
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            return int
+        case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(o) in _COMPARE for o in ops):
+            kinds = {_kind(part, facts, problems) for part in (left, *rest)}
+            if len(kinds) > 1:
+                problems.append(f"{ast.unparse(node)!r} compares different things")
+            return bool
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+            _all([left, right], int, facts, problems)
+            return int
+        case ast.Constant(value=bool() | int() as value):
+            return type(value)
+        case ast.Name(id=name):
+            return _fact(name, facts, problems)
+    problems.append(f"{ast.unparse(node)!r} is not allowed in a condition: and, or, not, comparisons, +, - are")
+    return bool
+
+
+def _all(parts: Sequence[ast.expr], wanted: type, facts: Mapping[str, type], problems: list[str]) -> None:
+    for part in parts:
+        before = len(problems)
+        kind = _kind(part, facts, problems)
+        if kind is not wanted and len(problems) == before:
+            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, {wanted.__name__} is wanted")
+
+
+def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
+    kind = facts.get(name)
+    if kind is not None and kind is not str:
+        return kind
+    close = difflib.get_close_matches(name, facts, n=1)
+    problems.append(f"unknown fact {name!r}" + (f", did you mean {close[0]!r}?" if close and kind is None else ""))
+    return bool
+
+
+def _sql(node: ast.expr) -> str:
+    match node:
+        case ast.BoolOp(op=op, values=parts):
+            word = " AND " if isinstance(op, ast.And) else " OR "
+            return f"({word.join(map(_sql, parts))})"
+        case ast.UnaryOp(op=ast.Not(), operand=part):
+            return f"(NOT {_sql(part)})"
+        case ast.UnaryOp(operand=part):
+            return f"-{_sql(part)}"
+        case ast.Compare(left=left, ops=ops, comparators=rest):
+            terms = [left, *rest]
+            # SQL has no a < b < c.
+            pairs = [
+                f"{_sql(a)} {_COMPARE[type(op)]} {_sql(b)}" for a, op, b in zip(terms, ops, terms[1:], strict=False)
+            ]
+            return pairs[0] if len(pairs) == 1 else f"({' AND '.join(pairs)})"
+        case ast.BinOp(left=left, op=op, right=right):
+            return f"({_sql(left)} {_ARITHMETIC[type(op)]} {_sql(right)})"
+        case ast.Constant(value=value):
+            return str(value).upper()
+        case _:
+            return ast.unparse(node)
+
+
+def compile_all(predicates: Sequence[Predicate]) -> Matcher:
+    """One loop for all checks: each row is unpacked once, into the names that some check uses."""
+    used = frozenset[str]().union(*(p.names for p in predicates))
+    unpacked = ", ".join(name if name in used else "_" for name in PartitionFacts._fields)
+    hits = [f"_hit{i}" for i in range(len(predicates))]
+    lines = ["def match(_rows):"]
+    lines += [f"    {hit} = []" for hit in hits]
+    lines += ["    for _row in _rows:", f"        {unpacked} = _row"]
+    for hit, predicate in zip(hits, predicates, strict=True):
+        lines += [f"        if {ast.unparse(predicate.tree)}:", f"            {hit}.append(_row)"]
+    lines += [f"    return ({''.join(f'{hit}, ' for hit in hits)})"]
+    scope: dict[str, Matcher] = {}
+    # Every name and operator in this text has passed `parse`: nothing of it comes from outside the catalogue.
+    exec(compile("\n".join(lines), "<partition checks>", "exec"), {"__builtins__": {}}, scope)  # noqa: S102
+    return scope["match"]

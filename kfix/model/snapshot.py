@@ -1,0 +1,223 @@
+"""One look at one cluster: what every source said, and which sources said nothing.
+
+A field is never guessed. What was not read is `None` (or absent from its mapping) and its source is in `sources` with
+the error: unknown is neither absent nor healthy. Times are seconds since the epoch, UTC, unless a name says `_ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+NO_LEADER = -1
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Mode(StrEnum):
+    ZOOKEEPER = "zk"
+    KRAFT = "kraft"
+    UNKNOWN = "unknown"
+
+
+class PartitionView(NamedTuple):
+    """A partition in ONE broker's own metadata cache (Metadata v7). `error` is Kafka's code: 5 = no leader it knows."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline: tuple[int, ...]
+    error: int = 0
+
+
+class PartitionState(NamedTuple):
+    """The znode `/brokers/topics/T/partitions/P/state`: the controllers' shared record of the partition."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    version: int
+    mzxid: int
+    mtime_ms: int
+
+
+class Assignment(NamedTuple):
+    """The replicas of a partition in order; the first is the preferred leader."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One question to one place. `name` such as `broker 2`, `zookeeper 127.0.0.1:2181`, `coordinator probe`."""
+
+    name: str
+    ok: bool
+    error: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerView:
+    """The cluster as one broker believes it to be, asked over a connection of its own."""
+
+    broker: int
+    controller: int
+    alive: Mapping[int, Endpoint]
+    racks: Mapping[int, str]
+    partitions: Mapping[TopicPartition, PartitionView]
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """The ephemeral znode `/brokers/ids/N`; its czxid is the broker epoch, a restart makes a new one."""
+
+    broker: int
+    endpoint: Endpoint | None
+    rack: str | None
+    czxid: int
+    registered_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerNode:
+    """The znodes `/controller` and `/controller_epoch`. `broker` is None where `/controller` does not exist."""
+
+    broker: int | None
+    elected_ms: int
+    czxid: int
+    epoch: int
+    epoch_version: int
+    epoch_mzxid: int
+    kraft_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperNode:
+    """One member of the ensemble as `srvr` describes it; `mode` is leader, follower, standalone, `no quorum` or ""."""
+
+    address: str
+    mode: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperView:
+    """Everything kfix reads of ZooKeeper, through one server of the ensemble (`server`)."""
+
+    connect: str
+    server: str
+    controller: ControllerNode
+    registrations: Mapping[int, Registration]
+    assignments: Mapping[TopicPartition, Assignment]
+    states: Mapping[TopicPartition, PartitionState]
+    reassigning: Mapping[TopicPartition, tuple[int, ...]]
+    deleting: frozenset[str]
+    topic_configs: Mapping[str, Mapping[str, str]]
+    isr_notifications: int = 0
+    preferred_election_pending: bool = False
+    migrating: bool = False
+    nodes: tuple[ZooKeeperNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group as the brokers listed it. `listed_by` proves nothing about its health (kafka-facts L)."""
+
+    name: str
+    listed_by: tuple[int, ...]
+    state: str = ""
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorProbe:
+    """FindCoordinator asked of a live broker, then OffsetFetch of the coordinator it names.
+
+    `find_error`/`fetch_error` are Kafka's codes (0 fine, 15 COORDINATOR_NOT_AVAILABLE, 14 loading, 16 not coordinator);
+    None where the question was not asked; -1 where no answer came, and `error` says why.
+    """
+
+    group: str
+    partition: int
+    find_error: int | None
+    coordinator: int | None
+    fetch_error: int | None
+    committed: int | None = None
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def answers(self) -> bool:
+        return self.find_error == 0 and self.fetch_error == 0
+
+
+class LogEnd(NamedTuple):
+    """What one replica holds, by ListOffsets with replica id -2: works without a leader (kafka-facts F)."""
+
+    start: int
+    end: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterIdentity:
+    """`id` is Kafka's own cluster id, "" where nobody told it."""
+
+    id: str
+    mode: Mode
+    bootstrap: str = ""
+    zookeeper: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.id or self.bootstrap or self.zookeeper or "unknown cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All sources of one look. `origin` says where it came from when it was not read live."""
+
+    taken_at: float
+    kfix: str
+    cluster: ClusterIdentity
+    sources: tuple[Source, ...]
+    views: Mapping[int, BrokerView]
+    zookeeper: ZooKeeperView | None = None
+    broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    groups_complete: bool = False
+    probes: tuple[CoordinatorProbe, ...] = ()
+    log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
+    reassignments: Mapping[TopicPartition, Assignment] | None = None
+    addresses: Mapping[int, Endpoint] = field(default_factory=dict)
+    silent: Mapping[int, str] = field(default_factory=dict)
+    remembered_groups: tuple[str, ...] = ()
+    remembered_brokers: Mapping[int, str] = field(default_factory=dict)
+    origin: str = ""
+
+    @property
+    def failed_sources(self) -> tuple[Source, ...]:
+        return tuple(s for s in self.sources if not s.ok)

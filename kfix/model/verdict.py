@@ -1,0 +1,41 @@
+"""What a probe answers: pass, fail or inconclusive, always with what was seen. Unknown is never healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Evidence, not a boolean: it goes to the prompt and into the journal as it is."""
+
+    verdict: Verdict
+    observed: str
+    wanted: str
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is Verdict.PASS
+
+
+def judge(good: bool | None, observed: str, wanted: str) -> Answer:
+    """`None` is a value that could not be read."""
+    if good is None:
+        return Answer(Verdict.INCONCLUSIVE, observed, wanted)
+    return Answer(Verdict.PASS if good else Verdict.FAIL, observed, wanted)
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """All must pass. One failure is a failure even where another could not be read."""
+    seen = set(verdicts)
+    if Verdict.FAIL in seen:
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in seen or not seen else Verdict.PASS

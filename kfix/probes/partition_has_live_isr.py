@@ -1,0 +1,29 @@
+"""At least one in-sync replica is registered: with it no election can lose an acknowledged record."""
+
+from __future__ import annotations
+
+from kfix.model.args import Args, Kind
+from kfix.model.facts import about
+from kfix.model.verdict import Answer, judge
+from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
+from kfix.probes.words import state_words
+
+
+def ask(args: Args, reader: ClusterReader) -> Answer:
+    reading = reader.partition(args.tp())
+    live = reading.live_isr
+    return judge(None if live is None else bool(live), state_words(reading), "a registered member of the ISR")
+
+
+def reads(args: Args) -> tuple[str, ...]:
+    return about(args.tp(), "isr", "live_isr")
+
+
+PROBE = Probe(
+    name="partition_has_live_isr",
+    summary="a member of the ISR is registered in ZooKeeper",
+    params={"partition": Kind.PARTITION},
+    reads=reads,
+    ask=ask,
+)

@@ -1,0 +1,192 @@
+"""Our requests and answers against kafka-python's classes, which are generated from Kafka's own message schemas."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol import admin, consumer
+from kafka.protocol import metadata as meta
+from kafka.protocol.consumer import group
+
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.adapters.kafka.connection import _frame
+from kfix.model.snapshot import Assignment, PartitionView, TopicPartition
+
+names = st.text(min_size=1, max_size=20)
+ids = st.lists(st.integers(0, 70000), max_size=5)
+
+
+def theirs(message, version):
+    message.with_header(correlation_id=7, client_id="kfix")
+    return bytes(message.encode(version=version, header=True, framed=True))
+
+
+def same(ours, message):
+    assert _frame(ours, 7) == theirs(message, ours.version)
+
+
+@given(st.one_of(st.none(), st.lists(names, max_size=4).map(tuple)))
+def test_metadata_request_has_the_same_bytes(topics):
+    topic = meta.MetadataRequest.MetadataRequestTopic
+    listed = None if topics is None else [topic(name=t) for t in topics]
+    same(requests.metadata(topics), meta.MetadataRequest(topics=listed, allow_auto_topic_creation=False))
+
+
+@given(names)
+def test_group_requests_have_the_same_bytes(name):
+    same(requests.find_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=0))
+    same(requests.offset_fetch(name), group.OffsetFetchRequest(group_id=name, topics=None))
+    same(requests.describe_groups((name,)), admin.DescribeGroupsRequest(groups=[name]))
+    same(requests.list_groups(), admin.ListGroupsRequest())
+
+
+@given(names, st.lists(names, max_size=3))
+def test_describe_configs_request_has_the_same_bytes(name, keys):
+    resource = admin.DescribeConfigsRequest.DescribeConfigsResource
+    same(
+        requests.describe_configs(requests.TOPIC_RESOURCE, (name,), tuple(keys)),
+        admin.DescribeConfigsRequest(
+            resources=[resource(resource_type=2, resource_name=name, configuration_keys=keys)],
+            include_synonyms=False,
+        ),
+    )
+
+
+@given(names, st.integers(0, 9))
+def test_list_offsets_request_has_the_same_bytes(name, index):
+    topic = consumer.ListOffsetsRequest.ListOffsetsTopic
+    same(
+        requests.list_offsets((TopicPartition(name, index),), requests.LATEST),
+        consumer.ListOffsetsRequest(
+            replica_id=-2,
+            isolation_level=0,
+            topics=[
+                topic(
+                    name=name,
+                    partitions=[
+                        topic.ListOffsetsPartition(partition_index=index, current_leader_epoch=-1, timestamp=-1)
+                    ],
+                )
+            ],
+        ),
+    )
+
+
+def test_list_reassignments_request_has_the_same_bytes():
+    same(requests.list_reassignments(5000), admin.ListPartitionReassignmentsRequest(timeout_ms=5000, topics=None))
+
+
+@given(names, st.integers(0, 300), st.booleans())
+def test_elect_leaders_request_has_the_same_bytes(name, index, unclean):
+    listed = [admin.ElectLeadersRequest.TopicPartitions(topic=name, partitions=[index])]
+    same(
+        requests.elect_leaders(TopicPartition(name, index), unclean=unclean, timeout_ms=9),
+        admin.ElectLeadersRequest(election_type=int(unclean), topic_partitions=listed, timeout_ms=9),
+    )
+
+
+@given(names, st.integers(0, 300), st.one_of(st.none(), ids.map(tuple)))
+def test_alter_reassignment_request_has_the_same_bytes(name, index, replicas):
+    topic = admin.AlterPartitionReassignmentsRequest.ReassignableTopic
+    same(
+        requests.alter_reassignment(TopicPartition(name, index), replicas, 9),
+        admin.AlterPartitionReassignmentsRequest(
+            timeout_ms=9,
+            topics=[
+                topic(
+                    name=name,
+                    partitions=[
+                        topic.ReassignablePartition(
+                            partition_index=index, replicas=None if replicas is None else list(replicas)
+                        )
+                    ],
+                )
+            ],
+        ),
+    )
+
+
+def answer(message, version):
+    """The bytes behind the response header."""
+    return Reader(bytes(message.encode(version=version)))
+
+
+@given(names, st.integers(-1, 9), st.integers(-1, 9), ids, ids, ids)
+def test_metadata_answer_is_read_whole(name, leader, epoch, replicas, isr, offline):
+    topic = meta.MetadataResponse.MetadataResponseTopic
+    broker = meta.MetadataResponse.MetadataResponseBroker
+    partition = topic.MetadataResponsePartition(
+        error_code=5,
+        partition_index=3,
+        leader_id=leader,
+        leader_epoch=epoch,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=offline,
+    )
+    said = responses.metadata(
+        answer(
+            meta.MetadataResponse(
+                throttle_time_ms=0,
+                brokers=[broker(node_id=1, host="h", port=9, rack="r"), broker(node_id=2, host="i", port=8, rack=None)],
+                cluster_id="c",
+                controller_id=2,
+                topics=[topic(error_code=0, name=name, is_internal=False, partitions=[partition])],
+            ),
+            7,
+        )
+    )
+    assert (said.cluster_id, said.controller, said.racks, sorted(said.brokers)) == ("c", 2, {1: "r"}, [1, 2])
+    assert said.partitions == {
+        TopicPartition(name, 3): PartitionView(leader, epoch, tuple(replicas), tuple(isr), tuple(offline), 5)
+    }
+
+
+@given(names, ids, ids, ids)
+def test_reassignments_answer_is_read_whole(name, replicas, adding, removing):
+    topic = admin.ListPartitionReassignmentsResponse.OngoingTopicReassignment
+    listed = topic.OngoingPartitionReassignment(
+        partition_index=1, replicas=replicas, adding_replicas=adding, removing_replicas=removing
+    )
+    reader = answer(
+        admin.ListPartitionReassignmentsResponse(
+            throttle_time_ms=0, error_code=0, error_message=None, topics=[topic(name=name, partitions=[listed])]
+        ),
+        0,
+    )
+    expected = Assignment(tuple(replicas), tuple(adding), tuple(removing))
+    assert responses.list_reassignments(reader) == (0, {TopicPartition(name, 1): expected})
+
+
+@given(st.integers(0, 90), st.one_of(st.none(), names))
+def test_answers_to_changes_carry_the_partitions_own_error(code, message):
+    election = admin.ElectLeadersResponse.ReplicaElectionResult
+    result = election.PartitionResult(partition_id=1, error_code=code, error_message=message)
+    said = responses.elect_leaders(
+        answer(
+            admin.ElectLeadersResponse(
+                throttle_time_ms=0,
+                error_code=0,
+                replica_election_results=[election(topic="t", partition_result=[result])],
+            ),
+            1,
+        )
+    )
+    assert (said.error, said.message) == (code, message or "")
+
+
+decoders = [v for k, v in vars(responses).items() if callable(v) and k.islower() and not k.startswith("_")]
+decoders = [d for d in decoders if getattr(d, "__module__", "") == responses.__name__]
+
+
+@pytest.mark.parametrize("decode", decoders, ids=lambda d: d.__name__)
+@given(st.binary(max_size=400))
+def test_garbage_is_one_clear_error_and_never_another(decode, data):
+    try:
+        decode(Reader(data))
+    except ProtocolError as error:
+        assert "Kafka" in str(error) or "ApiVersions" in str(error)
+
+
+def test_there_are_decoders_to_fuzz():
+    assert len(decoders) >= 12
