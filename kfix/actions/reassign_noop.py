@@ -1,7 +1,8 @@
 """Reassigns a partition to the replicas it already has, so that the controller looks at it again.
 
 The controller re-reads the partition's state from ZooKeeper. Where its leader is gone it elects the first live member
-of the ISR and cannot elect any other; where it believes in another leader it takes over ZooKeeper's (kafka-facts B6, B7).
+of the ISR and cannot elect any other; where it believes in another leader it takes over
+ZooKeeper's (kafka-facts B6, B7).
 """
 
 from __future__ import annotations

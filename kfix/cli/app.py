@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,20 +22,20 @@ class Boundary(TyperGroup):
         try:
             return super().invoke(ctx)
         except KfixError as error:
-            print(f"kfix: {error}", file=sys.stderr)
+            typer.echo(f"kfix: {error}", err=True)
             if error.hint:
-                print(f"      {error.hint}", file=sys.stderr)
+                typer.echo(f"      {error.hint}", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            print("kfix: interrupted; nothing was changed by this command", file=sys.stderr)
+            typer.echo("kfix: interrupted; nothing was changed by this command", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as bug:
             if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
                 raise
-            print(f"kfix: internal error: {type(bug).__name__}: {bug}", file=sys.stderr)
-            print("      run it again with KFIX_DEBUG=1 and report what it prints", file=sys.stderr)
+            typer.echo(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
+            typer.echo("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
             raise typer.Exit(1) from None
 
 
@@ -57,13 +56,13 @@ app.add_typer(lab.app, name="lab")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"kfix {__version__}")
+        typer.echo(f"kfix {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001 - typer calls back by the parameter
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:

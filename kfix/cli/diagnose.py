@@ -26,8 +26,12 @@ def diagnose(
     group: Annotated[
         str | None, typer.Option("--group", metavar="GROUP", help="Why does this consumer group hang?")
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings that touch it.")] = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="CODE", help="Only these codes, such as KFX101.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings that touch it.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="CODE", help="Only these codes, such as KFX101.")
+    ] = None,
     min_severity: Annotated[str, typer.Option("--min-severity", help="info, warning or critical.")] = "info",
     timeout: Timeout = 5.0,
     debounce: Annotated[
@@ -37,7 +41,9 @@ def diagnose(
         float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left may be restarting.")
     ] = 120.0,
     json_output: AsJson = False,
-    nagios: Annotated[bool, typer.Option("--nagios", help="One line and exit code 0, 1, 2 or 3 for a monitoring.")] = False,
+    nagios: Annotated[
+        bool, typer.Option("--nagios", help="One line and exit code 0, 1, 2 or 3 for a monitoring.")
+    ] = False,
     keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Remember this look in the local store.")] = True,
 ) -> None:
     """Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.

@@ -25,7 +25,9 @@ CommandConfig = Annotated[
     Path | None,
     typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as Kafka's tools read."),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Bound of one look, all sources together.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", help="Bound of one look, all sources together.")
+]
 FromFile = Annotated[
     Path | None,
     typer.Option(

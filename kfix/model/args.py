@@ -45,7 +45,7 @@ def parse_duration(value: object) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-def coerce(kind: Kind, value: object) -> ArgValue:
+def coerce(kind: Kind, value: object) -> ArgValue:  # noqa: PLR0911 - one return a kind
     """The one place where an untyped value becomes an argument; ValueError says what was wanted."""
     match kind, value:
         case Kind.PARTITION, TopicPartition() | str():
@@ -55,7 +55,11 @@ def coerce(kind: Kind, value: object) -> ArgValue:
         # A bool is an int to Python; to an operator `true` is no number.
         case (Kind.INT, int()) if type(value) is int:
             return value
-        case (Kind.BOOL, bool()) | (Kind.TEXT, str()) | (Kind.DURATION, float()):
+        case Kind.BOOL, bool():
+            return value
+        case Kind.TEXT, str():
+            return value
+        case Kind.DURATION, float():
             return value
         case Kind.DURATION, _:
             return parse_duration(value)

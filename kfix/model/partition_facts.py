@@ -10,15 +10,13 @@ knows, and `n_live_*` are -1, which is neither "none" nor "some".
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from kfix.model.background import UNKNOWN, Background, background_of
 from kfix.model.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
-from kfix.model.snapshot import Assignment, Mode, PartitionState, PartitionView, Snapshot, TopicPartition
+from kfix.model.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 
-UNKNOWN: Final = -1
 NOBODY_SAYS: Final = -2
 #: More replicas than this are a choice, fewer are a risk (kafka-facts G).
 ADVISED_RF: Final = 3
@@ -73,20 +71,6 @@ FACT_TYPES: Final[Mapping[str, type]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
-    """What is the same for all partitions of a snapshot, worked out once."""
-
-    live: frozenset[int] | None
-    racks: Mapping[int, str]
-    lost: frozenset[int]
-    n_brokers: int
-    registered_ms: Mapping[int, int]
-    taken_ms: int
-    authority: bool
-    settings: Callable[[str, int], tuple[int, bool, bool]] = field(repr=False)
-
-
 def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:
     known = background or background_of(snapshot)
     zookeeper = snapshot.zookeeper
@@ -107,7 +91,7 @@ def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[Pa
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        rows.append(_row(tp, states.get(tp), assignment, seen, known, (under_way, tp.topic in deleting, agree)))
+        rows.append(_row(tp, states.get(tp), assignment, seen, known, flags=(under_way, tp.topic in deleting, agree)))
     return tuple(rows)
 
 
@@ -128,6 +112,7 @@ def _row(
     assignment: Assignment,
     seen: list[PartitionView],
     known: Background,
+    *,
     flags: tuple[bool, bool, bool],
 ) -> PartitionFacts:
     reassigning, deleting, views_agree = flags
@@ -168,7 +153,7 @@ def _row(
         len(isr),
         UNKNOWN if live is None else len(live.intersection(replicas)),
         UNKNOWN if live is None else len(live.intersection(isr)),
-        len(known.lost.intersection(replicas)) if known.lost else 0,
+        len(known.lost.keys() & set(replicas)) if known.lost else 0,
         len(replicas) - len(assignment.adding),
         min(ADVISED_RF, known.n_brokers),
         len(racks),
@@ -226,112 +211,3 @@ def _stable_for(age: int, isr: tuple[int, ...], known: Background, *, hasty: boo
         return UNKNOWN
     ages = [(known.taken_ms - known.registered_ms[b]) // 1000 for b in isr if known.registered_ms.get(b, -1) > 0]
     return max(min([age, *ages]), UNKNOWN)
-
-
-def background_of(snapshot: Snapshot) -> Background:
-    zookeeper = snapshot.zookeeper
-    live = live_brokers(snapshot)
-    registrations = zookeeper.registrations if zookeeper else {}
-    assigned = {b for replicas in assignments_of(snapshot) for b in replicas}
-    racks = {b: r for view in snapshot.views.values() for b, r in view.racks.items() if r}
-    racks |= {b: r.rack for b, r in registrations.items() if r.rack}
-    return Background(
-        live=live,
-        racks=racks,
-        lost=frozenset(lost_brokers(snapshot, live, assigned)),
-        n_brokers=len(assigned | (live or frozenset())),
-        registered_ms={b: r.registered_ms for b, r in registrations.items()},
-        taken_ms=int(snapshot.taken_at * 1000),
-        authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
-        settings=_settings(snapshot),
-    )
-
-
-def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
-    if snapshot.zookeeper is not None:
-        return frozenset(snapshot.zookeeper.registrations)
-    # A pasted text is one view without a list of brokers: it tells nothing about who lives.
-    lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
-    if not lists:
-        return None
-    votes = Counter(broker for alive in lists for broker in alive)
-    return frozenset(b for b, n in votes.items() if 2 * n > len(lists))
-
-
-def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
-    """The distinct replica lists: few, however many partitions there are."""
-    found = {v.replicas for view in snapshot.views.values() for v in view.partitions.values()}
-    if snapshot.zookeeper is not None:
-        found |= {a.replicas for a in snapshot.zookeeper.assignments.values()}
-    return found
-
-
-def lost_brokers(snapshot: Snapshot, live: frozenset[int] | None, assigned: set[int]) -> dict[int, tuple[int, bool]]:
-    """Assigned ids that exist no more: id -> (the broker that came instead, whether it sits on the same address).
-
-    An id that is merely away looks the same. Two signs tell: its address now answers under another id, or a broker
-    without any replica has registered since it left - an empty broker that is older is only a new, empty broker.
-    """
-    if live is None or snapshot.zookeeper is None:
-        return {}
-    registrations = snapshot.zookeeper.registrations
-    at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
-    idle = sorted(live - assigned)
-    found: dict[int, tuple[int, bool]] = {}
-    for broker in sorted(assigned - live):
-        heir = at.get(snapshot.remembered_brokers.get(broker, ""))
-        if heir is not None:
-            found[broker] = (heir, True)
-            continue
-        left = left_ms(snapshot, broker)
-        for other in idle:
-            since = registrations[other].registered_ms
-            # The session of the old id outlives it, so that the new one may have come up to a minute earlier.
-            if left is None or since <= 0 or since >= left - 60_000:
-                found[broker] = (other, False)
-                break
-    return found
-
-
-def left_ms(snapshot: Snapshot, broker: int) -> int | None:
-    """When a dead broker left, by the oldest record that shows it gone; None where no record does."""
-    if snapshot.zookeeper is None:
-        return None
-    oldest: int | None = None
-    assigned = snapshot.zookeeper.assignments
-    for tp, state in snapshot.zookeeper.states.items():
-        if oldest is not None and state.mtime_ms >= oldest:
-            continue
-        gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
-        if gone and tp in assigned and broker in assigned[tp].replicas:
-            oldest = state.mtime_ms
-    return oldest
-
-
-def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
-    """(min.insync.replicas, unclean election, whether that is known) of a topic whose leader is given.
-
-    A topic's own setting wins; else the leader's default counts, and without it the strictest of the brokers.
-    """
-    topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
-    topics.update(snapshot.topic_configs)
-    brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
-    known: dict[tuple[str, int], tuple[int, bool, bool]] = {}
-
-    def look_up(topic: str, leader: int, key: str) -> list[str]:
-        own = topics.get(topic, {}).get(key)
-        if own is not None:
-            return [own]
-        if leader in brokers and key in brokers[leader]:
-            return [brokers[leader][key]]
-        return [c[key] for c in brokers.values() if key in c]
-
-    def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
-        at = (topic, leader)
-        if at not in known:
-            numbers = [int(v) for v in look_up(topic, leader, "min.insync.replicas") if v.isdigit()]
-            unclean = look_up(topic, leader, "unclean.leader.election.enable")
-            known[at] = (max(numbers, default=UNKNOWN), "true" in unclean, bool(unclean))
-        return known[at]
-
-    return settings

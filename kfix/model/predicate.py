@@ -54,29 +54,27 @@ def parse(text: str, where: str, facts: Mapping[str, type] = FACT_TYPES) -> Pred
 
 def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
     """The type of an expression, bool or int; mistakes are collected."""
+    kind: type = bool
     match node:
         case ast.BoolOp(values=parts):
             _all(parts, bool, facts, problems)
-            return bool
         case ast.UnaryOp(op=ast.Not(), operand=part):
             _all([part], bool, facts, problems)
-            return bool
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
-            return int
         case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(o) in _COMPARE for o in ops):
-            kinds = {_kind(part, facts, problems) for part in (left, *rest)}
-            if len(kinds) > 1:
+            if len({_kind(part, facts, problems) for part in (left, *rest)}) > 1:
                 problems.append(f"{ast.unparse(node)!r} compares different things")
-            return bool
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             _all([left, right], int, facts, problems)
-            return int
+            kind = int
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            kind = int
         case ast.Constant(value=bool() | int() as value):
-            return type(value)
+            kind = type(value)
         case ast.Name(id=name):
-            return _fact(name, facts, problems)
-    problems.append(f"{ast.unparse(node)!r} is not allowed in a condition: and, or, not, comparisons, +, - are")
-    return bool
+            kind = _fact(name, facts, problems)
+        case _:
+            problems.append(f"{ast.unparse(node)!r} is not allowed in a condition: and, or, not, comparisons, +, - are")
+    return kind
 
 
 def _all(parts: Sequence[ast.expr], wanted: type, facts: Mapping[str, type], problems: list[str]) -> None:
@@ -99,25 +97,21 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
 def _sql(node: ast.expr) -> str:
     match node:
         case ast.BoolOp(op=op, values=parts):
-            word = " AND " if isinstance(op, ast.And) else " OR "
-            return f"({word.join(map(_sql, parts))})"
-        case ast.UnaryOp(op=ast.Not(), operand=part):
-            return f"(NOT {_sql(part)})"
-        case ast.UnaryOp(operand=part):
-            return f"-{_sql(part)}"
+            text = f"({(' AND ' if isinstance(op, ast.And) else ' OR ').join(map(_sql, parts))})"
+        case ast.UnaryOp(op=op, operand=part):
+            text = f"(NOT {_sql(part)})" if isinstance(op, ast.Not) else f"-{_sql(part)}"
         case ast.Compare(left=left, ops=ops, comparators=rest):
             terms = [left, *rest]
             # SQL has no a < b < c.
-            pairs = [
-                f"{_sql(a)} {_COMPARE[type(op)]} {_sql(b)}" for a, op, b in zip(terms, ops, terms[1:], strict=False)
-            ]
-            return pairs[0] if len(pairs) == 1 else f"({' AND '.join(pairs)})"
-        case ast.BinOp(left=left, op=op, right=right):
-            return f"({_sql(left)} {_ARITHMETIC[type(op)]} {_sql(right)})"
+            pairs = zip(terms, ops, rest, strict=False)
+            text = f"({' AND '.join(f'{_sql(a)} {_COMPARE[type(op)]} {_sql(b)}' for a, op, b in pairs)})"
+        case ast.BinOp(left=left, op=sign, right=right):
+            text = f"({_sql(left)} {_ARITHMETIC[type(sign)]} {_sql(right)})"
         case ast.Constant(value=value):
-            return str(value).upper()
+            text = str(value).upper()
         case _:
-            return ast.unparse(node)
+            text = ast.unparse(node)
+    return text
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:

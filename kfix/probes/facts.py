@@ -24,18 +24,23 @@ _CONTROLLER: Mapping[str, Callable[[ControllerNode], FactJson]] = {
 
 def read_facts(reader: ClusterReader, keys: Iterable[str]) -> dict[str, Fact]:
     """All or nothing: a source that does not answer raises `UnreachableError`."""
-    wanted = tuple(dict.fromkeys(keys))
-    once = _Once(reader)
-    return {key: _read(once, key) for key in wanted}
+    read = FactReader(reader)
+    return {key: read(key) for key in dict.fromkeys(keys)}
 
 
-class _Once:
-    """Remembers the readings of one go, so that facts read together were true together."""
+class FactReader:
+    """One look: remembers its readings, so that facts read together were true together."""
 
     def __init__(self, reader: ClusterReader) -> None:
         self.reader = reader
+        self._found: dict[str, Fact] = {}
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
+
+    def __call__(self, key: str) -> Fact:
+        if key not in self._found:
+            self._found[key] = _read(self, key)
+        return self._found[key]
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
         if tp not in self._partitions:
@@ -48,7 +53,7 @@ class _Once:
         return self._controller
 
 
-def _read(once: _Once, key: str) -> Fact:
+def _read(once: FactReader, key: str) -> Fact:
     tp, name = split_key(key)
     if tp is not None and name not in _ASKED_APART:
         return _about_partition(once, key, tp, name)
@@ -61,7 +66,7 @@ def _read(once: _Once, key: str) -> Fact:
     return Fact(key, _CONTROLLER[name](node), source, node.epoch_version if source == "/controller_epoch" else None)
 
 
-def _about_partition(once: _Once, key: str, tp: TopicPartition, name: str) -> Fact:
+def _about_partition(once: FactReader, key: str, tp: TopicPartition, name: str) -> Fact:
     reading = once.partition(tp)
     if name in _STATE:
         return _of_state(key, reading, _STATE[name])

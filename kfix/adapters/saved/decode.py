@@ -42,13 +42,13 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         groups=tuple(
             Group(g["name"], tuple(map(int, g["listed_by"])), g["state"], tuple(g["members"])) for g in raw["groups"]
         ),
-        groups_complete=bool(raw["groups_complete"]),
+        groups_complete=_flag(raw["groups_complete"]),
         probes=tuple(CoordinatorProbe(**p) for p in raw["probes"]),
         log_ends=_rows(raw["log_ends"], lambda ends: {int(b): LogEnd(s, e, why) for b, s, e, why in ends}),
         reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
         addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
         silent={int(b): str(t) for b, t in raw["silent"].items()},
-        remembered_groups=tuple(raw["remembered_groups"]),
+        remembered_groups=_names(raw["remembered_groups"]),
         remembered_brokers={int(b): str(t) for b, t in raw["remembered_brokers"].items()},
         origin=origin,
     )
@@ -76,11 +76,11 @@ def _zookeeper(raw: Mapping[str, Any]) -> ZooKeeperView:
         assignments=_rows(raw["assignments"], _assignment),
         states=_rows(raw["states"], lambda f: PartitionState(f[0], f[1], tuple(f[2]), f[3], f[4], f[5], f[6])),
         reassigning=_rows(raw["reassigning"], lambda f: tuple(map(int, f[0]))),
-        deleting=frozenset(raw["deleting"]),
+        deleting=frozenset(_names(raw["deleting"])),
         topic_configs={t: dict(c) for t, c in raw["topic_configs"].items()},
         isr_notifications=int(raw["isr_notifications"]),
-        preferred_election_pending=bool(raw["preferred_election_pending"]),
-        migrating=bool(raw["migrating"]),
+        preferred_election_pending=_flag(raw["preferred_election_pending"]),
+        migrating=_flag(raw["migrating"]),
         nodes=tuple(ZooKeeperNode(**n) for n in raw["nodes"]),
     )
 
@@ -102,3 +102,15 @@ def _assignment(fields: list[Any]) -> Assignment:
 
 def _rows(raw: Mapping[str, Any], make: Callable[[list[Any]], T]) -> dict[TopicPartition, T]:
     return {TopicPartition(topic, int(row[0])): make(row[1:]) for topic, rows in raw.items() for row in rows}
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is not true or false")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise TypeError(f"{value!r} is not a list of names")
+    return tuple(value)

@@ -1,0 +1,33 @@
+# `make demo` and `make test` set up all they need: see .ci/setup. VENV may name another folder.
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test check lint format bench clean
+
+setup:
+	@bash .ci/setup $(VENV)
+
+demo: setup
+	@$(BIN)/kfix lab demo
+
+# Cluster tests share one worker and one cluster; the rest runs beside them on the other.
+test: setup
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+check: lint test
+
+format: setup
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: setup
+	@$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

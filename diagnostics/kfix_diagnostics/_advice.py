@@ -1,0 +1,61 @@
+"""Commands ready to paste, and what must not be done, with the reason (kafka-facts B6, all tried on 2.7.1)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from kfix.model.casefile import CaseFile
+from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.model.finding import Blocked, Remedy
+from kfix.model.snapshot import TopicPartition
+from kfix_diagnostics._words import per_topic
+
+NEVER_EDIT = (
+    "do not edit the state znode by hand: no broker is told, and one that is named leader there answers "
+    "NOT_LEADER_OR_FOLLOWER"
+)
+NEVER_UNCLEAN_CONFIG = (
+    "do not set unclean.leader.election.enable=true: it acts on every partition of the topic, at once and from then on"
+)
+
+
+def servers(case: CaseFile) -> str:
+    return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
+
+
+def runbook(case: CaseFile, name: str, text: str) -> Remedy:
+    return Remedy(text, f"kfix runbook apply {name} --bootstrap-server {servers(case)}", name)
+
+
+def look_again(case: CaseFile, text: str) -> Remedy:
+    return Remedy(text, f"kfix diagnose --bootstrap-server {servers(case)}")
+
+
+def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
+    return Remedy(
+        text,
+        f"kafka-leader-election.sh --bootstrap-server {servers(case)} --election-type preferred"
+        f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
+    )
+
+
+def unclean_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
+    return Remedy(
+        text,
+        f"kafka-leader-election.sh --bootstrap-server {servers(case)} --election-type unclean"
+        f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
+    )
+
+
+def blocked(case: CaseFile, tps: Iterable[TopicPartition]) -> Blocked:
+    """Who cannot work while these partitions have no leader. Groups nobody remembers hide behind an offsets one."""
+    found = list(tps)
+    offsets = [tp for tp in found if tp.topic == OFFSETS_TOPIC]
+    who = []
+    if any(tp.topic == TRANSACTIONS_TOPIC for tp in found):
+        who.append("transactional producers whose id hashes to these partitions")
+    plain = [tp for tp in found if tp.topic not in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}]
+    if plain:
+        who.append(f"producers and consumers of {per_topic(plain)}")
+    return Blocked("; ".join(who), case.blocked_groups(offsets), others_unknown=bool(offsets))

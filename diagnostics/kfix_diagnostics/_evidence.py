@@ -1,0 +1,81 @@
+"""Rows of evidence: which source, what was asked, what it said, how old that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.finding import Evidence
+from kfix.model.snapshot import PartitionView, TopicPartition
+from kfix_diagnostics._words import error_name, ids
+
+
+def state_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
+    state = case.state(tp)
+    if state is None:
+        return
+    said = f"leader {state.leader}, leader epoch {state.leader_epoch}, isr {ids(state.isr)}"
+    yield Evidence(
+        case.zookeeper_name,
+        f"state of {tp}",
+        f"{said}, written under controller epoch {state.controller_epoch}",
+        case.taken_at - state.mtime_ms / 1000,
+    )
+
+
+def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
+    """Brokers that say the same share a row."""
+    said: dict[str, list[int]] = {}
+    for broker, view in sorted(case.views_of(tp).items()):
+        said.setdefault(view_words(view), []).append(broker)
+    for words, brokers in said.items():
+        yield Evidence(brokers_named(brokers), f"metadata of {tp}", words)
+    missing = sorted(case.views.keys() - case.views_of(tp).keys())
+    if missing and said:
+        yield Evidence(brokers_named(missing), f"metadata of {tp}", "does not know the partition")
+
+
+def view_words(view: PartitionView) -> str:
+    error = f" ({error_name(view.error)})" if view.error else ""
+    return f"leader {view.leader}{error}, leader epoch {view.leader_epoch}, isr {ids(view.isr)}"
+
+
+def live_row(case: CaseFile) -> Iterator[Evidence]:
+    if case.live is None:
+        return
+    source, what = (
+        (case.zookeeper_name, "registered brokers")
+        if case.registrations
+        else ("brokers", "brokers that most call alive")
+    )
+    yield Evidence(source, what, ", ".join(map(str, sorted(case.live))) or "none")
+
+
+def assignment_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
+    assignment = case.assignment(tp)
+    if assignment.replicas:
+        yield Evidence("assignment", str(tp), f"replicas {ids(assignment.replicas)}")
+
+
+def probe_rows(case: CaseFile, tps: Iterable[TopicPartition], most: int = 3) -> Iterator[Evidence]:
+    wanted = {tp.partition for tp in tps}
+    sick = [p for p in case.probes if p.partition in wanted and not p.answers]
+    for probe in sick[:most]:
+        yield Evidence("coordinator probe", f"group {probe.group}", probe_words(probe.find_error, probe.fetch_error))
+
+
+def probe_words(find_error: int | None, fetch_error: int | None) -> str:
+    if find_error is None:
+        return "not asked"
+    if find_error != 0:
+        return f"FindCoordinator: {error_name(find_error)}"
+    if fetch_error is None:
+        return "FindCoordinator answers, OffsetFetch was not asked"
+    return f"FindCoordinator answers, OffsetFetch: {error_name(fetch_error) if fetch_error else 'answers'}"
+
+
+def log_end_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
+    ends = case.log_ends(tp)
+    if ends:
+        said = ", ".join(f"broker {b}: {e.end}" for b, e in sorted(ends.items()))
+        yield Evidence("ListOffsets of each replica", f"log end of {tp}", said)

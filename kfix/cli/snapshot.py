@@ -1,0 +1,57 @@
+"""`kfix snapshot`: one look at a cluster, kept in a file that every command reads with --from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, ZooKeeper
+
+app = typer.Typer(no_args_is_help=True, help="Save one look at a cluster, and see what a saved one holds.")
+
+
+@app.command("save")
+def save(
+    file: Annotated[Path, typer.Argument(help="Where to; gzip when the name ends in .gz.")],
+    bootstrap_server: BootstrapServer = None,
+    zookeeper: ZooKeeper = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="GROUP", help="Probe this group's coordinator too.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE where it exists.")] = False,
+) -> None:
+    """Read every source of a cluster once and write what each said to FILE. The cluster is not changed."""
+    from kfix.adapters.saved import files
+    from kfix.errors import UsageError
+    from kfix.report.snapshot import described
+    from kfix.wiring import look, make_target
+
+    if file.exists() and not force:
+        raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
+    target = make_target(bootstrap_server, zookeeper, command_config, timeout)
+    snapshot, _ = look(target, groups=tuple(group or ()), debounce=0.0)
+    size = files.save(snapshot, file)
+    typer.echo(described(snapshot))
+    typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
+    if snapshot.failed_sources:
+        raise typer.Exit(22)
+
+
+@app.command("show")
+def show(
+    file: Annotated[Path, typer.Argument(help="A saved snapshot, or text pasted from kafka-topics --describe.")],
+    json_output: AsJson = False,
+) -> None:
+    """What a snapshot holds, source by source."""
+    import json
+
+    from kfix.adapters.saved.encode import encode
+    from kfix.report.snapshot import described
+    from kfix.wiring import load_snapshot
+
+    snapshot = load_snapshot(file)
+    typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))

@@ -1,0 +1,32 @@
+"""A snapshot in a few lines: which cluster, when, what each source said or why it said nothing."""
+
+from __future__ import annotations
+
+import time
+
+from kfix.model.snapshot import Snapshot
+
+
+def described(snapshot: Snapshot) -> str:
+    taken = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(snapshot.taken_at))
+    zookeeper = snapshot.zookeeper
+    partitions = max((len(v.partitions) for v in snapshot.views.values()), default=0)
+    lines = [
+        f"cluster {snapshot.cluster.name} ({snapshot.cluster.mode.value}), taken {taken} by kfix {snapshot.kfix}",
+        f"  brokers that answered: {', '.join(map(str, snapshot.views)) or 'none'}; partitions they list: {partitions}",
+    ]
+    if zookeeper is not None:
+        registered = ", ".join(map(str, sorted(zookeeper.registrations)))
+        lines.append(
+            f"  ZooKeeper {zookeeper.server}: registered {registered or 'none'}; "
+            f"controller {zookeeper.controller.broker}, epoch {zookeeper.controller.epoch}; "
+            f"partition states {len(zookeeper.states)}"
+        )
+    answering = sum(p.answers for p in snapshot.probes)
+    lines.append(
+        f"  groups listed: {len(snapshot.groups)}; coordinators probed: {len(snapshot.probes)}, answering: {answering}"
+    )
+    lines += [
+        f"  {'read  ' if s.ok else 'FAILED'} {s.name} {s.seconds:.2f} s  {s.error}".rstrip() for s in snapshot.sources
+    ]
+    return "\n".join(lines)

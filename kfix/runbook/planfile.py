@@ -1,0 +1,164 @@
+"""The plan's file: JSON people can review, frozen by a hash over its canonical form.
+
+Written once with mode 0600 and never over another file. What comes back is checked as if a stranger had written it: the
+hash tells an edit, `audit` tells a plan that no kfix would have made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import UsageError
+from kfix.model.args import Args, coerce
+from kfix.model.plan import SCHEMA, CheckCall, Plan, PlannedStep
+from kfix.probes.registry import ALL as PROBES
+from kfix.runbook.codec import from_plain, to_plain
+
+
+def seal(plan: Plan) -> Plan:
+    """The same plan under its own hash."""
+    return replace(plan, plan_id=_hash(_body(plan)))
+
+
+def to_json(plan: Plan) -> str:
+    body = {**_body(plan), "plan_id": plan.plan_id, "impact": to_plain(plan.impact)}
+    return json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write(plan: Plan, path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+    except OSError as error:
+        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(to_json(plan))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}; nothing is left there") from error
+
+
+def read(path: Path) -> Plan:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: there is no such plan") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the plan cannot be read: {error}") from error
+    return from_json(text, str(path))
+
+
+def from_json(text: str, origin: str) -> Plan:
+    try:
+        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+    except ValueError as error:
+        raise UsageError(
+            f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan"
+        ) from error
+    except RecursionError as error:
+        raise UsageError(f"{origin}: not a plan: nested too deeply") from error
+    if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
+        raise UsageError(f"{origin}: not a plan of the form {SCHEMA}")
+    data.pop("impact", None)
+    claimed = data.pop("plan_id", None)
+    actual = _hash({**data, "schema": SCHEMA})
+    if claimed != actual:
+        text = (
+            f"{origin}: the plan was changed after it was made: it says {str(claimed)[:8]}, its content is {actual[:8]}"
+        )
+        raise UsageError(text, hint="make a new one with kfix runbook plan")
+    try:
+        plan: Plan = from_plain(Plan, {**data, "plan_id": actual}, "plan")
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{origin}: not a plan of this kfix: {error}") from error
+    audit(plan, origin)
+    return plan
+
+
+def audit(plan: Plan, origin: str) -> None:
+    """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
+    for step in plan.steps:
+        problem = _audit_step(step, {fact.key for fact in plan.facts})
+        if problem:
+            raise UsageError(f"{origin}: step {step.id}: {problem}")
+    for call in (*plan.preconditions, *plan.goal.checks):
+        problem = _audit_check(call)
+        if problem:
+            raise UsageError(f"{origin}: {problem}")
+
+
+def _audit_step(step: PlannedStep, facts: set[str]) -> str:
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"unknown action {step.action!r}"
+    kinds = {**action.params, **action.frozen}
+    problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
+    problem = problem or next(filter(None, map(_audit_check, step.verify)), "")
+    if problem:
+        return problem
+    try:
+        for name, kind in kinds.items():
+            coerce(kind, step.args[name])
+    except ValueError as error:
+        return str(error)
+    if step.gate < action.gate_floor:
+        return f"gate {step.gate.word!r} is below the floor {action.gate_floor.word!r} of {action.name}"
+    if not set(action.guards(step.args)) <= set(step.require):
+        return f"the guards of {action.name} are missing"
+    if not set(action.reads(step.args)) <= set(step.pre) or not set(step.pre) <= facts:
+        return f"facts that {action.name} rests on are missing"
+    return ""
+
+
+def _audit_check(call: CheckCall) -> str:
+    probe = PROBES.get(call.check)
+    if probe is None:
+        return f"unknown check {call.check!r}"
+    kinds = {**probe.params, **probe.optional}
+    problem = _audit_args(call.args, kinds.keys())
+    try:
+        for name, value in call.args.items():
+            if name in kinds:
+                coerce(kinds[name], value)
+    except ValueError as error:
+        return str(error)
+    return f"{call.check}: {problem}" if problem else ""
+
+
+def _audit_args(args: Args, wanted: Any) -> str:
+    odd = sorted(set(args) ^ set(wanted))
+    return f"argument {odd[0]!r} is missing or surplus" if odd else ""
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    body: dict[str, Any] = to_plain(plan)
+    del body["plan_id"]
+    return {"schema": SCHEMA, **body}
+
+
+def _hash(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} appears twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a value of a plan")

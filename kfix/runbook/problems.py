@@ -1,0 +1,36 @@
+"""Mistakes in a file, each with its place: `file:line:col: what, did you mean ...`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`path` leads to the value; the loader knows its place."""
+
+    path: Path
+    text: str
+    at_key: bool = False
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Ready to be appended; empty where nothing is near."""
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> str:
+    """Without a near match all that is known is listed."""
+    names = sorted(known)
+    return f"unknown {what} {word!r}" + (did_you_mean(word, names) or f"; known: {', '.join(names)}")

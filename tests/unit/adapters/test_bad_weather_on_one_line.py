@@ -1,0 +1,141 @@
+"""What one broker line says of servers that are not brokers, hang, close, or refuse: real sockets, no cluster."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from kfix.adapters.collect.collector import collect
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.security import Security
+from kfix.adapters.target import make_target
+from kfix.adapters.zookeeper.connect import open_line, parse_connect
+from kfix.errors import ReadOnlyViolationError, UnreachableError, UsageError
+from kfix.model.snapshot import Endpoint, TopicPartition
+
+
+@contextlib.contextmanager
+def server(answer):
+    """A listener on loopback that gives each connection to `answer` and ends with the test."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    conversations = []
+
+    def accept():
+        while True:
+            try:
+                line, _ = listener.accept()
+            except OSError:
+                return
+            conversations.append(line)
+            with contextlib.suppress(OSError):
+                answer(line)
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield Endpoint("127.0.0.1", listener.getsockname()[1])
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        for line in conversations:
+            line.close()
+        thread.join(2)
+
+
+def silent(_):
+    pass
+
+
+def web(line):
+    line.recv(100)
+    line.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
+def closes(line):
+    line.recv(100)
+    line.close()
+
+
+def huge(line):
+    line.recv(100)
+    line.sendall(struct.pack(">i", 2**31 - 1))
+
+
+def ask(endpoint, seconds=0.3):
+    with BrokerConnection(endpoint, Security()) as line:
+        return line.call(requests.metadata(), responses.metadata, Deadline.after(seconds))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    [
+        (silent, "does not answer in time"),
+        (web, "does not speak Kafka's protocol"),
+        (closes, "closed the connection; not a Kafka broker, or it wants TLS or SASL"),
+        (huge, "does not speak Kafka's protocol"),
+    ],
+)
+def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
+    with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=words):
+        ask(endpoint)
+
+
+def test_a_closed_port_and_an_unknown_host_are_told_apart():
+    with pytest.raises(UnreachableError, match="connection refused"):
+        ask(Endpoint("127.0.0.1", 1))
+    with pytest.raises(UnreachableError, match="host name cannot be resolved"):
+        ask(Endpoint("nowhere.invalid", 9092), seconds=5)
+
+
+def test_a_hung_server_costs_the_deadline_and_no_more():
+    with server(silent) as endpoint:
+        began = time.monotonic()
+        with pytest.raises(UnreachableError, match="cannot be reached"):
+            collect(make_target(str(endpoint), None, timeout=0.5))
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        requests.elect_leaders(TopicPartition("t", 0), unclean=True, timeout_ms=1),
+        requests.alter_reassignment(TopicPartition("t", 0), (1,), 1),
+    ],
+)
+def test_a_read_only_line_refuses_a_change_before_it_connects(change):
+    line = BrokerConnection(Endpoint("127.0.0.1", 1), Security())
+    with pytest.raises(ReadOnlyViolationError):
+        line.call(change, responses.elect_leaders, Deadline.after(1))
+
+
+def test_a_read_only_line_refuses_a_question_that_would_create_a_topic():
+    asking = requests.metadata(("t",))
+    creating = requests.Request(asking.api_key, asking.version, asking.body[:-1] + b"\1")
+    with pytest.raises(ReadOnlyViolationError, match="auto-creation"):
+        BrokerConnection(Endpoint("127.0.0.1", 1), Security()).call(creating, responses.metadata, Deadline.after(1))
+
+
+@pytest.mark.parametrize("behaviour", [silent, web, closes, huge])
+def test_what_is_no_zookeeper_is_one_clear_error(behaviour):
+    with server(behaviour) as endpoint, pytest.raises(UnreachableError, match=f"zookeeper {endpoint}"):
+        open_line(parse_connect(str(endpoint)), Deadline.after(0.5))
+
+
+@pytest.mark.parametrize("text", ["", "host", "host:", "host:x", "host:0", "host:99999", ":9092", ","])
+def test_a_wrong_address_is_a_usage_error_with_an_example(text):
+    with pytest.raises(UsageError) as caught:
+        make_target(text, None) if text else make_target(None, None)
+    assert caught.value.hint
+    with pytest.raises(UsageError):
+        parse_connect(text)
+
+
+def test_a_chroot_stands_once_behind_the_last_server():
+    connect = parse_connect("a:1,[::1]:2/x/y/")
+    assert (connect.chroot, [str(s) for s in connect.servers]) == ("/x/y", ["a:1", "[::1]:2"])
+    assert parse_connect("a:1/").chroot == ""

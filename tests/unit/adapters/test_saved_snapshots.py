@@ -1,0 +1,168 @@
+"""Snapshots on disk: whole or refused with one line, and a store that remembers what a sick cluster no longer tells."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+from kfix.adapters.saved import files
+from kfix.adapters.saved.store import KEEP, SnapshotStore
+from kfix.errors import UsageError
+from kfix.model.snapshot import (
+    Assignment,
+    BrokerView,
+    ClusterIdentity,
+    ControllerNode,
+    CoordinatorProbe,
+    Endpoint,
+    Group,
+    LogEnd,
+    Mode,
+    PartitionState,
+    PartitionView,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+    ZooKeeperNode,
+    ZooKeeperView,
+)
+
+TP = TopicPartition("__consumer_offsets", 0)
+HERE = Endpoint("127.0.0.1", 9092)
+
+
+def whole(**changes):
+    """Every field filled, so that one which the format forgets is seen."""
+    view = BrokerView(1, 1, {1: HERE}, {1: "a"}, {TP: PartitionView(1, 3, (1, 2), (1,), (2,), 9)})
+    zookeeper = ZooKeeperView(
+        connect="127.0.0.1:2181/k",
+        server="127.0.0.1:2181",
+        controller=ControllerNode(1, 5, 6, 7, 8, 9, 10),
+        registrations={1: Registration(1, HERE, "a", 4, 5), 2: Registration(2, None, None, 6, 7)},
+        assignments={TP: Assignment((1, 2), (3,), (2,))},
+        states={TP: PartitionState(1, 3, (1,), 7, 2, 44, 55)},
+        reassigning={TP: (1, 3)},
+        deleting=frozenset({"old"}),
+        topic_configs={"t": {"min.insync.replicas": "2"}},
+        isr_notifications=2,
+        preferred_election_pending=True,
+        migrating=True,
+        nodes=(ZooKeeperNode("127.0.0.1:2181", "standalone", "x"),),
+    )
+    snapshot = Snapshot(
+        taken_at=1234.5,
+        kfix="0.0.1",
+        cluster=ClusterIdentity("abc", Mode.ZOOKEEPER, "127.0.0.1:9092", "127.0.0.1:2181/k"),
+        sources=(Source("broker 1", ok=False, error="why", seconds=0.5),),
+        views={1: view},
+        zookeeper=zookeeper,
+        broker_configs={1: {"min.insync.replicas": "1"}},
+        topic_configs={"t": {"min.insync.replicas": "2"}},
+        groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
+        groups_complete=True,
+        probes=(CoordinatorProbe("g", 0, 0, 1, 0, 4, "e", 0.25),),
+        log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
+        reassignments={TP: Assignment((1, 2), (3,), ())},
+        addresses={1: HERE},
+        silent={2: "hung"},
+        remembered_groups=("old-group",),
+        remembered_brokers={9: "h:1"},
+    )
+    return replace(snapshot, **changes)
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.json.gz"])
+def test_what_is_saved_is_what_is_read(tmp_path, name):
+    path = tmp_path / name
+    files.save(whole(), path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert files.parse(files.read_text(path), path) == whole(origin=str(path))
+
+
+def test_unknown_parts_stay_unknown(tmp_path):
+    path = tmp_path / "s.json"
+    nothing = whole(zookeeper=None, reassignments=None)
+    files.save(nothing, path)
+    found = files.parse(files.read_text(path), path)
+    assert found.zookeeper is None
+    assert found.reassignments is None
+
+
+def test_a_newer_format_names_the_version_that_wrote_it(tmp_path):
+    path = tmp_path / "s.json"
+    files.save(whole(), path)
+    raw = json.loads(path.read_text()) | {"version": 2, "kfix": "9.1"}
+    path.write_text(json.dumps(raw))
+    with pytest.raises(UsageError, match=r"snapshot format 2 of kfix 9\.1; this kfix reads up to 1") as caught:
+        files.parse(files.read_text(path), path)
+    assert caught.value.hint == "upgrade kfix on this machine"
+
+
+def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
+    path = tmp_path / "s.json"
+    files.save(whole(), path)
+    text = path.read_text()
+    for end in range(0, len(text) - 1, 37):
+        with pytest.raises(UsageError):
+            files.parse(text[:end], path)
+
+
+@pytest.mark.parametrize("key", sorted(json.loads(json.dumps(files.encode(whole())))))
+def test_a_missing_or_mistyped_part_is_damage(tmp_path, key):
+    path = tmp_path / "s.json"
+    raw = files.encode(whole())
+    for broken in ({k: v for k, v in raw.items() if k != key}, raw | {key: "complex"}):
+        text = json.dumps(broken)
+        if key == "kfix" and key in broken:
+            continue
+        with pytest.raises(UsageError, match=r"damaged|not a kfix snapshot"):
+            files.parse(text, path)
+
+
+def test_a_torn_gzip_file_is_damage(tmp_path):
+    path = tmp_path / "s.json.gz"
+    files.save(whole(), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UsageError, match="is damaged"):
+        files.read_text(path)
+    path.write_bytes(gzip.compress(b"\xff\xfe\xff"))
+    with pytest.raises(UsageError, match="neither a snapshot nor text"):
+        files.read_text(path)
+
+
+def test_the_store_remembers_groups_and_brokers_and_keeps_the_last_ones(tmp_path):
+    store = SnapshotStore(tmp_path)
+    for second in range(KEEP + 5):
+        store.keep(whole(taken_at=float(second), groups_complete=False))
+    assert len(store.files("abc")) == KEEP
+    memory = store.recall("abc")
+    assert memory.groups == ("g", "old-group")
+    assert memory.brokers == {9: "h:1", 1: "127.0.0.1:9092"}
+
+
+def test_a_group_that_a_working_coordinator_no_longer_lists_is_forgotten(tmp_path):
+    store = SnapshotStore(tmp_path)
+    store.keep(whole())
+    assert store.recall("abc").groups == ("g",)
+
+
+def test_a_damaged_snapshot_in_the_store_is_passed_over(tmp_path):
+    store = SnapshotStore(tmp_path)
+    store.keep(whole(taken_at=1.0))
+    newest = store.keep(whole(taken_at=2.0))
+    newest.write_bytes(b"\x1f\x8bnothing")
+    assert "g" in store.recall("abc").groups
+
+
+def test_a_store_that_cannot_write_costs_no_look(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert SnapshotStore(blocked).keep(whole()) is None
+    assert SnapshotStore(blocked).recall("abc").groups == ()
+
+
+def test_a_cluster_without_an_id_is_not_kept(tmp_path):
+    nameless = whole(cluster=ClusterIdentity("", Mode.UNKNOWN))
+    assert SnapshotStore(tmp_path).keep(nameless) is None
