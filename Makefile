@@ -27,7 +27,7 @@ format: setup
 	@$(BIN)/ruff format .
 
 bench: setup
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -40,14 +40,6 @@ def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
     )
 
 
-def unclean_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
-    return Remedy(
-        text,
-        f"kafka-leader-election.sh --bootstrap-server {servers(case)} --election-type unclean"
-        f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
-    )
-
-
 def blocked(case: CaseFile, tps: Iterable[TopicPartition]) -> Blocked:
     """Who cannot work while these partitions have no leader. Groups nobody remembers hide behind an offsets one."""
     found = list(tps)

@@ -43,11 +43,9 @@ def view_words(view: PartitionView) -> str:
 def live_row(case: CaseFile) -> Iterator[Evidence]:
     if case.live is None:
         return
-    source, what = (
-        (case.zookeeper_name, "registered brokers")
-        if case.registrations
-        else ("brokers", "brokers that most call alive")
-    )
+    registered = bool(case.registrations)
+    source = case.zookeeper_name if registered else "brokers"
+    what = "registered brokers" if registered else "brokers that most call alive"
     yield Evidence(source, what, ", ".join(map(str, sorted(case.live))) or "none")
 
 

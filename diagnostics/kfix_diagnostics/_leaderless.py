@@ -92,8 +92,8 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
     if not row.zk_known:
         return Cause("no election followed the loss of the leader; ZooKeeper was not read", Confidence.POSSIBLE)
     return Cause(
-        "ZooKeeper's record differed from the controller's memory when the recorded leader was lost: the controller took "
-        "that replica out, wrote leader -1, and still counts the partition as online, so that no election follows",
+        "ZooKeeper's record differed from the controller's memory when the recorded leader was lost: the controller "
+        "took that replica out, wrote leader -1, and still counts the partition as online, so no election follows",
         Confidence.LIKELY,
     )
 
@@ -131,20 +131,18 @@ def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy
 
 def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
     only = brokers_named(live_isr)
-    lines = (
-        f"do not restart {only}: while it is down no replica in sync is left, and where unclean elections are allowed "
-        "acknowledged records are lost",
-        "do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere",
+    restart = (
+        f"do not restart {only}: while it is down no replica in sync is left, and where unclean elections are "
+        "allowed acknowledged records are lost"
     )
+    config = "do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
     if case.kraft:
-        return lines
-    return (
-        *lines,
-        NEVER_EDIT,
-        "do not take the dead replica out by a reassignment: the partition stays without a leader and the reassignment "
-        "hangs",
-        "do not reassign to the isr alone: the other copies are deleted",
+        return restart, config
+    drop = (
+        "do not take the dead replica out by a reassignment: the partition stays without a leader and the "
+        "reassignment hangs"
     )
+    return restart, config, NEVER_EDIT, drop, "do not reassign to the isr alone: the other copies are deleted"
 
 
 def _many(code: str, rows: Rows, case: CaseFile) -> Finding:

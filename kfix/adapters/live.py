@@ -147,6 +147,10 @@ class LiveReader:
             except UnreachableError:
                 self._end_session()
         self._session = open_line(self._connect, end)
+        if self._session.read_only:
+            server = self._session.endpoint
+            self._end_session()
+            raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: what it says may be stale")
         return ask(self._session, end)
 
     def _end_session(self) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confluent_kafka import Consumer, ElectionType, KafkaException, Producer
 from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
@@ -30,8 +31,17 @@ if TYPE_CHECKING:
     from kfix.lab.wire import TopicPartition
 
 _REASSIGN = "/admin/reassign_partitions"
-_QUIET = {"log_level": 0, "socket.timeout.ms": 10_000}
+_QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
 _NO_LEADER_YET = -1
+# Right after a start the controller may not be known everywhere, nor all brokers known to it.
+_CREATE_AGAIN = {
+    "_TIMED_OUT",
+    "REQUEST_TIMED_OUT",
+    "NOT_CONTROLLER",
+    "_TRANSPORT",
+    "INVALID_REPLICATION_FACTOR",
+    "_ALL_BROKERS_DOWN",
+}
 
 
 @dataclass(frozen=True)
@@ -174,12 +184,17 @@ class Access:
     def create_topic(self, topic: str, assignment: list[list[int]], config: Mapping[str, str]) -> None:
         new = NewTopic(topic, num_partitions=len(assignment), replica_assignment=assignment, config=dict(config))
 
+        admin = self._admin()  # it must outlive its futures
+
         def created() -> bool:
             try:
-                self._admin().create_topics([new], operation_timeout=10, request_timeout=10)[topic].result()
+                admin.create_topics([new], operation_timeout=10, request_timeout=10)[topic].result()
             except KafkaException as problem:
-                # Right after a start the controller may not be known everywhere yet; a timed-out attempt may have worked.
-                return problem.args[0].name() == "TOPIC_ALREADY_EXISTS"
+                name = problem.args[0].name()
+                if name not in _CREATE_AGAIN | {"TOPIC_ALREADY_EXISTS"}:
+                    raise LabError(f"topic {topic} cannot be created: {problem.args[0].str()}") from problem
+                # A timed-out attempt may have worked all the same.
+                return bool(name == "TOPIC_ALREADY_EXISTS")
             return True
 
         wait_for(f"topic {topic} is created", created, 40)
@@ -251,11 +266,12 @@ class Access:
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
         wanted = [ClientPartition(topic, number) for topic, number in partitions]
+        admin = self._admin()
         with contextlib.suppress(KafkaException):  # the caller looks at the outcome, which says more than the answer
-            self._admin().elect_leaders(kind, wanted, request_timeout=10).result()
+            admin.elect_leaders(kind, wanted).result()
 
     def _admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self._bootstrap()} | _QUIET)
+        return AdminClient({**_QUIET, "bootstrap.servers": self._bootstrap()})
 
     def _bootstrap(self) -> str:
         live = self.live_ids()

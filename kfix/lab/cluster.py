@@ -1,4 +1,4 @@
-"""`Lab`: one throw-away cluster, by name. All of its memory is on disk, so any process may go on where another ended."""
+"""`Lab`: one throw-away cluster, by name. Its memory is on disk, so any process goes on where another ended."""
 
 from __future__ import annotations
 
@@ -134,20 +134,18 @@ class Lab:
     def status(self) -> LabStatus:
         state = self.state
         host = self.nodes.host.address
-        found = [self._process(state, "zookeeper", node.id, f"{host}:{node.port}", None) for node in state.zookeepers]
-        for broker in state.brokers:
-            if not broker.retired:
-                found.append(self._process(state, "broker", broker.id, f"{host}:{broker.port}", broker.rack))
-        found += [
-            self._process(state, "workload", each.id, "", None) for each in state.processes if each.role == "workload"
+        places: list[tuple[str, int, str, str | None]] = [
+            ("zookeeper", node.id, f"{host}:{node.port}", None) for node in state.zookeepers
         ]
+        places += [("broker", each.id, f"{host}:{each.port}", each.rack) for each in state.brokers if not each.retired]
+        places += [("workload", each.id, "", None) for each in state.processes if each.role == "workload"]
         return LabStatus(
             name=state.name,
             kafka=state.spec.kafka,
             bootstrap_servers=self.bootstrap_servers,
             zookeeper_connect=self.zookeeper_connect,
             folder=str(self.store.dir),
-            processes=tuple(found),
+            processes=tuple(self._process(state, *place) for place in places),
             incident=state.incident,
         )
 

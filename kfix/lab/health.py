@@ -34,11 +34,11 @@ def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | Non
     """No leader, a dead leader, or a leader other than the one the live brokers believe in."""
     live = access.live_ids()
     opinions = [seen for broker in sorted(live) if (seen := access.metadata(broker)) is not None]
-    sick = {}
-    for where, state in access.states().items():
-        if state is None or state.leader not in live or not all(_agrees(opinion, where, state) for opinion in opinions):
-            sick[where] = state
-    return sick
+    return {
+        where: state
+        for where, state in access.states().items()
+        if state is None or state.leader not in live or not all(_agrees(each, where, state) for each in opinions)
+    }
 
 
 def _of_partition(

@@ -1,7 +1,7 @@
 """`kfix lab mend`: back to the cluster before the incident, whatever the incident, an operator or a runbook did since.
 
-It compares with the baseline that `break` wrote down instead of replaying undo steps, so it may be repeated, and it works
-after a break that was itself interrupted.
+It compares with the baseline that `break` wrote down instead of replaying undo steps, so it may be repeated, and it
+works after a break that was itself interrupted.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
 from kfix.lab.brokers import remove_broker, start_brokers
-from kfix.lab.health import trouble
 from kfix.lab.heal import Healer
+from kfix.lab.health import trouble
 from kfix.lab.readiness import wait_zookeeper
 from kfix.lab.waiting import wait_for
 

@@ -2,7 +2,8 @@
 
 Where the two differ, both remedies make ZooKeeper's leader the real one and everybody else truncates to it: its log
 must reach as far as the log of the leader that takes the records now. Log ends of a busy partition move between two
-reads, so the one that is to win is read last and again: a follower that caught up with where the leader *was* holds it all.
+reads, so the one that is to win is read last and again: a follower that caught up with where the leader *was* holds it
+all.
 """
 
 from __future__ import annotations

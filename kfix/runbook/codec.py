@@ -13,7 +13,7 @@ from kfix.model.args import Args, parse_partition
 from kfix.model.snapshot import TopicPartition
 
 
-def to_plain(value: object) -> Any:
+def to_plain(value: object) -> Any:  # noqa: PLR0911 - one return a kind
     if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, IntEnum):
@@ -29,7 +29,7 @@ def to_plain(value: object) -> Any:
     return value
 
 
-def from_plain(wanted: Any, value: Any, where: str) -> Any:
+def from_plain(wanted: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 - one return a kind
     """ValueError names the field that is not what it should be."""
     if wanted is TopicPartition:
         return parse_partition(_a(str, value, where))

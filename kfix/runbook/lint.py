@@ -63,7 +63,7 @@ def _step(step: dict[str, Any], path: Path, params: tuple[str, ...]) -> Iterator
         yield from _reference(name, (*path, "why"), params, loops)
     for part in ("require", "verify"):
         for check_path, check in _items(step.get(part), (*path, part)):
-            yield from _check(check, check_path, params, loops=loops)
+            yield from _check(check, check_path, params, loops=loops, loop_allowed=not loops)
 
 
 def _action(

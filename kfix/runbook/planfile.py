@@ -113,11 +113,9 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
         return str(error)
     if step.gate < action.gate_floor:
         return f"gate {step.gate.word!r} is below the floor {action.gate_floor.word!r} of {action.name}"
-    if not set(action.guards(step.args)) <= set(step.require):
-        return f"the guards of {action.name} are missing"
-    if not set(action.reads(step.args)) <= set(step.pre) or not set(step.pre) <= facts:
-        return f"facts that {action.name} rests on are missing"
-    return ""
+    reads, guards = set(action.reads(step.args)), set(action.guards(step.args))
+    whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
+    return "" if whole else f"guards or facts that {action.name} rests on are missing"
 
 
 def _audit_check(call: CheckCall) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
-from kfix.model.args import ArgValue, Args, Kind, coerce
+from kfix.model.args import Args, ArgValue, Kind, coerce
 from kfix.model.facts import Fact
 from kfix.model.finding import Finding
 from kfix.model.plan import (

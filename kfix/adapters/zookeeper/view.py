@@ -35,7 +35,8 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
         assigned = _assignments(line, connect, topics, deadline)
         view = ZooKeeperView(
             connect=str(connect),
-            server=f"{line.endpoint}{' (read-only: it has no quorum)' if line.read_only else ''}",
+            server=str(line.endpoint),
+            read_only=line.read_only,
             controller=records.controller(roots["controller"], roots["epoch"]),
             registrations=_registrations(line, connect, _names(roots["ids"]), protocol, deadline),
             assignments=assigned,

@@ -1,7 +1,7 @@
 """A1 before the fall: ZooKeeper names another leader of an offsets partition than the controller remembers.
 
-On clusters up to 2.0 a superseded controller wrote such a state; from 2.1 on its writes are fenced, so the lab writes it.
-Nobody watches the state znode, so nothing happens - until a broker dies.
+On clusters up to 2.0 a superseded controller wrote such a state; from 2.1 on its writes are fenced, so the lab
+writes it itself. Nobody watches the state znode, so nothing happens - until a broker dies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A1 fallen: the leader named in ZooKeeper dies; the partition has no leader, and nobody elects one.
 
-The controller believes that the leader is another, living broker, so it takes the dead one out of the ISR only. It re-reads ZooKeeper
-for that, finds the dead one as leader and writes leader -1; but the partition never counts as offline, so no election follows.
+The controller believes that the leader is another, living broker, so it only takes the dead one out of the ISR. It
+re-reads ZooKeeper for that, finds the dead one as leader and writes leader -1; but in its memory the partition never
+went offline, so no election follows.
 """
 
 from __future__ import annotations

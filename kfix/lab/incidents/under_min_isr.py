@@ -1,0 +1,55 @@
+"""B2: fewer replicas in sync than min.insync.replicas: a leader is there, consumers read, acks=all fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+TOPIC = "ledger"
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    controller = wait_for("there is a controller", stage.access.controller, 10)
+    first, second, survivor = sorted(stage.ids(), key=lambda each: each == controller)[-3:]
+    stage.topic(TOPIC, [[first, second, survivor], [second, survivor, first]], {"min.insync.replicas": "2"})
+    stage.kill(first, second)
+    for number in (0, 1):
+        stage.wait_state(
+            TOPIC, number, f"isr [{survivor}]", lambda each: each.isr == (survivor,) and each.leader == survivor
+        )
+
+    def refused() -> bool:
+        return stage.access.produce_error(TOPIC, 0, "all") == "NOT_ENOUGH_REPLICAS"
+
+    # The leader learns of the smaller ISR a moment after ZooKeeper; until then it says REQUEST_TIMED_OUT.
+    wait_for("acks=all is refused for want of replicas", refused, 30)
+    stage.require(stage.access.readable(TOPIC, 0), f"{TOPIC}-0 can still be read")
+    stage.wait_groups(groups, groups.by_partition)
+    stage.say(f"checked: acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work")
+    return stage.broken(
+        INCIDENT.name,
+        (f"{TOPIC}: isr [{survivor}], min.insync.replicas 2", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=[(TOPIC, 0), (TOPIC, 1)],
+        dead=[first, second],
+    )
+
+
+INCIDENT = Incident(
+    name="under-min-isr",
+    title="B2: fewer replicas in sync than min.insync.replicas",
+    does="Creates a topic with min.insync.replicas=2 and kills two of its three replicas.",
+    expect=(
+        "producers with acks=all fail, with acks=1 they work; consumers read",
+        "no election helps: there is a leader",
+    ),
+    run=run,
+)

@@ -1,0 +1,59 @@
+"""B4: every replica in the ISR is dead, another lives. And its mirror: RF 2, both were down, the one outside it is back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.slow import fall_behind, lift_throttle
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+TOPIC = "ledger"
+MIRROR = "journal"
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    controller = wait_for("there is a controller", stage.access.controller, 10)
+    first, second, late = sorted(stage.ids(), key=lambda each: each == controller)[:3]
+    stage.topic(TOPIC, [[first, second, late]])
+    stage.topic(MIRROR, [[first, late]])
+    affected = [(TOPIC, 0), (MIRROR, 0)]
+    fall_behind(stage, affected, (late,))
+    stage.kill(first, second, late)
+    stage.start(late)
+    for topic, number in affected:
+        state = stage.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        stage.wait_leaderless_everywhere(topic, number)
+        stage.require(
+            bool(state.isr) and late not in state.isr,
+            f"{late} is outside the isr {list(state.isr)} of {topic}-{number}",
+        )
+    lift_throttle(stage, [TOPIC, MIRROR], [late])
+    stage.wait_groups(groups, groups.by_partition)
+    stage.say(f"checked: {TOPIC}-0 and {MIRROR}-0 have leader -1; their one living replica {late} is outside the isr")
+    return stage.broken(
+        INCIDENT.name,
+        (
+            f"{TOPIC}-0: isr [{first}, {second}] or the last of them, both dead",
+            f"{MIRROR}-0: {late} came back, {first} did not",
+            *INCIDENT.expect,
+        ),
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=affected,
+        dead=[first, second],
+    )
+
+
+INCIDENT = Incident(
+    name="whole-isr-dead",
+    title="B4: the whole ISR is dead, a replica outside it lives; and the same with RF 2, where it came back first",
+    does="Makes one replica of two topics lag behind, kills all their brokers at once, starts the lagging one again.",
+    expect=("the living replica lacks records: an election outside the ISR would lose them",),
+    run=run,
+)

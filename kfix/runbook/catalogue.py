@@ -1,0 +1,55 @@
+"""Where runbooks are: shipped with kfix, and a site's own in a folder given with `--runbooks`."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from kfix.errors import InvalidFileError, UsageError
+from kfix.model.runbook import Runbook
+from kfix.runbook.load import load_file
+from kfix.runbook.problems import did_you_mean
+
+
+def shipped_dir() -> Path:
+    """In a wheel they lie within the package, in a checkout beside it."""
+    inside = resources.files("kfix").joinpath("_runbooks")
+    if isinstance(inside, Path) and inside.is_dir():
+        return inside
+    return Path(str(resources.files("kfix"))).parent / "runbooks"
+
+
+def files(site: Path | None) -> dict[str, Path]:
+    """Names and files. A site's runbook of the same name stands in for the shipped one."""
+    found = {path.stem: path for path in sorted(shipped_dir().glob("*.yaml"))}
+    if site is not None:
+        if not site.is_dir():
+            raise UsageError(f"{site}: there is no such folder of runbooks")
+        found |= {path.stem: path for path in sorted(site.glob("*.yaml"))}
+    return dict(sorted(found.items()))
+
+
+def load_all(site: Path | None) -> tuple[Runbook, ...]:
+    return validate(tuple(files(site).values()))
+
+
+def load(name: str, site: Path | None) -> Runbook:
+    found = files(site)
+    if name not in found:
+        hint = f"known: {', '.join(found)}" if found else "there are none"
+        raise UsageError(f"unknown runbook {name!r}{did_you_mean(name, found)}", hint=hint)
+    return load_file(found[name])
+
+
+def validate(paths: tuple[Path, ...]) -> tuple[Runbook, ...]:
+    """All mistakes of all files in one go."""
+    problems: list[str] = []
+    good: list[Runbook] = []
+    for path in paths:
+        try:
+            good.append(load_file(path))
+        except InvalidFileError as error:
+            problems += error.problems
+    if problems:
+        raise InvalidFileError(tuple(problems))
+    return tuple(good)

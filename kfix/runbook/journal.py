@@ -1,0 +1,112 @@
+"""The journal of a run: one JSON object a line, written before and after each change, each line chained to the last.
+
+A record is on the disk before the next thing happens. The chain tells an edit; a torn last line is what a crash leaves
+and is told, not hidden; a broken middle means that nobody knows what happened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from kfix.errors import KfixError
+from kfix.ports import Clock
+
+Record = Mapping[str, Any]
+Listener = Callable[[Record], None]
+_START = "0" * 64
+
+
+class JournalError(KfixError):
+    """The journal cannot be written: without it nothing more is changed."""
+
+    exit_code = 3
+
+
+class JournalFile(Protocol):
+    """What a journal needs of its file; a test's file may be full."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
+
+
+class Journal:
+    def __init__(self, file: JournalFile, common: Record, clock: Clock, listener: Listener) -> None:
+        self._file = file
+        self._common = dict(common)
+        self._clock = clock
+        self._listener = listener
+        self._seq = 0
+        self._prev = _START
+
+    def write(self, type_: str, **fields: Any) -> None:
+        """On the disk when it returns. The listener hears of it after that, never before."""
+        record = {
+            "v": 1,
+            "seq": self._seq,
+            "prev": self._prev,
+            "t": utc(self._clock.now()),
+            "mono": round(self._clock.monotonic(), 3),
+            "type": type_,
+            **self._common,
+            **fields,
+        }
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        try:
+            self._file.write(line + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise JournalError(f"the journal cannot be written: {error.strerror}") from error
+        self._seq += 1
+        self._prev = hashlib.sha256(line).hexdigest()
+        self._listener(record)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """`torn` is a last line without an end; `broken` names the line from which on nothing can be trusted."""
+
+    records: tuple[dict[str, Any], ...]
+    torn: bool = False
+    broken: str = ""
+
+
+def read_back(path: Path) -> ReadBack:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return ReadBack((), broken=f"{path}: {error.strerror}")
+    *lines, rest = raw.split(b"\n")
+    records: list[dict[str, Any]] = []
+    prev = _START
+    for number, line in enumerate(lines, 1):
+        record = _parse(line)
+        if record is None or record.get("prev") != prev or record.get("seq") != number - 1:
+            what = "is not a record" if record is None else "does not follow the line before it"
+            return ReadBack(tuple(records), bool(rest), f"{path}:{number}: {what}; it was edited or damaged")
+        records.append(record)
+        prev = hashlib.sha256(line).hexdigest()
+    return ReadBack(tuple(records), torn=bool(rest))
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def utc(seconds: float) -> str:
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

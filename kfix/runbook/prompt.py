@@ -1,0 +1,97 @@
+"""What a person reads at a gate, as plain text: the same text is kept beside the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.model.facts import Fact, show_value
+from kfix.model.plan import Estimate, Gate, Plan, PlannedStep
+from kfix.runbook.gates import Screen
+
+
+def screen(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> Screen:
+    text = _plan_text(plan, number, changed) if step.gate is Gate.PLAN else _step_text(plan, number, step, now, changed)
+    return Screen(text=text, details=_details(step, now), why=_why(plan, step))
+
+
+def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
+    covered = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number and s.gate <= Gate.PLAN]
+    beyond = [(n, s) for n, s in enumerate(plan.steps, 1) if s.gate > Gate.PLAN]
+    lines = [
+        f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
+        f"finding   {plan.finding.key}",
+        f"cause     {plan.finding.cause}",
+        "covers    " + "\n          ".join(f"{n} {s.id}: {s.what}" for n, s in covered),
+    ]
+    if beyond:
+        lines.append("asks again before  " + ", ".join(f"{n} {s.id} ({s.gate.word})" for n, s in beyond))
+    lines += [
+        f"at worst  {impact_words(plan.impact)}",
+        f"undo      {covered[0][1].undo}",
+        *_stopping(changed),
+    ]
+    return "\n".join(lines)
+
+
+def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
+    lines = [
+        f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
+        f"what      {step.what}",
+        f"why       {step.why}",
+        f"now       {_now(now)}",
+        f"touches   {step.risk.value}",
+        f"at worst  {impact_words(step.estimate)}",
+        f"undo      {step.undo}",
+        *_stopping(changed),
+    ]
+    return "\n".join(lines)
+
+
+def _stopping(changed: tuple[str, ...]) -> list[str]:
+    done = "; ".join(changed) or "nothing"
+    left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
+    return [f"done      {done}", f"stopping  leaves {left}"]
+
+
+def _now(now: Mapping[str, Fact]) -> str:
+    """By owner, so that a partition's name is not repeated before each of its facts."""
+    owners: dict[str, list[str]] = {}
+    for key, fact in now.items():
+        owner, _, name = key.rpartition(".")
+        owners.setdefault(owner, []).append(f"{name.replace('_', ' ')} {show_value(fact.value)}")
+    return "\n          ".join(f"{owner}: {', '.join(words)}" for owner, words in owners.items())
+
+
+def impact_words(estimate: Estimate) -> str:
+    partitions = f"{estimate.partitions} partition{'' if estimate.partitions == 1 else 's'}"
+    moved = f"{estimate.replicas_moved} replicas moved, {estimate.bytes} bytes"
+    return f"{partitions}, {moved}, about {estimate.seconds:g} s; loss: {estimate.max_loss}"
+
+
+def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
+    facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
+    return "\n".join(
+        [
+            f"action    {step.action}",
+            "args      "
+            + ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items()),
+            "facts re-read in the same second before it",
+            *facts,
+            "required before it",
+            *(f"  {call}" for call in step.require),
+            f"proved by, within {step.verify_timeout:g} s",
+            *(f"  {call}" for call in step.verify),
+            "by hand",
+            *(f"  {line}" for line in step.command.splitlines()),
+        ]
+    )
+
+
+def _why(plan: Plan, step: PlannedStep) -> str:
+    reasons = {
+        Gate.PLAN: "The plan changes the cluster. One answer covers every step of the level 'plan'; others ask again.",
+        Gate.STEP: f"{step.action} asks by itself: it touches {step.risk.value} or rests on facts of this very second.",
+        Gate.TYPED: "The phrase holds the cluster and a fact of now, so that no habit and no script can answer.",
+        Gate.AUTO: "It changes nothing.",
+    }
+    return f"{reasons[step.gate]}\n{plan.title}\n{step.why}"

@@ -1,0 +1,105 @@
+"""One real cluster for all tests of this folder; each test finds it whole and leaves what it broke to `mend`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kfix.lab import Lab, LabSpec
+
+KFIX = str(Path(sys.executable).with_name("kfix"))
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+            # Two clusters at once would starve each other of two cores: all of them share one worker.
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one command of kfix printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def findings(self):
+        """{code: finding} over heads and folded ones."""
+        found = {}
+
+        def walk(finding):
+            found.setdefault(finding["code"], finding)
+            for child in finding["folded"]:
+                walk(child)
+
+        for head in self.json["findings"]:
+            walk(head)
+        return found
+
+
+class Kfix:
+    """The installed command, run as an operator would, with a state folder of the test's own."""
+
+    def __init__(self, lab, home):
+        self.lab = lab
+        self.home = home
+
+    def run(self, *args, timeout=60, stdin=""):
+        env = os.environ | {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
+        began = time.monotonic()
+        done = subprocess.run(
+            [KFIX, *map(str, args)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+            env=env,
+            input=stdin,
+        )
+        assert "Traceback" not in done.stderr + done.stdout, done.stderr + done.stdout
+        return Said(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+    def on(self, *args, **options):
+        """With the cluster's address."""
+        return self.run(*args, "--bootstrap-server", self.lab.bootstrap_servers, **options)
+
+    def diagnose(self, *args, **options):
+        return self.on("diagnose", "--json", "--debounce", "3", "--restart-grace", "0", *args, **options)
+
+
+@pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory):
+    os.environ["KFIX_LAB_HOME"] = str(tmp_path_factory.mktemp("labs"))
+    lab = Lab.up(LabSpec(name="tests", racks=("a", "b", "c")))
+    yield lab
+    lab.down()
+
+
+@pytest.fixture
+def lab(shared_lab):
+    """The shared cluster, whole: what the test before left broken is mended first."""
+    if shared_lab.status().incident is not None or any(p.condition != "alive" for p in shared_lab.status().processes):
+        shared_lab.mend()
+    yield shared_lab
+    if shared_lab.status().incident is not None:
+        shared_lab.mend()
+
+
+@pytest.fixture
+def kfix(lab, tmp_path):
+    return Kfix(lab, tmp_path / "state")

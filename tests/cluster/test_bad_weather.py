@@ -1,0 +1,97 @@
+"""Wrong addresses, hung and dead servers, against real ones: one clear line, the documented exit code, in time."""
+
+import pytest
+
+
+def one_line(said):
+    lines = [line for line in said.err.splitlines() if line.startswith("kfix:")]
+    assert len(lines) == 1, said.err
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("127.0.0.1:1", "connection refused"),
+        ("nowhere.invalid:9092", "cannot be resolved"),
+        ("127.0.0.1", "not HOST:PORT"),
+    ],
+)
+def test_a_wrong_bootstrap_server_is_one_line(kfix, address, words):
+    said = kfix.run("diagnose", "--bootstrap-server", address)
+    assert words in one_line(said)
+    assert said.code == (2 if "HOST" in words else 22)
+
+
+def test_zookeepers_port_as_bootstrap_server_is_one_line(kfix, lab):
+    said = kfix.run("diagnose", "--bootstrap-server", lab.zookeeper_connect.split(",")[0])
+    assert "not a Kafka broker" in one_line(said)
+    assert said.code == 22
+
+
+def test_a_brokers_port_as_zookeeper_is_one_line(kfix, lab):
+    said = kfix.run("diagnose", "--zookeeper", lab.address(lab.broker_ids[0]), "--timeout", "3")
+    assert "zookeeper" in one_line(said)
+    assert said.code == 22
+
+
+def test_an_absent_zookeeper_is_unknown_and_never_healthy(kfix):
+    said = kfix.diagnose("--zookeeper", "127.0.0.1:1")
+    assert said.code == 22
+    assert any("zookeeper" in text for text in said.json["could_not_read"])
+
+
+def test_a_wrong_chroot_names_what_is_there(kfix, lab):
+    said = kfix.run("diagnose", "--zookeeper", f"{lab.zookeeper_connect}/nope")
+    assert said.code == 22
+    assert "no Kafka under the chroot /nope" in one_line(said)
+
+
+def test_zookeeper_alone_is_enough(kfix, lab):
+    said = kfix.run("diagnose", "--json", "--zookeeper", lab.zookeeper_connect)
+    assert (said.code, said.json["findings"]) == (0, [])
+
+
+def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
+    hung = lab.broker_ids[-1]
+    lab.stop(hung)
+    try:
+        said = kfix.diagnose("--timeout", "3", "--debounce", "0")
+    finally:
+        lab.cont(hung)
+    assert said.seconds < 6
+    assert said.code in {20, 21, 22}
+    assert {"KFX402", "KFX401"} & set(said.findings)
+
+
+def test_one_dead_bootstrap_address_costs_nothing(kfix, lab):
+    said = kfix.run("diagnose", "--json", "--bootstrap-server", f"127.0.0.1:1,{lab.bootstrap_servers}")
+    assert (said.code, said.json["could_not_read"]) == (0, [])
+
+
+def test_half_of_the_brokers_down_is_told_and_bounded(kfix, lab):
+    dead = lab.broker_ids[:2]
+    for broker in dead:
+        lab.kill(broker, wait=False)
+    said = kfix.diagnose("--timeout", "4")
+    lab.mend()
+    assert said.code == 21
+    assert "KFX401" in said.findings
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("diagnose", "--only", "KFX999"), "unknown code 'KFX999'"),
+        (("diagnose", "--min-severity", "loud"), "--min-severity"),
+        (("explain", "KFX999"), "unknown code 'KFX999'"),
+        (("diagnose", "--from", "no-such-file"), "cannot be read"),
+        (("diagnose", "--command-config", "no-such-file"), "cannot be read"),
+        (("diagnose",), "--bootstrap-server"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_2(kfix, args, words):
+    address = () if args in {("diagnose",), ("explain", "KFX999")} else ("--bootstrap-server", "127.0.0.1:1")
+    said = kfix.run(*args, *address)
+    assert words in one_line(said)
+    assert said.code == 2
