@@ -70,10 +70,14 @@ def diagnose_live(
 
 def load_snapshot(path: Path) -> Snapshot:
     """A snapshot file, or text pasted from `kafka-topics --describe` and its kin."""
-    from kfix.adapters.describe_text import parse_describe  # noqa: PLC0415
+    from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
 
     text = files.read_text(path)
-    return files.parse(text, path) if files.is_snapshot(text) else parse_describe(text, path)
+    return (
+        files.parse(text, path)
+        if files.is_snapshot(text)
+        else parse_describe_text(text, str(path), path.stat().st_mtime)
+    )
 
 
 def diagnose_saved(path: Path, *, restart_grace: float = RESTART_GRACE) -> tuple[Diagnosis, Snapshot]:

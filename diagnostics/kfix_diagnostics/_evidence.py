@@ -29,7 +29,8 @@ def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     for broker, view in sorted(case.views_of(tp).items()):
         said.setdefault(view_words(view), []).append(broker)
     for words, brokers in said.items():
-        yield Evidence(brokers_named(brokers), f"metadata of {tp}", words)
+        # A pasted text is filed as the view of broker -1.
+        yield Evidence("text" if brokers == [-1] else brokers_named(brokers), f"metadata of {tp}", words)
     missing = sorted(case.views.keys() - case.views_of(tp).keys())
     if missing and said:
         yield Evidence(brokers_named(missing), f"metadata of {tp}", "does not know the partition")
@@ -37,7 +38,8 @@ def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 
 def view_words(view: PartitionView) -> str:
     error = f" ({error_name(view.error)})" if view.error else ""
-    return f"leader {view.leader}{error}, leader epoch {view.leader_epoch}, isr {ids(view.isr)}"
+    epoch = f", leader epoch {view.leader_epoch}" if view.leader_epoch >= 0 else ""
+    return f"leader {view.leader}{error}{epoch}, isr {ids(view.isr)}"
 
 
 def live_row(case: CaseFile) -> Iterator[Evidence]:

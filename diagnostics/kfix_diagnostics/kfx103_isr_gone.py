@@ -53,16 +53,18 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"isr on {brokers_named(isr)}" if isr else "empty isr",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the whole isr {ids(isr)} is dead; {brokers_named(alive)} "
-        f"{'lives' if len(alive) == 1 else 'live'}, out of sync",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the whole isr {ids(isr)} is dead; "
+        f"{brokers_named(alive)} {'lives' if len(alive) == 1 else 'live'}, out of sync",
         cause=_cause(isr, case),
         evidence=_evidence(tps, case),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(isr, tps, case)),
         never=(
             NEVER_UNCLEAN_CONFIG,
-            "do not delete or re-create the topic; do not start the dead broker with an empty disk: the others would "
-            "truncate to it",
+            (
+                "do not delete or re-create the topic; do not start the dead broker with an empty disk: the others "
+                "would truncate to it"
+            ),
         ),
         partitions=tuple(tps),
         follows=case.explained_by(isr),

@@ -41,8 +41,9 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     down = [row.tp for row in rows if row.leaderless and row.n_live_replicas == 0]
     severity = Severity.CRITICAL if down else Severity.INFO if case.calm(lost) else Severity.WARNING
     first = down[0] if down else rows[0].tp
-    exist = "exists" if len(lost) == 1 else "exist"
-    summary = f"{brokers_named(lost)} {exist} no more, but {count(len(rows), 'partition')} still count on it"
+    sure = all(case.lost[b][1] for b in lost)
+    exist = ("exists" if len(lost) == 1 else "exist") if sure else "may exist"
+    summary = f"{brokers_named(lost)} {exist} no more, but {count(len(rows), 'partition')} still have replicas there"
     if down:
         summary += f"; {per_topic(down)} {'is' if len(down) == 1 else 'are'} on lost ids only: no election can help"
     yield Finding(
@@ -61,8 +62,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=tuple(_remedies(lost, rows, bool(down), case)),
         never=(
             "no election, preferred or unclean: it cannot make a replica that does not exist leader",
-            "do not start the old id with an empty disk while it is the only member of an isr: the others would "
-            "truncate to it",
+            (
+                "do not start the old id with an empty disk while it is the only member of an isr: the others would "
+                "truncate to it"
+            ),
         ),
         partitions=tuple(row.tp for row in rows),
         follows=case.explained_by(lost),

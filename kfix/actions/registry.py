@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kfix.actions import controller_reelect, leader_elect_isr, leader_elect_preferred, reassign_noop
 from kfix.actions.base import Action
+from kfix.model.args import Args, ArgValue, Kind
 
 ALL: Mapping[str, Action] = {
     "controller.reelect": controller_reelect.ACTION,
@@ -13,3 +14,12 @@ ALL: Mapping[str, Action] = {
     "leader.elect_preferred": leader_elect_preferred.ACTION,
     "reassign.noop": reassign_noop.ACTION,
 }
+
+_EXAMPLES: Mapping[Kind, ArgValue] = {Kind.PARTITION: "TOPIC-0", Kind.BROKERS: (1, 2, 3), Kind.INT: 1}
+
+
+def described(action: Action) -> tuple[str, str, str, str, str]:
+    """(summary, risk, gate floor, undo, the way by hand), told with example arguments."""
+    args = Args({name: _EXAMPLES[kind] for name, kind in {**action.params, **action.frozen}.items()})
+    preview, inverse = action.preview(args), action.inverse(args)
+    return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +11,21 @@ from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFile, T
 from kfix.errors import UsageError
 
 if TYPE_CHECKING:
-    from kfix.model.finding import Diagnosis
+    from rich.console import Console
+
+    from kfix.model.finding import Diagnosis, Finding
     from kfix.model.snapshot import Snapshot
 
 _SEVERITIES = ("info", "warning", "critical")
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What of the diagnosis is shown. The exit code is always that of what is shown, and of what could not be read."""
+
+    codes: tuple[str, ...]
+    topics: tuple[str, ...]
+    least: int
 
 
 def diagnose(
@@ -27,37 +37,123 @@ def diagnose(
         str | None, typer.Option("--group", metavar="GROUP", help="Why does this consumer group hang?")
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings that touch it.")
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings that touch this topic.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="CODE", help="Only these codes, such as KFX101.")
     ] = None,
-    min_severity: Annotated[str, typer.Option("--min-severity", help="info, warning or critical.")] = "info",
+    min_severity: Annotated[
+        str, typer.Option("--min-severity", metavar="SEVERITY", help="info, warning or critical.")
+    ] = "info",
     timeout: Timeout = 5.0,
     debounce: Annotated[
-        float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to be reported.")
+        float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to count.")
     ] = 10.0,
     restart_grace: Annotated[
         float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left may be restarting.")
     ] = 120.0,
     json_output: AsJson = False,
     nagios: Annotated[
-        bool, typer.Option("--nagios", help="One line and exit code 0, 1, 2 or 3 for a monitoring.")
+        bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Remember this look in the local store.")] = True,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep/--no-keep", help="Remember this look: it names blocked groups and lost brokers later."),
+    ] = True,
 ) -> None:
     """Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.
 
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
     """
-    from kfix.report import exits
-
-    _check(only or [], min_severity, debounce, restart_grace, from_file, bootstrap_server or zookeeper)
+    choice = _choice(only or [], topic or [], min_severity)
+    if debounce < 0 or restart_grace < 0:
+        raise UsageError("--debounce and --restart-grace are seconds, 0 or more")
     if from_file is not None:
-        diagnosis, snapshot = _saved(from_file, restart_grace)
+        from kfix.wiring import diagnose_saved
+
+        if bootstrap_server or zookeeper:
+            raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
+        diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace)
     else:
-        diagnosis, snapshot = _live(
-            bootstrap_server, zookeeper, command_config, timeout, group, debounce, restart_grace, keep
+        from kfix.wiring import diagnose_live, make_target
+
+        diagnosis, snapshot = diagnose_live(
+            make_target(bootstrap_server, zookeeper, command_config, timeout),
+            groups=(group,) if group else (),
+            debounce=debounce,
+            restart_grace=restart_grace,
+            keep=keep,
+            waiting=lambda seconds: typer.echo(
+                f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
+            ),
         )
-    _print(diagnosis, snapshot, group, topic or [], only or [], min_severity, json_output, nagios)
-    raise typer.Exit(exits.nagios_code(diagnosis) if nagios else exits.exit_code(diagnosis))
+    if group is not None:
+        raise typer.Exit(_tell_group(diagnosis, snapshot, group, json_output))
+    raise typer.Exit(_tell(_chosen(diagnosis, choice), json_output, nagios))
+
+
+def _choice(only: list[str], topics: list[str], min_severity: str) -> _Choice:
+    if min_severity not in _SEVERITIES:
+        raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(_SEVERITIES)}")
+    codes: tuple[str, ...] = ()
+    if only:
+        from kfix_diagnostics.catalogue import find
+
+        codes = tuple(find(name).code for name in only)
+    return _Choice(codes, tuple(topics), _SEVERITIES.index(min_severity))
+
+
+def _chosen(diagnosis: Diagnosis, choice: _Choice) -> Diagnosis:
+    """A head stays while something under it is chosen; a chosen one under an unchosen head is shown by itself."""
+    from dataclasses import replace
+
+    def fits(finding: Finding) -> bool:
+        return (
+            (not choice.codes or finding.code in choice.codes)
+            and (not choice.topics or any(tp.topic in choice.topics for tp in finding.partitions))
+            and finding.worst >= choice.least
+        )
+
+    if not choice.codes and not choice.topics and not choice.least:
+        return diagnosis
+    if not choice.codes and not choice.topics:
+        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
+    chosen = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
+    return replace(diagnosis, findings=tuple(sorted(chosen, key=lambda f: (-f.severity, f.key))))
+
+
+def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
+    from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
+
+    if nagios:
+        typer.echo(nagios_line(diagnosis))
+        return nagios_exit_code(diagnosis)
+    if json_output:
+        from kfix.report.json_findings import findings_json
+
+        typer.echo(findings_json(diagnosis))
+    else:
+        from kfix.report.findings_table import print_findings
+
+        print_findings(diagnosis, _console())
+    return exit_code(diagnosis)
+
+
+def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
+    """0: its coordinator is healthy, 21: blocked, 22: cannot be told."""
+    from kfix_diagnostics.group_story import explain_group
+
+    from kfix.report.group_story import group_json, print_group
+
+    story = explain_group(snapshot, diagnosis, group)
+    if json_output:
+        typer.echo(group_json(story))
+    else:
+        print_group(story, _console())
+    return {True: 21, False: 0, None: 22}[story.blocked]
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)

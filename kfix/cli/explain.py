@@ -6,21 +6,18 @@ from typing import Annotated
 
 import typer
 
-from kfix.errors import UsageError
-
 
 def explain(
-    code: Annotated[str | None, typer.Argument(help="A finding's code, such as KFX101; none lists all.")] = None,
+    code: Annotated[
+        str | None, typer.Argument(help="A finding's code or name, such as KFX101; none lists all.")
+    ] = None,
 ) -> None:
     """Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done."""
-    from kfix_diagnostics import pages
+    from kfix_diagnostics import ALL
+    from kfix_diagnostics.catalogue import find, page
 
     if code is None:
-        for page in pages.ALL:
-            typer.echo(f"{page.code}  {page.slug:<28} {page.title}")
+        for check in ALL:
+            typer.echo(f"{check.code}  {check.slug:<24} {check.title}")
         return
-    found = pages.find(code)
-    if found is None:
-        near = pages.nearest(code)
-        raise UsageError(f"unknown code {code!r}" + (f", did you mean {near}?" if near else ""), hint="kfix explain")
-    typer.echo(found.text)
+    typer.echo(page(find(code)))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _RATE = "follower.replication.throttled.rate"
 _REPLICAS = "follower.replication.throttled.replicas"
+_APPLIES = "Processing override for entityPath: {} "
 # A throttled replica still fetches 1 MB (replica.fetch.max.bytes) each time its quota's 11 s are over: 5 MB last 50 s.
 _BACKLOG_RECORDS = 25
 _RECORD_BYTES = 200_000
@@ -61,11 +62,27 @@ def lift_throttle(stage: Stage, topics: Iterable[str], brokers: Iterable[int]) -
 
 
 def _throttle(stage: Stage, partitions: tuple[TopicPartition, ...], followers: tuple[int, ...]) -> None:
+    topics = sorted({topic for topic, _ in partitions})
+    logs = {broker: stage.lab.store.log_file("broker", broker) for broker in followers}
+    read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
     for broker in followers:
         stage.set_config("brokers", str(broker), {_RATE: "1"})
-    for topic in sorted({topic for topic, _ in partitions}):
+    for topic in topics:
         pairs = [f"{number}:{broker}" for name, number in partitions if name == topic for broker in followers]
         stage.set_config("topics", topic, {_REPLICAS: ",".join(pairs)})
+
+    def applied(broker: int) -> bool:
+        with logs[broker].open(encoding="utf-8", errors="replace") as log:
+            log.seek(read_so_far[broker])
+            news = log.read()
+        return all(
+            _APPLIES.format(entity) in news
+            for entity in (f"brokers/{broker}", *(f"topics/{topic}" for topic in topics))
+        )
+
+    # No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once.
+    for broker in followers:
+        wait_for(f"broker {broker} has read its throttle", lambda each=broker: applied(each), 20)  # type: ignore[misc]
 
 
 def _backlog(stage: Stage, topic: str, number: int) -> None:

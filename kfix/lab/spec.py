@@ -72,12 +72,12 @@ def check_name(name: str) -> None:
         raise UsageError(f"--name {name!r} cannot name a lab", hint="small letters, digits and '-', at most 40")
 
 
-def parse_settings(pairs: list[str]) -> dict[str, str]:
+def parse_settings(pairs: list[str], flag: str = "--set") -> dict[str, str]:
     settings: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--set {pair!r} is not key=value", hint="like --set log.retention.hours=1")
+            raise UsageError(f"{flag} {pair!r} is not key=value", hint=f"like {flag} key=value")
         settings[key.strip()] = value.strip()
     return settings
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.brokers import replace_broker, start_brokers, wait_gone
 from kfix.lab.groups import STEMS, Groups, name_for
+from kfix.lab.layout import ids_by_rack, spread
 from kfix.lab.properties import DEFAULTS
 from kfix.lab.report import Broken
 from kfix.lab.waiting import wait_for
@@ -81,16 +81,10 @@ class Stage:
     # --- content --------------------------------------------------------------------------------------------------
 
     def ids(self) -> tuple[int, ...]:
-        """Brokers such that neighbours are in different racks wherever the racks allow it."""
-        racks: dict[str | None, list[int]] = {}
-        for broker in self.lab.state.brokers:
-            if not broker.retired:
-                racks.setdefault(broker.rack, []).append(broker.id)
-        return tuple(each for each in chain.from_iterable(zip_longest(*racks.values())) if each is not None)
+        return ids_by_rack(self.lab.state.brokers)
 
     def spread(self, partitions: int, replicas: int) -> list[list[int]]:
-        ids = self.ids()
-        return [[ids[(number + step) % len(ids)] for step in range(replicas)] for number in range(partitions)]
+        return spread(self.ids(), partitions, replicas)
 
     def ensure_offsets_topic(self) -> None:
         if OFFSETS_TOPIC in self.access.topics():
@@ -159,10 +153,19 @@ class Stage:
 
         return wait_for(f"{topic}-{number}: {what}", probe, seconds)
 
+    def wait_dead_left_isr(self, besides: frozenset[TopicPartition], seconds: float = 30) -> None:
+        def left() -> bool:
+            live = self.access.live_ids()
+            states = [state for where, state in self.access.states().items() if where not in besides]
+            return all(state is not None and state.leader in live and live.issuperset(state.isr) for state in states)
+
+        wait_for("the dead brokers left the isr of all other partitions", left, seconds)
+
     def wait_leaderless_everywhere(self, topic: str, number: int, seconds: float = 20) -> None:
         def everywhere() -> bool:
             seen = [self.access.metadata(broker) for broker in self.access.live_ids()]
-            return bool(seen) and all(each is not None and each.partitions[topic, number].leader == -1 for each in seen)
+            views = [each.partitions.get((topic, number)) if each else None for each in seen]
+            return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
         wait_for(f"every broker says that {topic}-{number} has no leader", everywhere, seconds)
 

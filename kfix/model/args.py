@@ -81,6 +81,9 @@ class Args(Mapping[str, ArgValue]):
     def __len__(self) -> int:
         return len(self.values_)
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self.values_.items()))
+
     def with_(self, **more: ArgValue) -> Args:
         return Args({**self.values_, **more})
 

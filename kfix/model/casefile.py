@@ -212,6 +212,14 @@ class CaseFile:
         return self.snapshot.cluster.bootstrap
 
     @property
+    def racks(self) -> Mapping[int, str]:
+        return self.background.racks
+
+    @property
+    def topic_configs_read(self) -> bool:
+        return bool(self.snapshot.topic_configs)
+
+    @property
     def failed_sources(self) -> tuple[Source, ...]:
         return self.snapshot.failed_sources
 

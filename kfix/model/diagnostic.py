@@ -1,8 +1,8 @@
 """The two shapes of a check. Each lives in a file of its own, whose module docstring is its page of documentation.
 
 A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop, in Spark and in SQL; only the
-rows that match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is
-the way out for everything that is no matter of one partition.
+rows that match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck`
+is the way out for everything that is no matter of one partition.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ knows, and `n_live_*` are -1, which is neither "none" nor "some".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_type_hints
 
 from kfix.model.background import UNKNOWN, Background, background_of
 from kfix.model.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
@@ -66,9 +66,7 @@ class PartitionFacts(NamedTuple):
         return TopicPartition(self.topic, self.partition)
 
 
-FACT_TYPES: Final[Mapping[str, type]] = {
-    name: {"str": str, "int": int, "bool": bool}[kind] for name, kind in PartitionFacts.__annotations__.items()
-}
+FACT_TYPES: Final[Mapping[str, type]] = get_type_hints(PartitionFacts)
 
 
 def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:

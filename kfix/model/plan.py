@@ -41,7 +41,7 @@ class Risk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckCall:
-    """A probe's name with literal arguments. `by` says who asked for it: the runbook or the action itself."""
+    """A probe's name with literal arguments."""
 
     check: str
     args: Args = field(default_factory=Args)
@@ -74,7 +74,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """`pre` are the facts re-read in the same second before the call; `phrase` is what a `typed` gate wants typed."""
+    """`pre` are the facts re-read in the same second before the call; `phrase` is what a `typed` gate wants typed.
+
+    Where all of `unless` pass at the step's turn it is not needed and skipped.
+    """
 
     id: str
     action: str
@@ -90,6 +93,7 @@ class PlannedStep:
     command: str
     pre: tuple[str, ...]
     require: tuple[CheckCall, ...]
+    unless: tuple[CheckCall, ...]
     verify: tuple[CheckCall, ...]
     verify_timeout: float
     estimate: Estimate

@@ -45,6 +45,7 @@ class StepTemplate:
     when: When | None
     for_each: ForEach | None
     require: tuple[CheckTemplate, ...]
+    unless: tuple[CheckTemplate, ...]
     verify: tuple[CheckTemplate, ...]
     verify_timeout: float
 

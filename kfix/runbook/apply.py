@@ -54,28 +54,30 @@ class Apply:
     progress: Progressed
 
     def visit(self, number: int, step: PlannedStep) -> None:
-        if self.progress.goal_met or self._goal_met(step):
-            self.progress.goal_met = True
-            self.journal.write("step.skipped", step=step.id, why="goal_met")
-            return
-        if self._already(step):
-            self.journal.write("step.skipped", step=step.id, why="already_true")
+        if self._not_needed(step):
             return
         self._guards(step)
         if not self.gatekeeper.open_without_asking(step):
             self._gate(number, step)
+            # A person takes their time, and the cluster may have healed meanwhile.
+            if self._not_needed(step):
+                return
         result = self._change(step)
         if result.accepted or result.unknown:
             self._verify(step)
 
     # -- before the change
 
-    def _goal_met(self, step: PlannedStep) -> bool:
-        return self._passes(self.plan.goal.checks, step, "goal")
-
-    def _already(self, step: PlannedStep) -> bool:
-        """What a step is to bring about is there already: another operator, or the rung before, just late."""
-        return self._passes(step.verify, step, "already")
+    def _not_needed(self, step: PlannedStep) -> bool:
+        """The goal is met, or what this step is for is there already: the rung before it took, and the rest follows."""
+        if self.progress.goal_met or self._passes(self.plan.goal.checks, step, "goal"):
+            self.progress.goal_met = True
+            self.journal.write("step.skipped", step=step.id, why="goal_met")
+            return True
+        if self._passes(step.unless, step, "unless"):
+            self.journal.write("step.skipped", step=step.id, why="not_needed")
+            return True
+        return False
 
     def _passes(self, checks: tuple[CheckCall, ...], step: PlannedStep, part: str) -> bool:
         asked = sample(checks, self.reader)
@@ -107,12 +109,10 @@ class Apply:
             latency_s=latency,
         )
         if not reply.passed:
-            raise Stop(
-                Outcome.DECLINED, f"step {step.id} was not approved ({reply.answer})", self._how_to_approve(step)
-            )
+            text = f"step {step.id} was not approved ({reply.answer})"
+            raise Stop(Outcome.DECLINED, text, self._how_to_approve(step))
         if not self.progress.changed:
             self.progress.approved_at = self.clock.monotonic()
-        self._guards(step)
 
     def _how_to_approve(self, step: PlannedStep) -> str:
         if self.gatekeeper.human.interactive:

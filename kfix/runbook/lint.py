@@ -13,7 +13,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.model.args import Kind, coerce
 from kfix.model.plan import Gate
 from kfix.probes.registry import ALL as PROBES
-from kfix.runbook.problems import Path, Problem, unknown
+from kfix.runbook.problems import Path, Problem, did_you_mean, unknown
 from kfix.runbook.refs import names_in
 
 # The facts of the finding itself, known for every finding; the rest depends on its code.
@@ -22,11 +22,13 @@ _OPERATORS = ("eq", "ne", "in", "contains")
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 
 
-def lint(data: object) -> Iterator[Problem]:
+def lint(data: object, codes: frozenset[str] = frozenset()) -> Iterator[Problem]:
+    """`codes` are the findings that exist; none given: they are not checked."""
     if not isinstance(data, dict):
         return
     params = tuple(p for p in _dict(data.get("params")))
     yield from _params(_dict(data.get("params")))
+    yield from _codes(_dict(data.get("on")).get("finding"), codes)
     for name in names_in(data.get("title")):
         yield from _reference(name, ("title",), params, ())
     for where in (("preconditions",), ("goal", "all")):
@@ -36,6 +38,13 @@ def lint(data: object) -> Iterator[Problem]:
         for name in names_in(_dict(data.get("goal")).get(part)):
             yield from _reference(name, ("goal", part), params, ())
     yield from _steps(data.get("steps"), params)
+
+
+def _codes(wanted: object, codes: frozenset[str]) -> Iterator[Problem]:
+    for i, code in enumerate(wanted if isinstance(wanted, list) else []):
+        if codes and isinstance(code, str) and code not in codes:
+            text = f"unknown finding {code!r}" + (did_you_mean(code, codes) or "; kfix explain lists them")
+            yield Problem(("on", "finding", i), text)
 
 
 def _steps(steps: object, params: tuple[str, ...]) -> Iterator[Problem]:
@@ -61,7 +70,7 @@ def _step(step: dict[str, Any], path: Path, params: tuple[str, ...]) -> Iterator
             yield Problem((*path, "action"), unknown("action", action, ACTIONS))
     for name in names_in(step.get("why")):
         yield from _reference(name, (*path, "why"), params, loops)
-    for part in ("require", "verify"):
+    for part in ("require", "unless", "verify"):
         for check_path, check in _items(step.get(part), (*path, part)):
             yield from _check(check, check_path, params, loops=loops, loop_allowed=not loops)
 

@@ -33,7 +33,7 @@ from kfix.runbook.problems import Path, Problem, did_you_mean
 _OPERATORS = (("eq", "eq"), ("ne", "ne"), ("in_", "in"), ("contains", "contains"))
 
 
-def load_file(path: FilePath) -> Runbook:
+def load_file(path: FilePath, *, codes: frozenset[str] = frozenset()) -> Runbook:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -42,17 +42,17 @@ def load_file(path: FilePath) -> Runbook:
         raise InvalidFileError((f"{path}:1:1: not UTF-8 text (byte {error.start})",)) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    return load_text(text, origin=str(path), stem=path.stem)
+    return load_text(text, origin=str(path), stem=path.stem, codes=codes)
 
 
-def load_text(text: str, *, origin: str, stem: str) -> Runbook:
+def load_text(text: str, *, origin: str, stem: str, codes: frozenset[str] = frozenset()) -> Runbook:
     """`stem` is what the runbook must be called: its file's name without `.yaml`."""
     document = parse(text)
     problems = list(document.problems)
     model = None
     if document.data is not None:
         model, wrong = _shape(document)
-        found = (*wrong, *lint(document.data), *_name(document.data, stem))
+        found = (*wrong, *lint(document.data, codes), *_name(document.data, stem))
         problems += [(document.place(p.path, at_key=p.at_key), p.text) for p in found]
     if problems or model is None:
         told = dict.fromkeys(f"{origin}:{p.line}:{p.column}: {t}" for p, t in sorted(problems))
@@ -158,6 +158,7 @@ def _step(m: schema.StepModel) -> StepTemplate:
         when=_when(m.when),
         for_each=_for_each(m.for_each),
         require=_checks(m.require),
+        unless=_checks(m.unless),
         verify=_checks(m.verify),
         verify_timeout=m.verify_timeout,
     )

@@ -161,6 +161,7 @@ class _Planner:
         own = self._checks(template.require, f"{name} require", known)
         require = tuple(dict.fromkeys((*action.guards(args), *own)))
         preview, inverse = action.preview(args), action.inverse(args)
+        verify = self._checks(template.verify, f"{name} verify", known)
         reads = (key for call in require for key in PROBES[call.check].reads(call.args))
         return PlannedStep(
             id=name,
@@ -177,7 +178,8 @@ class _Planner:
             command=preview.command,
             pre=tuple(dict.fromkeys((*action.reads(args), *reads))),
             require=require,
-            verify=self._checks(template.verify, f"{name} verify", known),
+            unless=self._checks(template.unless, f"{name} unless", known) or verify,
+            verify=verify,
             verify_timeout=template.verify_timeout,
             estimate=preview.estimate,
         )

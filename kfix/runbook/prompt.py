@@ -24,7 +24,7 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
         "covers    " + "\n          ".join(f"{n} {s.id}: {s.what}" for n, s in covered),
     ]
     if beyond:
-        lines.append("asks again before  " + ", ".join(f"{n} {s.id} ({s.gate.word})" for n, s in beyond))
+        lines.append("asks      again before " + "\n          ".join(f"{n} {s.id} ({s.gate.word})" for n, s in beyond))
     lines += [
         f"at worst  {impact_words(plan.impact)}",
         f"undo      {covered[0][1].undo}",
@@ -64,17 +64,19 @@ def _now(now: Mapping[str, Fact]) -> str:
 
 def impact_words(estimate: Estimate) -> str:
     partitions = f"{estimate.partitions} partition{'' if estimate.partitions == 1 else 's'}"
+    if estimate.partitions == 0:
+        partitions = "the whole cluster"
     moved = f"{estimate.replicas_moved} replicas moved, {estimate.bytes} bytes"
     return f"{partitions}, {moved}, about {estimate.seconds:g} s; loss: {estimate.max_loss}"
 
 
 def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
+    args = ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items())
     facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
     return "\n".join(
         [
             f"action    {step.action}",
-            "args      "
-            + ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items()),
+            f"args      {args}",
             "facts re-read in the same second before it",
             *facts,
             "required before it",

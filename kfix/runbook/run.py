@@ -1,4 +1,4 @@
-"""One run of one plan: refusals first, then lock and journal, then the walk, then the proof. Every ending is recorded."""
+"""One run of one plan: refusals first, then lock and journal, the walk, the proof. Every ending is recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kfix import __version__
-from kfix.errors import HeldError, RefusedError, UnreachableError
+from kfix.errors import HeldError, KfixError, RefusedError, UnreachableError
 from kfix.model.plan import CheckCall, Plan
 from kfix.model.verdict import Answer, Verdict
 from kfix.ports import Clock, ClusterChanger, ClusterReader
@@ -57,8 +57,8 @@ def run_plan(plan: Plan, scene: Scene) -> Healed:
     who = whoami()
     start = scene.clock.now()
     holder = {
-        "user": who["user"],
-        "host": who["host"],
+        "user": str(who["user"]),
+        "host": str(who["host"]),
         "pid": str(who["pid"]),
         "plan": plan.short_id,
         "run": f"{plan.runbook.id} for {plan.finding.key}",
@@ -137,17 +137,18 @@ class _Run:
             try:
                 return self._go(journal)
             except Stop as stop:
-                error = to_error(stop, changed=tuple(self.progress.changed), run=self.run.id)
+                error = self._error(stop)
                 self._end(journal, stop.outcome, error.exit_code)
                 raise error from stop
             except KeyboardInterrupt as interrupt:
-                stop = Stop(Outcome.INTERRUPTED, "interrupted")
-                error = to_error(stop, changed=tuple(self.progress.changed), run=self.run.id)
-                self._end(journal, stop.outcome, error.exit_code)
+                error = self._error(Stop(Outcome.INTERRUPTED, "interrupted"))
+                self._end(journal, Outcome.INTERRUPTED, error.exit_code)
                 raise error from interrupt
             except JournalError as broken:
-                stop = Stop(Outcome.NO_JOURNAL, f"{self.run.journal_path}: {broken}")
-                raise to_error(stop, changed=tuple(self.progress.changed), run=self.run.id) from broken
+                raise self._error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
+
+    def _error(self, stop: Stop) -> KfixError:
+        return to_error(stop, changed=tuple(self.progress.changed), run=self.run.id)
 
     @contextmanager
     def _journal(self) -> Iterator[Journal]:

@@ -110,6 +110,7 @@ class StepModel(Strict):
     when: WhenModel | None = None
     for_each: ForEachModel | None = None
     require: list[CheckModel] = Field(default_factory=list)
+    unless: list[CheckModel] = Field(default_factory=list)
     verify: Annotated[list[CheckModel], Field(min_length=1)]
     verify_timeout: Duration = 10.0
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from kfix.errors import RefusedError, UsageError
 from kfix.model.plan import Plan
 from kfix.runbook import planfile
-from kfix.runbook.journal import ReadBack, read_back
+from kfix.runbook.journal import JournalError, ReadBack, read_back
 
 
 def state_home(env: Mapping[str, str]) -> Path:
@@ -54,10 +54,13 @@ class RunDir:
     def keep_screen(self, name: str, text: str) -> str:
         """What the human saw, by hash; the text lies beside the journal that names it."""
         digest = hashlib.sha256(text.encode()).hexdigest()
-        with (self.path / f"{name}.txt").open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with (self.path / f"{name}.txt").open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise JournalError(f"what was shown cannot be kept: {error.strerror}") from error
         return digest
 
 

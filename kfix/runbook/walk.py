@@ -1,4 +1,4 @@
-"""One walk over a plan's steps, for every reader of it: who explains a plan and who carries it out visit the same steps."""
+"""One walk over a plan's steps for every reader of it: to explain a plan and to carry it out visit the same steps."""
 
 from __future__ import annotations
 

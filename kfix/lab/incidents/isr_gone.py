@@ -18,8 +18,8 @@ TOPIC = "ledger"
 def run(stage: Stage) -> Broken:
     groups = stage.content()
     controller = wait_for("there is a controller", stage.access.controller, 10)
-    # The controller last: its death would only make all of this slower.
-    leader, *others = sorted(stage.ids()[:], key=lambda each: each == controller)
+    # The controller leads: frozen as a follower it would hold up every other change of an ISR.
+    leader, *others = sorted(stage.ids(), key=lambda each: each != controller)
     followers = tuple(others[:2])
     stage.topic(TOPIC, [[leader, *followers]])
     fall_behind(stage, [(TOPIC, 0)], followers)

@@ -1,0 +1,56 @@
+"""The catalogue as the engine and `kfix explain` use it: conditions compiled, pages looked up by code or slug."""
+
+from __future__ import annotations
+
+import difflib
+import linecache
+import sys
+from collections.abc import Sequence
+from functools import cache
+
+from kfix.errors import UsageError
+from kfix.model.diagnostic import Check, ClusterCheck, PartitionCheck
+from kfix.model.predicate import Matcher, Predicate, compile_all, parse
+from kfix_diagnostics import ALL
+
+PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
+CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))
+
+
+def predicates(checks: Sequence[PartitionCheck] = PARTITION_CHECKS) -> tuple[Predicate, ...]:
+    """Raises `InvalidFileError` with file and line where a condition names what is no fact."""
+    return tuple(parse(check.when, where(check)) for check in checks)
+
+
+@cache
+def matcher() -> Matcher:
+    return compile_all(predicates())
+
+
+def where(check: PartitionCheck) -> str:
+    """`file:line` of the condition, for the message of a mistake in it."""
+    path = check.describe.__code__.co_filename
+    for number, line in enumerate(linecache.getlines(path), 1):
+        if check.when[:40] in line:
+            return f"{path}:{number}"
+    return path
+
+
+def find(name: str) -> Check:
+    """By code or slug, in any case."""
+    wanted = name.lower()
+    for check in ALL:
+        if wanted in {check.code.lower(), check.slug}:
+            return check
+    known = [word for check in ALL for word in (check.code, check.slug)]
+    close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(name.upper(), known, n=1)
+    raise UsageError(
+        f"unknown code {name!r}" + (f", did you mean {close[0]!r}?" if close else ""),
+        hint="kfix explain lists all codes",
+    )
+
+
+def page(check: Check) -> str:
+    """The module docstring of the check's file: its page of documentation."""
+    function = check.describe if isinstance(check, PartitionCheck) else check.check
+    return (sys.modules[function.__module__].__doc__ or "").strip()

@@ -1,0 +1,143 @@
+"""Judging: one pure function from a snapshot, or two of them, to a diagnosis.
+
+A fault that an ordinary election or a starting broker shows for some seconds counts only if it lasts: either the
+evidence is older than the debounce by itself, or a second look shows it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from kfix.model.casefile import CaseFile, open_case
+from kfix.model.diagnostic import ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.model.finding import Diagnosis, Finding, Remedy, Severity
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.snapshot import Snapshot
+from kfix_diagnostics._unread import unread
+from kfix_diagnostics.catalogue import CLUSTER_CHECKS, PARTITION_CHECKS, matcher
+from kfix_diagnostics.folding import fold
+
+DEBOUNCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`restart_grace`: seconds for which a broker that left or came back counts as being restarted."""
+
+    restart_grace: float = 120.0
+
+
+DEFAULTS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """A snapshot worked through once: what matched which check. Both `settle_seconds` and `diagnose` take it."""
+
+    case: CaseFile
+    hits: tuple[tuple[PartitionCheck, Rows], ...]
+    cluster: tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
+
+
+def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
+    case = open_case(snapshot, options.restart_grace)
+    matched = matcher()(case.facts)
+    hits = tuple((check, tuple(rows)) for check, rows in zip(PARTITION_CHECKS, matched, strict=True) if rows)
+    found = ((check, tuple(check.check(case))) for check in CLUSTER_CHECKS)
+    return Examination(case, hits, tuple((check, findings) for check, findings in found if findings))
+
+
+def settle_seconds(look: Snapshot | Examination, debounce: float = DEBOUNCE, options: Options = DEFAULTS) -> float:
+    """How long to wait before a second look; 0 where this one is enough."""
+    seen = _examined(look, options)
+    alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
+    if any(check.debounce is not Debounce.NONE for check, _ in alarms):
+        return debounce
+    ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
+    return max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
+
+
+def diagnose(
+    look: Snapshot | Examination, *, earlier: Snapshot | Examination | None = None, options: Options = DEFAULTS
+) -> Diagnosis:
+    """Without `earlier` everything counts: ask `settle_seconds` first whether one look is enough."""
+    seen = _examined(look, options)
+    before = None if earlier is None else _examined(earlier, options)
+    findings = [*_of_partitions(seen, before), *_of_cluster(seen, before)]
+    snapshot = seen.case.snapshot
+    return Diagnosis(
+        cluster=snapshot.cluster.id or snapshot.cluster.bootstrap or snapshot.origin or snapshot.cluster.name,
+        taken_at=snapshot.taken_at,
+        findings=fold(findings),
+        could_not_read=tuple(f"{s.name}: {s.error or 'no answer'}" for s in unread(seen.case)),
+        looked_at=_looked_at(seen.case),
+    )
+
+
+def _examined(look: Snapshot | Examination, options: Options) -> Examination:
+    return look if isinstance(look, Examination) else examine(look, options)
+
+
+def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Finding]:
+    for check, rows in seen.hits:
+        settled, fresh = _settled(check, rows, before)
+        if settled:
+            yield from check.describe(settled, seen.case)
+        if fresh:
+            yield from map(_unsettled, check.describe(fresh, seen.case))
+
+
+def _settled(check: PartitionCheck, rows: Rows, before: Examination | None) -> tuple[Rows, Rows]:
+    """(those that count, those that have just begun)."""
+    if before is None or check.debounce is Debounce.NONE:
+        return rows, ()
+    token = _written if check.debounce is Debounce.SAME else _held
+    then = {(row.tp, token(row)) for row in next((r for c, r in before.hits if c is check), ())}
+    settled = tuple(row for row in rows if (row.tp, token(row)) in then)
+    fresh = tuple(row for row in rows if (row.tp, token(row)) not in then) if len(settled) < len(rows) else ()
+    return settled, fresh
+
+
+def _written(row: PartitionFacts) -> tuple[int, int]:
+    return row.zk_version, row.leader_epoch
+
+
+def _held(_: PartitionFacts) -> tuple[int, int]:
+    return 0, 0
+
+
+def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Finding]:
+    then = {(f.key, f.token) for _, findings in before.cluster for f in findings} if before is not None else None
+    for check, findings in seen.cluster:
+        for finding in findings:
+            lasts = then is None or check.debounce is Debounce.NONE or (finding.key, finding.token) in then
+            yield finding if lasts else _unsettled(finding)
+
+
+def _unsettled(finding: Finding) -> Finding:
+    """An election, a start, a hand-over look like this for seconds: told, but nobody is woken for it."""
+    return replace(
+        finding,
+        obj=f"{finding.obj} (just now)",
+        severity=Severity.INFO,
+        summary=f"just changed: {finding.summary}",
+        remedies=(Remedy("look again in some seconds: an ordinary election or a start looks like this"),),
+        unsettled=True,
+    )
+
+
+_COUNTS: dict[str, Callable[[CaseFile], int]] = {
+    "brokers": lambda case: sum(1 for broker in case.views if broker >= 0),
+    "registered": lambda case: len(case.live or ()),
+    "topics": lambda case: len({f.topic for f in case.facts}),
+    "partitions": lambda case: len(case.facts),
+    "groups": lambda case: sum(len(names) for names in case.groups.values()),
+    "probes": lambda case: len(case.probes),
+    "sources": lambda case: len(case.snapshot.sources),
+    "milliseconds": lambda case: round(1000 * max((s.seconds for s in case.snapshot.sources), default=0.0)),
+}
+
+
+def _looked_at(case: CaseFile) -> dict[str, int]:
+    return {name: count(case) for name, count in _COUNTS.items()}

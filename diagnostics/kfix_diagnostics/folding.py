@@ -1,0 +1,45 @@
+"""Root causes first: a finding that follows from another is folded under it, and the worst heads come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kfix.model.finding import Finding
+
+
+def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    by_key = {finding.key: finding for finding in findings}
+    parents = {key: parent for key, finding in by_key.items() if (parent := _parent(finding, by_key))}
+    children: dict[str, list[str]] = {}
+    heads = []
+    for key in by_key:
+        if key in parents and not _in_a_circle(key, parents):
+            children.setdefault(parents[key], []).append(key)
+        else:
+            heads.append(key)
+    return _ordered([_grown(key, by_key, children) for key in heads])
+
+
+def _parent(finding: Finding, by_key: dict[str, Finding]) -> str | None:
+    """The first of those it names that was found at all."""
+    return next((key for key in finding.follows if key in by_key and key != finding.key), None)
+
+
+def _in_a_circle(key: str, parents: dict[str, str]) -> bool:
+    at = parents.get(key)
+    seen = set[str]()
+    while at is not None and at not in seen:
+        if at == key:
+            return True
+        seen.add(at)
+        at = parents.get(at)
+    return False
+
+
+def _grown(key: str, by_key: dict[str, Finding], children: dict[str, list[str]]) -> Finding:
+    folded = [_grown(child, by_key, children) for child in children.get(key, ())]
+    return by_key[key].with_folded(_ordered(folded)) if folded else by_key[key]
+
+
+def _ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda f: (-f.worst, f.code, f.obj)))

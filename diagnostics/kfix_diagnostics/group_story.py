@@ -1,0 +1,103 @@
+"""`kfix diagnose --group G`: why does this one group wait? From the diagnosis that is there already."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from kfix.model.casefile import CaseFile, open_case
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.finding import Diagnosis, Evidence, Finding, Remedy
+from kfix.model.group_story import GroupStory
+from kfix.model.snapshot import CoordinatorProbe, Snapshot, TopicPartition
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, state_row, view_rows
+from kfix_diagnostics._words import count
+
+#: Codes that keep a group waiting when they name its offsets partition.
+STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
+STOPS_COMMITS = "KFX304"
+
+
+def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
+    case = open_case(snapshot)
+    if not case.offsets_partitions:
+        return _without_topic(group, case)
+    tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, case.offsets_partitions))
+    probe = next((p for p in case.probes if p.group == group), None)
+    shared = next((p for p in case.probes if p.partition == tp.partition), None)
+    findings = tuple(f for f in diagnosis.walk() if tp in f.partitions)
+    blocked, verdict = _verdict(tp, probe or shared, findings)
+    return GroupStory(
+        group,
+        tp,
+        blocked,
+        f"group {group}: {verdict}",
+        tuple(_steps(group, tp, probe or shared, case)),
+        findings,
+        tuple(_next(group, findings, case)) if not blocked else (),
+    )
+
+
+def _without_topic(group: str, case: CaseFile) -> GroupStory:
+    known = bool(case.views) or bool(case.registrations)
+    said = f"{OFFSETS_TOPIC} does not exist: nobody has committed yet" if known else "no source tells"
+    return GroupStory(
+        group, None, None, f"group {group}: {said}", (Evidence("metadata", OFFSETS_TOPIC, "no partition"),)
+    )
+
+
+def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> Iterator[Evidence]:
+    yield Evidence("hash", f"group {group}", f"{tp} of {count(case.offsets_partitions, 'partition')}")
+    if probe is not None:
+        via = "" if probe.group == group else f" (asked for group {probe.group}, which shares the partition)"
+        said = probe_words(probe.find_error, probe.fetch_error) + (f": {probe.error}" if probe.error else "")
+        named = f"broker {probe.coordinator}; " if probe.coordinator is not None else ""
+        yield Evidence("coordinator probe", "coordinator", f"{named}{said}{via}")
+        if probe.group == group and probe.committed is not None:
+            yield Evidence("coordinator probe", "committed", f"offsets of {count(probe.committed, 'partition')}")
+    else:
+        yield Evidence("coordinator probe", "coordinator", "not asked")
+    yield from state_row(case, tp)
+    yield from view_rows(case, tp)
+    yield from assignment_row(case, tp)
+    yield from live_row(case)
+    yield from _controller(case)
+    listed = next((g for g in case.snapshot.groups if g.name == group), None)
+    if listed is not None:
+        by = ", ".join(map(str, listed.listed_by))
+        yield Evidence(f"ListGroups of broker {by}", "group", f"{listed.state or 'listed'} (a list proves nothing)")
+
+
+def _controller(case: CaseFile) -> Iterator[Evidence]:
+    node = case.controller
+    if node is not None:
+        who = "nobody" if node.broker is None else f"broker {node.broker}"
+        yield Evidence(case.zookeeper_name, "controller", f"{who}, epoch {node.epoch}")
+
+
+def _verdict(
+    tp: TopicPartition, probe: CoordinatorProbe | None, findings: tuple[Finding, ...]
+) -> tuple[bool | None, str]:
+    """A probe that was answered outweighs what the metadata says; without a probe the findings decide."""
+    reason = next((f for f in findings if f.code in STOPS_COORDINATOR and not f.unsettled), None)
+    if probe is not None and probe.answers:
+        commits = next((f for f in findings if f.code == STOPS_COMMITS), None)
+        if commits is not None:
+            return True, f"its coordinator answers, but commits fail: {commits.summary}"
+        return False, f"its coordinator on broker {probe.coordinator} is healthy"
+    if reason is not None:
+        return True, f"blocked, since {reason.summary} ({reason.code})"
+    if probe is not None and (probe.find_error or probe.fetch_error):
+        return True, f"its coordinator does not answer: {probe_words(probe.find_error, probe.fetch_error)}"
+    return None, f"nothing speaks against its coordinator on {tp}, but it was not probed"
+
+
+def _next(group: str, findings: tuple[Finding, ...], case: CaseFile) -> Iterator[Remedy]:
+    for finding in findings:
+        yield Remedy(f"first see {finding.code}, which names its partition: {finding.summary}")
+    yield Remedy(
+        "the coordinator is not what it waits for: look at its members, its lag and the partitions it reads",
+        f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --describe --group {shlex.quote(group)}",
+    )
+    yield Remedy("does every partition of its topics have a leader? `kfix diagnose` names those that have none")

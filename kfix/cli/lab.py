@@ -1,0 +1,289 @@
+"""`kfix lab`: real throw-away clusters, and incidents in them on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kfix.cli.lab_console import end_like_ctrl_c, numbers, open_lab, print_json, progress
+
+if TYPE_CHECKING:
+    from kfix.lab import Counts
+
+app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
+
+Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
+Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
+Broker = Annotated[int, typer.Argument(metavar="BROKER", help="A broker's id.")]
+
+
+@app.command()
+def up(
+    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Which Kafka.")] = "2.7.1",
+    brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="How many brokers, with ids from 1 on.")] = 3,
+    ids: Annotated[
+        str | None,
+        typer.Option("--ids", metavar="ID,...", help="The brokers' ids, like 1001,1002,1003, in place of --brokers."),
+    ] = None,
+    racks: Annotated[
+        str | None, typer.Option("--racks", metavar="RACK,...", help="One rack a broker, in the order of the ids.")
+    ] = None,
+    zookeepers: Annotated[int, typer.Option("--zookeepers", help="1, or an ensemble of 3.")] = 1,
+    offsets_rf: Annotated[
+        int | None,
+        typer.Option(
+            "--offsets-rf", help="Replication factor of __consumer_offsets (default: 3, fewer with fewer brokers)."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A broker setting; may be repeated.")
+    ] = None,
+    chroot: Annotated[
+        str,
+        typer.Option("--chroot", metavar="/PATH", help="Where in ZooKeeper the cluster lives (default: at its root)."),
+    ] = "",
+    heap: Annotated[int, typer.Option("--heap", metavar="MB", help="Heap of each process.")] = 200,
+    kafka_home: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-home", metavar="FOLDER", help="An unpacked Kafka distribution, in place of Maven's jars."
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What to call the lab.")] = "lab",
+) -> None:
+    """Start a cluster of real brokers on this machine."""
+    from kfix.lab import Lab, LabSpec
+    from kfix.lab.spec import parse_settings
+
+    spec = LabSpec(
+        name=name,
+        kafka=kafka,
+        ids=numbers("--ids", ids) if ids else tuple(range(1, brokers + 1)),
+        racks=tuple(each.strip() for each in racks.split(",")) if racks else (),
+        zookeepers=zookeepers,
+        offsets_rf=offsets_rf,
+        settings=parse_settings(settings or []),
+        chroot=chroot,
+        heap_mb=heap,
+        kafka_home=kafka_home,
+    )
+    end_like_ctrl_c()
+    with progress() as tell:
+        lab = Lab.up(spec, progress=tell)
+    typer.echo(f"lab {lab.name} is up")
+    typer.echo(f"  --bootstrap-server {lab.bootstrap_servers}")
+    typer.echo(f"  --zookeeper {lab.zookeeper_connect}")
+
+
+@app.command()
+def status(name: Name = None, as_json: Json = False) -> None:
+    """Who runs, who is frozen, who is dead; which incident is in."""
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.table import Table
+
+    found = open_lab(name).status()
+    if as_json:
+        print_json(asdict(found))
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("process", "condition", "pid", "address", "rack", ""):
+        table.add_column(title)
+    for each in found.processes:
+        table.add_row(
+            f"{each.role} {each.id}", each.condition, str(each.pid or "-"), each.address, each.rack or "-", each.note
+        )
+    console = Console()
+    console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
+    console.print(
+        f"--bootstrap-server {found.bootstrap_servers} --zookeeper {found.zookeeper_connect}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    console.print(table)
+
+
+@app.command()
+def down(
+    name: Name = None,
+    every: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
+) -> None:
+    """End a lab: its processes, its data, its state. Also after a crash."""
+    from kfix.lab import down_all
+
+    for sentence in down_all() if every else open_lab(name).down():
+        typer.echo(sentence)
+
+
+@app.command()
+def kill(broker: Broker, name: Name = None) -> None:
+    """SIGKILL a broker, and wait until ZooKeeper has noticed."""
+    open_lab(name).kill(broker)
+    typer.echo(f"broker {broker} is dead, its ZooKeeper session over")
+
+
+@app.command()
+def stop(broker: Broker, name: Name = None) -> None:
+    """Freeze a broker (SIGSTOP): it holds its connections and answers nobody."""
+    open_lab(name).stop(broker)
+    typer.echo(f"broker {broker} is frozen")
+
+
+@app.command()
+def cont(broker: Broker, name: Name = None) -> None:
+    """Let a frozen broker go on (SIGCONT)."""
+    open_lab(name).cont(broker)
+    typer.echo(f"broker {broker} goes on")
+
+
+@app.command()
+def restart(broker: Broker, name: Name = None) -> None:
+    """Start a dead broker, or restart a living one cleanly; wait until it answers."""
+    open_lab(name).restart(broker)
+    typer.echo(f"broker {broker} is up")
+
+
+@app.command()
+def incidents(as_json: Json = False) -> None:
+    """What can be broken, and what to expect of it."""
+    from kfix.lab import INCIDENTS
+
+    if as_json:
+        fields = ("name", "title", "does", "expect", "needs", "options")
+        print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
+        return
+    for each in INCIDENTS.values():
+        typer.echo(f"{typer.style(each.name, bold=True)}  {each.title}")
+        typer.echo(f"    does    {each.does}")
+        for sentence in each.expect:
+            typer.echo(f"    expect  {sentence}")
+        for option, meaning in each.options.items():
+            typer.echo(f"    --option {option}=...  {meaning}")
+
+
+@app.command("break")
+def break_(
+    incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.")],
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="An option of the incident; may be repeated."),
+    ] = None,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    """Put an incident into a lab, and check on the cluster that it is what it claims to be."""
+    from dataclasses import asdict
+
+    from kfix.lab.spec import parse_settings
+
+    options = parse_settings(option or [], flag="--option")
+    with progress() as tell:
+        broken = open_lab(name).break_(incident, progress=tell, **options)
+    if as_json:
+        print_json(asdict(broken))
+        return
+    for sentence in broken.did:
+        typer.echo(sentence)
+    typer.echo("expect:")
+    for sentence in broken.expect:
+        typer.echo(f"  {sentence}")
+
+
+@app.command()
+def mend(name: Name = None, as_json: Json = False) -> None:
+    """Undo the incident: all brokers, all replicas, topics and settings as before it."""
+    with progress() as tell:
+        did = open_lab(name).mend(progress=tell)
+    if as_json:
+        print_json({"did": list(did)})
+        return
+    for sentence in did:
+        typer.echo(sentence)
+
+
+@app.command()
+def workload(
+    topic: Annotated[
+        str, typer.Option("--topic", help="Which topic; created with 3 partitions where it is missing.")
+    ] = "workload",
+    group: Annotated[str | None, typer.Option("--group", help="The consumer's group.")] = None,
+    offsets_partition: Annotated[
+        int | None,
+        typer.Option(
+            "--offsets-partition", metavar="N", help="Take a group whose offsets live in __consumer_offsets-N."
+        ),
+    ] = None,
+    acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="What the producer waits for.")] = "all",
+    retries: Annotated[int, typer.Option("--retries", metavar="N", help="How often the producer tries again.")] = 5,
+    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages a second.")] = 50.0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long.")] = 30.0,
+    produce_only: Annotated[bool, typer.Option("--produce-only", help="No consumer.")] = False,
+    consume_only: Annotated[bool, typer.Option("--consume-only", help="No producer.")] = False,
+    background: Annotated[
+        bool,
+        typer.Option("--background", help="As a process of its own, which `down` ends; --counts tells how it goes."),
+    ] = False,
+    counts: Annotated[
+        int | None,
+        typer.Option("--counts", metavar="N", help="Do not start anything: the counts of background workload N."),
+    ] = None,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    """Produce and consume, and count what was sent, acknowledged, received, lost and duplicated."""
+    from kfix.lab.background import read_counts, start_in_background
+    from kfix.lab.planning import target
+
+    lab = open_lab(name)
+    if counts is not None:
+        print_json(read_counts(lab, counts))
+        return
+    from kfix.lab.workload import Workload, WorkloadPlan
+
+    aim = target(lab, topic, group, offsets_partition)
+    # Without a word about a group, the consumer has one of its own.
+    reader = aim.group or (None if produce_only else f"{aim.topic}-readers")
+    plan = WorkloadPlan(
+        lab.bootstrap_servers,
+        aim.topic,
+        reader,
+        acks,
+        retries,
+        rate,
+        seconds,
+        produce=not consume_only,
+        consume=not produce_only,
+    )
+    if background:
+        number = start_in_background(lab, plan)
+        typer.echo(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
+        return
+    _show(_watch(Workload(plan), as_json), plan.group, as_json)
+
+
+def _watch(load: Any, as_json: bool) -> Counts:
+    import time
+
+    load.start()
+    try:
+        with progress(quiet=as_json) as tell:
+            while load.running:
+                now: Counts = load.counts()
+                tell(f"sent {now.sent}, acknowledged {now.acknowledged}, received {now.received}, failed {now.failed}")
+                time.sleep(0.2)
+    except KeyboardInterrupt:
+        return load.stop()  # type: ignore[no-any-return]
+    return load.wait()  # type: ignore[no-any-return]
+
+
+def _show(counts: Counts, group: str | None, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json(asdict(counts) | {"group": group})
+        return
+    for key, value in asdict(counts).items():
+        shown = "unknown" if value is None else ", ".join(value) or "none" if isinstance(value, tuple) else value
+        typer.echo(f"{key.replace('_', ' '):18} {shown}")

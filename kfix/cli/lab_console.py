@@ -1,0 +1,73 @@
+"""What the commands of `kfix lab` share: which lab is meant, progress on a terminal, signals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kfix.lab import Lab
+
+
+def open_lab(name: str | None) -> Lab:
+    from kfix.errors import UsageError
+    from kfix.lab import Lab
+
+    if name is None:
+        names = Lab.names()
+        if len(names) != 1:
+            raise UsageError(
+                f"which lab? there are {', '.join(names)}" if names else "no lab is up",
+                hint="say which with --name" if names else "kfix lab up starts one",
+            )
+        name = names[0]
+    return Lab.open(name)
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    from kfix.errors import UsageError
+
+    try:
+        return tuple(int(each) for each in text.split(","))
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is no list of numbers", hint="like 1001,1002,1003") from None
+
+
+def progress(quiet: bool = False) -> Any:
+    """A context that gives a function to tell progress with; it draws on standard error, on a terminal only."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def telling() -> Iterator[Callable[[str], None]]:
+        if quiet or not sys.stderr.isatty():
+            yield lambda _: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}"))
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda text: bar.update(task, description=text)
+
+    return telling()
+
+
+def end_like_ctrl_c() -> None:
+    """SIGTERM and a closed terminal end a half-finished `up` as Ctrl-C does: nothing stays behind."""
+    import signal
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2))

@@ -1,0 +1,77 @@
+"""A workload as a process of its own: `python -X kfix.lab.id=ID -m kfix.lab.background PLAN COUNTS`.
+
+It writes its counts to a file once a second, and for the last time when it is done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kfix.errors import LabError
+
+if TYPE_CHECKING:
+    from kfix.lab.cluster import Lab
+    from kfix.lab.workload import WorkloadPlan
+
+_WRITE_SECONDS = 1.0
+
+
+def counts_file(folder: Path, number: int) -> Path:
+    return folder / f"workload-{number}.counts.json"
+
+
+def start_in_background(lab: Lab, plan: WorkloadPlan) -> int:
+    """The number of the workload; `down` ends it with everything else."""
+    state = lab.state
+    number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
+    plan_file = lab.store.dir / f"workload-{number}.json"
+    plan_file.write_text(json.dumps(asdict(plan)), encoding="utf-8")
+    # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
+    tag = ("-X", f"kfix.lab.id={state.id}")
+    command = [
+        sys.executable,
+        *tag,
+        "-m",
+        "kfix.lab.background",
+        str(plan_file),
+        str(counts_file(lab.store.dir, number)),
+    ]
+    lab.nodes.spawn("workload", number, command)
+    return number
+
+
+def read_counts(lab: Lab, number: int) -> dict[str, Any]:
+    file = counts_file(lab.store.dir, number)
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise LabError(
+            f"workload {number} has not counted anything yet", hint=f"see {lab.store.log_file('workload', number)}"
+        ) from None
+
+
+def _write(file: Path, counts: dict[str, Any]) -> None:
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(counts), encoding="utf-8")
+    draft.replace(file)
+
+
+def main(plan_file: str, counts: str) -> None:
+    from kfix.lab.workload import Workload, WorkloadPlan  # noqa: PLC0415 - brings the client library
+
+    workload = Workload(WorkloadPlan(**json.loads(Path(plan_file).read_text(encoding="utf-8"))))
+    workload.start()
+    while workload.running:
+        _write(Path(counts), asdict(workload.counts()) | {"done": False})
+        time.sleep(_WRITE_SECONDS)
+    _write(Path(counts), asdict(workload.wait()) | {"done": True})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

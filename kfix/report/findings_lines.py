@@ -1,0 +1,52 @@
+"""A report as plain lines with an indent, before any terminal comes in; and the one place that prints them."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+NARROWEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`hang` is the further indent of wrapped lines; a `verbatim` line is for pasting and is never wrapped."""
+
+    text: str
+    indent: int = 0
+    style: str = ""
+    hang: int = 0
+    verbatim: bool = False
+
+
+def print_lines(lines: Iterable[Line], console: Console) -> None:
+    width = max(console.width, NARROWEST)
+    for line in lines:
+        for text in _wrapped(line, width):
+            # No markup, no highlighting, no cropping: what is printed is what was said.
+            console.print(Text(text, style=line.style), soft_wrap=True, highlight=False)
+
+
+def lines_text(lines: Iterable[Line], width: int = 100) -> str:
+    """The same as text without colour, for files, tests and tickets."""
+    out = io.StringIO()
+    print_lines(lines, Console(file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False))
+    return out.getvalue()
+
+
+def _wrapped(line: Line, width: int) -> list[str]:
+    if line.verbatim or not line.text:
+        return [" " * line.indent + line.text if line.text else ""]
+    return textwrap.wrap(
+        line.text,
+        width=width,
+        initial_indent=" " * line.indent,
+        subsequent_indent=" " * (line.indent + line.hang),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

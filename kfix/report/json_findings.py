@@ -1,0 +1,78 @@
+"""A diagnosis as JSON, `kfix.diagnosis/v1`: fields are added, never renamed or taken away within v1.
+
+schema          "kfix.diagnosis/v1"
+cluster         id, or address where no id was told
+taken_at        seconds since the epoch, UTC
+worst           "info", "warning", "critical", or null where nothing was found
+exit_code       what `kfix diagnose` exits with: 0, 20, 21, 22
+looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
+could_not_read  sources that failed, with the error; what they would have told is not known
+findings        heads, worst first; each:
+    key, code, object    stable over runs; key is code and object
+    severity, worst      its own, and the worst of itself and what is folded under it
+    summary              one sentence with numbers
+    unsettled            true: it has just begun, an ordinary election looks like this
+    cause                text, confidence: certain, likely, possible, unknown
+    evidence             source, what, value, age (seconds or null)
+    blocked              who, groups (by name), others_unknown
+    remedies             least harm first: text, command ("" where a person must act), runbook ("" where none)
+    never                what must not be done, and why
+    partitions           "topic-number"
+    facts                what a runbook refers to as finding.NAME
+    follows              keys of findings that explain this one
+    folded               findings that follow from this one, same shape
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kfix.model.finding import Diagnosis, Finding
+from kfix.report.findings_verdict import exit_code
+
+SCHEMA = "kfix.diagnosis/v1"
+
+
+def findings_json(diagnosis: Diagnosis, *, indent: int | None = 2) -> str:
+    return json.dumps(as_dict(diagnosis), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "cluster": diagnosis.cluster,
+        "taken_at": diagnosis.taken_at,
+        "worst": None if diagnosis.worst is None else diagnosis.worst.word,
+        "exit_code": exit_code(diagnosis),
+        "looked_at": dict(diagnosis.looked_at),
+        "could_not_read": list(diagnosis.could_not_read),
+        "findings": [finding_dict(f) for f in diagnosis.findings],
+    }
+
+
+def finding_dict(finding: Finding) -> Mapping[str, Any]:
+    return {
+        "key": finding.key,
+        "code": finding.code,
+        "object": finding.obj,
+        "severity": finding.severity.word,
+        "worst": finding.worst.word,
+        "summary": finding.summary,
+        "unsettled": finding.unsettled,
+        "cause": {"text": finding.cause.text, "confidence": finding.cause.confidence.value},
+        "evidence": [asdict(e) for e in finding.evidence],
+        "blocked": {
+            "who": finding.blocked.who,
+            "groups": list(finding.blocked.groups),
+            "others_unknown": finding.blocked.others_unknown,
+        },
+        "remedies": [asdict(r) for r in finding.remedies],
+        "never": list(finding.never),
+        "partitions": [str(tp) for tp in finding.partitions],
+        "facts": {k: list(v) if isinstance(v, tuple) else v for k, v in finding.facts.items()},
+        "follows": list(finding.follows),
+        "folded": [finding_dict(f) for f in finding.folded],
+    }

@@ -1,0 +1,113 @@
+"""A plan and the list of runbooks, for people. Colour only on a terminal; rich itself respects NO_COLOR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kfix.model.facts import show_value
+from kfix.model.plan import CheckCall, Gate, Plan, PlannedStep
+from kfix.model.runbook import Runbook
+
+_WIDTH = 120
+_COLOURS = {Gate.AUTO: "dim", Gate.PLAN: "cyan", Gate.STEP: "yellow", Gate.TYPED: "bold red"}
+
+
+def console_on(file: TextIO) -> Console:
+    """Piped text has a fixed width, so that it does not depend on who reads it."""
+    width = None if file.isatty() else _WIDTH
+    return Console(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
+    head = Text.assemble(
+        ("PLAN ", "bold"),
+        (plan.short_id, "bold"),
+        f"   {plan.runbook.id} v{plan.runbook.version}   on {plan.cluster.name}",
+    )
+    console.print(head)
+    console.print(Text(plan.title, "bold"))
+    _rows(console, [("finding", f"{plan.finding.key}  {plan.finding.summary}"), ("cause", plan.finding.cause)])
+    console.print()
+    console.print(_steps(steps))
+    rows = [("not taken", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
+    rows += [("warning", w) for w in plan.warnings]
+    rows += [("rests on", line) for line in _facts(plan)]
+    goal = plan.goal
+    rows.append(("proof", f"{goal.consecutive} good reads in a row, within {goal.timeout:g} s, of"))
+    rows += [("", line) for line in _checks(goal.checks)]
+    rows += [("at worst", _impact(plan)), ("expires", _time(plan.expires_at))]
+    _rows(console, rows)
+
+
+def print_runbooks(runbooks: Iterable[Runbook], console: Console) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("runbook", "fixes", "what it is for"):
+        table.add_column(name, overflow="fold")
+    for runbook in runbooks:
+        table.add_row(runbook.id, ", ".join(runbook.codes), first_sentence(runbook.about))
+    console.print(table)
+
+
+def first_sentence(text: str) -> str:
+    return text.split(". ", 1)[0].rstrip(".") + "."
+
+
+def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("#", justify="right")
+    table.add_column("step", overflow="fold")
+    table.add_column("gate")
+    table.add_column("what, why, undo", overflow="fold")
+    for number, step in steps:
+        told = Text.assemble(step.what, "\n", (f"why:  {step.why}", "dim"), "\n", (f"undo: {step.undo}", "dim"), "\n")
+        table.add_row(str(number), step.id, Text(step.gate.word, _COLOURS[step.gate]), told)
+    return table
+
+
+def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
+    """A label is told once where several lines follow it; a long line is folded under its own text."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True, style="bold")
+    table.add_column("", overflow="fold")
+    before = ""
+    for label, text in rows:
+        table.add_row("" if label == before else label, text)
+        before = label or before
+    console.print(table)
+
+
+def _facts(plan: Plan) -> list[str]:
+    owners: dict[str, list[str]] = {}
+    for fact in plan.facts:
+        owner, _, name = fact.key.rpartition(".")
+        owners.setdefault(owner, []).append(f"{name.replace('_', ' ')} {show_value(fact.value)}")
+    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
+
+
+def _checks(checks: Iterable[CheckCall]) -> list[str]:
+    """The same check of many partitions is told once."""
+    groups: dict[str, list[str]] = {}
+    for call in checks:
+        rest = [f"{k}={v}" for k, v in call.args.items() if k != "partition"]
+        words = " ".join([str(call.args.get("partition", "")), *rest])
+        groups.setdefault(call.check, []).append(words)
+    return [f"{check}: {', '.join(words)}" for check, words in groups.items()]
+
+
+def _impact(plan: Plan) -> str:
+    impact = plan.impact
+    partitions = f"{impact.partitions} partition{'' if impact.partitions == 1 else 's'}"
+    return (
+        f"{partitions}, {impact.replicas_moved} replicas moved, {impact.bytes} bytes, about {impact.seconds:g} s "
+        f"if every step is needed; loss: {impact.max_loss}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

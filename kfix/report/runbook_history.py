@@ -1,0 +1,40 @@
+"""Runs that were, for people: a line each, or one run event by event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kfix.model.run import RunSummary
+
+_HIDDEN = frozenset({"v", "seq", "prev", "t", "mono", "type", "run", "plan", "who"})
+
+
+def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("run", "runbook", "finding", "by", "outcome", "exit", "changed"):
+        table.add_column(name, overflow="fold")
+    for run in runs:
+        outcome = run.outcome + (f" after {run.seconds:g} s" if run.seconds is not None else "")
+        exit_code = "" if run.exit < 0 else str(run.exit)
+        changed = ", ".join(run.changed) or "nothing"
+        table.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
+        for note in run.notes:
+            table.add_row("", "", Text(note, "yellow"))
+    console.print(table)
+
+
+def print_records(records: Iterable[Mapping[str, Any]], console: Console) -> None:
+    for record in records:
+        rest = {k: v for k, v in record.items() if k not in _HIDDEN}
+        words = "  ".join(f"{k}={_short(v)}" for k, v in rest.items())
+        console.print(Text(f"{record['t']}  {record['type']:<14} {words}"), soft_wrap=True)
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

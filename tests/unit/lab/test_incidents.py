@@ -1,0 +1,49 @@
+import subprocess
+import sys
+
+import pytest
+
+from kfix.errors import UsageError
+from kfix.lab import INCIDENTS
+from kfix.lab.breaking import incident_named
+from kfix.lab.workload import WorkloadPlan
+
+PLAN = {"bootstrap_servers": "127.0.0.1:1", "topic": "t", "group": "g"}
+
+
+def test_every_incident_is_listed_under_its_own_name_and_says_what_it_does_and_what_to_expect():
+    assert [each.name for each in INCIDENTS.values()] == list(INCIDENTS)
+    for incident in INCIDENTS.values():
+        assert incident.title
+        assert incident.does.endswith(".")
+        assert incident.expect
+        assert incident.needs >= 1
+
+
+def test_a_misspelt_incident_is_answered_with_the_nearest_name():
+    with pytest.raises(UsageError, match="did you mean 'coordinator-stuck'"):
+        incident_named("coordinator-stuk")
+
+
+def test_the_lab_loads_no_client_library_and_no_terminal_when_it_is_imported():
+    heavy = "('kazoo', 'confluent_kafka', 'rich', 'typer', 'pydantic')"
+    script = f"import sys\nimport kfix.lab\nprint([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"acks": "2"},
+        {"rate": 0},
+        {"seconds": -1},
+        {"retries": -1},
+        {"produce": False, "consume": False},
+        {"group": None},
+        {"rate": 1e6, "seconds": 3600},
+    ],
+)
+def test_a_workload_without_bounds_or_sense_is_refused(wrong):
+    with pytest.raises(UsageError):
+        WorkloadPlan(**(PLAN | wrong))

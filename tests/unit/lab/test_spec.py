@@ -1,0 +1,80 @@
+import pytest
+
+from kfix.errors import UsageError
+from kfix.lab.properties import broker_settings, render, zookeeper_settings
+from kfix.lab.recipes import RECIPES, recipe_of
+from kfix.lab.spec import LabSpec, parse_settings
+from kfix.lab.state import BrokerDef, ZooKeeperDef
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "Not A Name"},
+        {"name": "../elsewhere"},
+        {"kafka": "0.8"},
+        {"ids": ()},
+        {"ids": (1, 1, 2)},
+        {"ids": (-1, 2, 3)},
+        {"ids": (1, 2, 2_000_000_000)},
+        {"racks": ("a", "b")},
+        {"zookeepers": 2},
+        {"offsets_rf": 4},
+        {"offsets_rf": 0},
+        {"chroot": "kfix"},
+        {"chroot": "/kfix/"},
+        {"heap_mb": 10},
+        {"settings": {"broker.id": "7"}},
+        {"settings": {"offsets.topic.replication.factor": "1"}},
+    ],
+)
+def test_a_spec_that_cannot_work_is_refused_before_anything_starts(wrong):
+    with pytest.raises(UsageError):
+        LabSpec(**wrong)
+
+
+def test_the_offsets_topic_gets_three_replicas_or_as_many_as_there_are_brokers():
+    assert LabSpec(ids=(1, 2, 3, 4)).offsets_replication == 3
+    assert LabSpec(ids=(7,)).offsets_replication == 1
+    assert LabSpec(offsets_rf=1).offsets_replication == 1
+
+
+def test_racks_follow_the_order_of_the_ids():
+    spec = LabSpec(ids=(30, 10, 20), racks=("x", "y", "z"))
+    assert [spec.rack_of(broker) for broker in (10, 20, 30, 99)] == ["y", "z", "x", None]
+
+
+def test_settings_are_key_and_value_and_a_value_may_hold_an_equals_sign():
+    assert parse_settings(["a=1", "b = x=y"]) == {"a": "1", "b": "x=y"}
+    with pytest.raises(UsageError, match="--option 'a' is not key=value"):
+        parse_settings(["a"], flag="--option")
+
+
+def test_a_setting_of_the_user_wins_over_the_default_but_not_over_what_the_lab_owns(tmp_path):
+    spec = LabSpec(settings={"min.insync.replicas": "2", "compression.type": "zstd"}, offsets_rf=2)
+    settings = broker_settings(spec, BrokerDef(65633, 20001, "a"), "127.0.0.1:2/k", "127.0.0.1", tmp_path)
+    assert settings["min.insync.replicas"] == "2"
+    assert settings["compression.type"] == "zstd"
+    assert settings["offsets.topic.replication.factor"] == "2"
+    assert settings["broker.id"] == "65633"
+    assert settings["broker.rack"] == "a"
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:20001"
+    assert settings["zookeeper.connect"] == "127.0.0.1:2/k"
+
+
+def test_a_broker_without_a_rack_names_none(tmp_path):
+    assert "broker.rack" not in broker_settings(LabSpec(), BrokerDef(1, 2, None), "z", "h", tmp_path)
+
+
+def test_an_ensemble_names_its_members_and_a_single_node_does_not(tmp_path):
+    nodes = [ZooKeeperDef(number, number, 10 + number, 20 + number) for number in (1, 2, 3)]
+    assert zookeeper_settings(nodes[1], nodes, "h", tmp_path)["server.3"] == "h:13:23"
+    assert not [key for key in zookeeper_settings(nodes[0], nodes[:1], "h", tmp_path) if key.startswith("server.")]
+
+
+def test_values_survive_the_way_through_a_properties_file():
+    assert render({"a": "c:\\x", "b": " y", "c": "1\n2"}) == "a=c:\\\\x\nb=\\ y\nc=1\\n2\n"
+
+
+def test_every_version_of_the_table_says_so_itself():
+    assert all(recipe_of(version).kafka == version for version in RECIPES)

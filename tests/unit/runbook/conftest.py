@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.runbook.stage import Stage
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """The founding incident, ready to be planned and healed."""
+    return Stage("stuck-offsets-partition", tmp_path)
+
+
+@pytest.fixture
+def stages(tmp_path: Path) -> Callable[[str], Stage]:
+    return lambda incident: Stage(incident, tmp_path)

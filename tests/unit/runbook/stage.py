@@ -1,0 +1,104 @@
+"""A stage for runbook tests: an incident on the in-memory cluster, a plan, a human with prepared answers, a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kfix import __version__
+from kfix.adapters.memory_incidents import ALL, Incident
+from kfix.model.args import Args
+from kfix.model.plan import Created, Plan
+from kfix.runbook import catalogue, planfile
+from kfix.runbook.gates import Given, parse_given
+from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.run import Healed, Scene, run_plan
+from kfix.runbook.store import RunDir, RunStore
+
+CODES_TO_RUNBOOKS = {"KFX101": "coordinator-stuck", "KFX102": "coordinator-stuck", "KFX201": "metadata-divergence"}
+
+
+@dataclass
+class Answers:
+    """Gives prepared answers, then the end of input. `then` runs while the human thinks."""
+
+    answers: list[str] = field(default_factory=list)
+    interactive: bool = True
+    shown: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    then: Callable[[], None] = lambda: None
+
+    def show(self, text: str) -> None:
+        self.shown.append(text)
+
+    def ask(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        self.then()
+        return self.answers.pop(0) + "\n" if self.answers else None
+
+
+def created(now: float) -> Created:
+    return Created(at=now, by="tester", host="testhost", kfix=__version__)
+
+
+class Stage:
+    def __init__(self, incident: str, tmp: Path, *, runbook: str = "") -> None:
+        self.incident: Incident = ALL[incident]()
+        self.cluster = self.incident.cluster
+        self.finding = self.incident.finding
+        self.store = RunStore(tmp / "state" / "kfix")
+        self.runbook = catalogue.load(runbook or CODES_TO_RUNBOOKS[self.finding.code], None)
+        self.records: list[dict[str, Any]] = []
+        self.human = Answers(["y"] * 20)
+
+    def plan(self, params: Args | None = None) -> Plan:
+        now = self.cluster.clock.now()
+        made = make_plan(self.runbook, self.finding, self.cluster, created=created(now), params=params)
+        assert not isinstance(made, AlreadyMet)
+        return made
+
+    def run(
+        self, plan: Plan | None = None, *, approve: Iterable[str] = (), acks: Iterable[str] = (), **more: Any
+    ) -> Healed:
+        plan = plan or self.plan()
+        given = parse_given(approve, acks, plan) if (approve or acks) else Given()
+        scene = Scene(
+            reader=self.cluster,
+            changer=self.cluster,
+            clock=self.cluster.clock,
+            store=self.store,
+            human=self.human,
+            given=given,
+            listener=lambda record: self.records.append(dict(record)),
+        )
+        return run_plan(plan, replace(scene, **more))
+
+    @property
+    def last_run(self) -> RunDir:
+        return list(self.store.runs())[-1]
+
+    def journal(self) -> list[dict[str, Any]]:
+        text = self.last_run.journal_path.read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def types(self) -> list[str]:
+        return [record["type"] for record in self.journal()]
+
+    def methods(self) -> list[str]:
+        return [call.method for call in self.cluster.faults.calls]
+
+
+def reseal(plan: Plan, **changes: Any) -> Plan:
+    """The plan with something changed, under a hash of its own: as a forger would make it."""
+    return planfile.seal(replace(plan, **changes))
+
+
+def leave_stuck(stage: Stage, method: str, times: int = 1) -> None:
+    """The next changes of a kind are accepted and do nothing, as B7 knows them."""
+    from kfix.model.reading import ChangeResult
+
+    for _ in range(times):
+        stage.cluster.faults.answer(method, ChangeResult(0, "NONE"))
