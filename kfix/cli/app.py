@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import diagnose, explain, lab, runbook, snapshot
+from kfix.cli import demo, diagnose, explain, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -51,6 +51,7 @@ app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(runbook.app, name="runbook")
+lab.app.command("demo")(demo.demo)
 app.add_typer(lab.app, name="lab")
 
 

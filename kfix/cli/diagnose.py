@@ -141,9 +141,8 @@ def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
 
 def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
     """0: its coordinator is healthy, 21: blocked, 22: cannot be told."""
-    from kfix_diagnostics.group_story import explain_group
-
     from kfix.report.group_story import group_json, print_group
+    from kfix_diagnostics.group_story import explain_group
 
     story = explain_group(snapshot, diagnosis, group)
     if json_output:

@@ -32,8 +32,8 @@ def labs_home() -> Path:
     return Path(base) / "kfix" / "labs"
 
 
-def lab_names() -> tuple[str, ...]:
-    return tuple(sorted(path.parent.name for path in labs_home().glob("*/lab.json")))
+def lab_names(home: Path | None = None) -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in (home or labs_home()).glob("*/lab.json")))
 
 
 def data_folder(name: str, lab_id: str, lab_dir: Path, shm: Path = Path("/dev/shm")) -> Path:  # noqa: S108 - not a temp file: memory
@@ -45,9 +45,9 @@ def data_folder(name: str, lab_id: str, lab_dir: Path, shm: Path = Path("/dev/sh
 
 
 class Store:
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, home: Path | None = None) -> None:
         self.name = name
-        self.home = labs_home()
+        self.home = home or labs_home()
         self.dir = self.home / name
         self.file = self.dir / "lab.json"
         self._busy_depth = 0
@@ -62,7 +62,7 @@ class Store:
         try:
             raw = json.loads(self.file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            others = ", ".join(lab_names()) or "none"
+            others = ", ".join(lab_names(self.home)) or "none"
             raise UsageError(f"there is no lab {self.name!r}", hint=f"kfix lab up; running labs: {others}") from None
         except json.JSONDecodeError as problem:
             raise LabError(
@@ -104,11 +104,11 @@ class Store:
         """The ports of all labs. Whoever chooses under this lock saves before leaving: lab.json is the claim."""
         with _flock(self.home / ".ports.lock", seconds=30.0):
             taken: set[int] = set()
-            for name in lab_names():
+            for name in lab_names(self.home):
                 with contextlib.suppress(
                     LabError, UsageError
                 ):  # gone meanwhile, or unreadable: the bind test still stands
-                    taken |= Store(name).load().ports()
+                    taken |= Store(name, self.home).load().ports()
             yield taken
 
     def remove(self, data: str | None, lab_id: str | None) -> None:

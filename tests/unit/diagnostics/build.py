@@ -1,4 +1,4 @@
-"""A small cluster on paper: healthy unless told otherwise, broken the way real controllers break it (kafka-facts B, J)."""
+"""A small cluster on paper: healthy unless told otherwise, broken the way real controllers break it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import (
     Assignment,
     BrokerView,
@@ -56,7 +56,7 @@ class Paper:
     def __init__(self, brokers: Iterable[int] = (1, 2, 3), racks: Mapping[int, str] | None = None) -> None:
         self.brokers = tuple(brokers)
         self.racks = dict(racks or {})
-        self.registered = {b: DAY for b in self.brokers}
+        self.registered = dict.fromkeys(self.brokers, DAY)
         self.answering = set(self.brokers)
         self.silent: dict[int, str] = {}
         self.controller: int | None = self.brokers[-1]
@@ -156,7 +156,9 @@ class Paper:
         return replace(made, **changes)
 
     def _sources(self) -> tuple[Source, ...]:
-        names = [f"broker {b}" for b in sorted(self.answering)] + (["zookeeper localhost:2181"] if self.zookeeper else [])
+        names = [f"broker {b}" for b in sorted(self.answering)] + (
+            ["zookeeper localhost:2181"] if self.zookeeper else []
+        )
         failed = self.failed | {f"broker {b}": why for b, why in self.silent.items()}
         good = tuple(Source(name, ok=True, seconds=0.02) for name in names if name not in failed)
         return (*good, *(Source(name, ok=False, error=why, seconds=3.0) for name, why in failed.items()))
@@ -201,8 +203,6 @@ class Paper:
         )
 
     def _probes(self) -> tuple[CoordinatorProbe, ...]:
-        from kfix.model.coordinator import partition_of_group
-
         n = sum(1 for tp in self.parts if tp.topic == OFFSETS_TOPIC)
         found = []
         for group in (*self.groups, *self.remembered) if n else ():

@@ -16,4 +16,4 @@ def stage(tmp_path: Path) -> Stage:
 
 @pytest.fixture
 def stages(tmp_path: Path) -> Callable[[str], Stage]:
-    return lambda incident: Stage(incident, tmp_path)
+    return lambda incident: Stage(incident, tmp_path / incident)

@@ -60,7 +60,10 @@ def test_five_mistakes_of_all_kinds_are_told_at_once_each_with_its_place() -> No
         GOOD.replace("action: reassign.noop", "action: reassign.nop")
         .replace("owner: tests", "ownr: tests")
         .replace("timeout: 5s", "timeout: 5 seconds")
-        .replace("check: partition_has_leader, partition: \"${tp}\"}\ntests", "check: partition_has_leadr, partition: \"${tp}\"}\ntests")
+        .replace(
+            'check: partition_has_leader, partition: "${tp}"}\ntests',
+            'check: partition_has_leadr, partition: "${tp}"}\ntests',
+        )
         .replace("consecutive: 3", "consecutive: 0")
     )
     told = problems(text)
@@ -87,7 +90,7 @@ def test_a_gate_may_be_raised() -> None:
 @pytest.mark.parametrize("field", ["always: true", "on_failure: ask", "after_goal: true"])
 def test_a_field_kfix_does_not_act_on_is_a_mistake(field: str) -> None:
     (told,) = problems(changed("    why: w", f"    {field}\n    why: w"))
-    assert told.startswith(f"f.yaml:17:5: unknown field {field.split(':')[0]!r}")
+    assert told.startswith(f"f.yaml:17:5: unknown field {field.split(':', maxsplit=1)[0]!r}")
 
 
 @pytest.mark.parametrize("field", ["canary: 1", "batch: 5"])
@@ -141,18 +144,18 @@ def test_no_and_on_are_words_and_no_booleans() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('with: {partition: "${tp}"}', 'with: {partition: "${tq}"}', "unknown reference 'tq', did you mean 'tp'?"),
+        ('with: {partition: "${tp}"}', 'with: {partition: "${tq}"}', "unknown reference 'tq'; known: finding.NAME, tp"),
         ('with: {partition: "${tp}"}', "with: {partition: orders}", "'orders' is not a partition such as orders-3"),
         ('with: {partition: "${tp}"}', 'with: {partitio: "${tp}"}', "action reassign.noop needs 'partition'"),
         ('with: {partition: "${tp}"}', "with: {partition: {a: 1}}", "wanted a plain value"),
         ("timeout: 5s", "timeout: ${params.x}", "there is no parameter 'x'"),
-        ("items: \"${finding.partitions}\", as: tp}}", "items: \"${finding.brokers}\", as: tp}}", "for_each goes over"),
+        ('items: "${finding.partitions}", as: tp}}', 'items: "${finding.brokers}", as: tp}}', "for_each goes over"),
         ("finding: [KFX101]}\nlimits", "finding: [K1]}\nlimits", "is not of the form"),
         ("title: t", "title: ${nothing}", "unknown reference 'nothing'"),
         ("    expect: {healed: true}", "    expect: {healed: 'yes'}", "healed: input should be a valid boolean"),
         ("    why: w", "    why: w\n    when: {fact: finding.x}", "when needs exactly one of eq, ne, in, contains"),
         ("    why: w", "    why: w\n    when: {fact: finding.x, eq: null}", "wanted a plain value"),
-        ("    why: w", "    why: w\n    require: [{check: isr_full, partition: a-1, x: 2}]", "unknown argument of check"),
+        ("    why: w", "    why: w\n    require: [{check: isr_full, partition: a-1, x: 2}]", "unknown argument of"),
         ("    verify:\n", "    verify: []\n    x:\n", "verify: "),
         ("id: small", "id: other", "the runbook is called 'other' but its file 'small'"),
         ("apiVersion: kfix/v1", "apiVersion: kfix/v2", "apiVersion is 'kfix/v2', wanted 'kfix/v1'"),
@@ -176,8 +179,8 @@ def test_a_runbook_without_a_test_is_refused() -> None:
 
 def test_an_unknown_finding_is_a_mistake_where_the_codes_are_known() -> None:
     with pytest.raises(InvalidFileError) as caught:
-        load_text(GOOD, origin="f.yaml", stem="small", codes=frozenset({"KFX102", "KFX901"}))
-    assert caught.value.problems == ("f.yaml:6:15: unknown finding 'KFX101', did you mean 'KFX102'?",)
+        load_text(GOOD, origin="f.yaml", stem="small", codes=frozenset({"KFX102"}))
+    assert caught.value.problems == ("f.yaml:6:16: unknown finding 'KFX101', did you mean 'KFX102'?",)
 
 
 def test_validate_tells_the_mistakes_of_all_files_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,199 @@
+"""For every code: clusters that have it (with the object it must name) and clusters that nearly have it but do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.finding import Severity
+from kfix.model.snapshot import Snapshot
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.clusters import (
+    G2,
+    another_epoch_at_zookeeper,
+    base,
+    changed,
+    deleting,
+    fallen,
+    fallen_orders,
+    frozen_view,
+    isolated_leader,
+    isr_gone,
+    latent,
+    loading,
+    lost_ids,
+    no_zookeeper,
+    offsets_rf1,
+    on_broker,
+    packed,
+    rack_packed,
+    slow_follower,
+    stuck_reassignment,
+    text,
+    unread_zookeeper,
+)
+
+INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
+
+
+@dataclass(frozen=True)
+class Sick:
+    make: Callable[[], Snapshot]
+    obj: str
+    severity: Severity
+
+
+SICK: dict[str, list[Sick]] = {
+    "KFX101": [Sick(lambda: fallen().snapshot(), str(G2), CRITICAL)],
+    "KFX102": [
+        Sick(lambda: fallen_orders(3).snapshot(), "orders-2", CRITICAL),
+        Sick(lambda: fallen_orders(60).snapshot(), "topic orders", CRITICAL),
+        Sick(
+            lambda: text(
+                'Metadata for all topics (from broker 2: localhost:9092/2):\n  broker 2 at localhost:9092\n  topic "x" '
+                "with 1 partitions:\n    partition 0, leader -1, replicas: 1,2, isrs: 2, Broker: Leader not available"
+            ),
+            "x-0",
+            CRITICAL,
+        ),
+    ],
+    "KFX103": [
+        Sick(lambda: isr_gone().snapshot(), "isr on broker 1", CRITICAL),
+        Sick(lambda: packed().kill(1).kill(2).snapshot(), "isr on broker 2", CRITICAL),
+        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "isr on broker 1", CRITICAL),
+    ],
+    "KFX104": [
+        Sick(lambda: offsets_rf1().kill(3).snapshot(), "replicas on broker 3", CRITICAL),
+        Sick(lambda: packed().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
+    ],
+    "KFX105": [
+        Sick(lambda: lost_ids().snapshot(), "broker 4", CRITICAL),
+        Sick(lambda: lost_ids(address=True).snapshot(), "broker 4", CRITICAL),
+    ],
+    "KFX106": [
+        Sick(lambda: loading().snapshot(), "coordinator on broker 2", WARNING),
+        Sick(lambda: loading(20).snapshot(), "coordinator on broker 2", INFO),
+        Sick(lambda: changed(base(), broken_groups={"g2": (15, None)}).snapshot(), "coordinator on broker 2", CRITICAL),
+        Sick(lambda: changed(base(), broken_groups={"g2": (0, -1)}).snapshot(), "coordinator on broker 2", CRITICAL),
+    ],
+    "KFX107": [
+        Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "isr [2]", CRITICAL),
+    ],
+    "KFX201": [
+        Sick(lambda: latent().snapshot(), str(G2), WARNING),
+        Sick(
+            lambda: changed(latent(), registered={1: 9e4, 2: 9e4, 3: 9e4}, answering={2}).snapshot(),
+            str(G2),
+            WARNING,
+        ),
+    ],
+    "KFX202": [
+        Sick(lambda: changed(base(), controller=None).snapshot(), "/controller", CRITICAL),
+        Sick(lambda: changed(base(), controller=7).snapshot(), "controller 7", CRITICAL),
+        Sick(lambda: changed(base(), named_controller={1: 1}).snapshot(), "brokers' views", WARNING),
+        Sick(lambda: changed(base(), notifications=40).snapshot(), "controller 3", WARNING),
+        Sick(lambda: changed(base(), preferred_pending=True).snapshot(), "controller 3", WARNING),
+        Sick(lambda: base().kill(2).back(2, 3000).snapshot(), "controller 3", WARNING),
+    ],
+    "KFX203": [
+        Sick(lambda: frozen_view().snapshot(), "broker 1", CRITICAL),
+        Sick(lambda: isolated_leader().snapshot(), "broker 1", CRITICAL),
+    ],
+    "KFX301": [
+        Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
+        Sick(lambda: changed(Paper().topic("lone", 1, rf=1), min_isr=2).snapshot(), "replication factor", CRITICAL),
+    ],
+    "KFX302": [
+        Sick(lambda: base().kill(3).snapshot(), "without broker 3", WARNING),
+        Sick(lambda: base().kill(3, 12).snapshot(), "without broker 3", INFO),
+        Sick(lambda: base().kill(3, 200).back(3, 9).snapshot(), "without broker 3", INFO),
+        Sick(lambda: slow_follower().snapshot(), "without broker 3", WARNING),
+    ],
+    "KFX303": [Sick(lambda: offsets_rf1().snapshot(), f"topic {OFFSETS_TOPIC}", WARNING)],
+    "KFX304": [
+        Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
+        Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
+    ],
+    "KFX305": [
+        Sick(lambda: packed().snapshot(), "replication factor 2", INFO),
+        Sick(lambda: rack_packed(racks={1: "a", 2: "a", 3: "a", 4: "b"}).snapshot(), "rack a", WARNING),
+    ],
+    "KFX401": [
+        Sick(lambda: base().kill(3).snapshot(), "broker 3", WARNING),
+        Sick(lambda: base().kill(3, 12).snapshot(), "broker 3", INFO),
+        Sick(lambda: base().kill(2, 12).kill(3, 12).snapshot(), "brokers 2, 3", WARNING),
+        Sick(lambda: no_zookeeper(base().kill(3)).snapshot(), "broker 3", WARNING),
+    ],
+    "KFX402": [Sick(lambda: on_broker(2, base()).snapshot(), "broker 2", CRITICAL)],
+    "KFX403": [Sick(lambda: isolated_leader().snapshot(), "broker 1", CRITICAL)],
+    "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
+    "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
+    "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
+}
+
+
+#: Nearly sick. The code must not come up; other codes may.
+WELL: dict[str, list[Callable[[], Snapshot]]] = {
+    "KFX101": [lambda: latent().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX102": [lambda: fallen().snapshot(), lambda: isr_gone().snapshot(), lambda: base().kill(1).snapshot()],
+    "KFX103": [lambda: fallen().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX104": [lambda: isr_gone().snapshot(), lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1 Isr: 1")],
+    "KFX105": [
+        lambda: base().kill(3).snapshot(),
+        # An empty broker that was there long before is a new, empty broker.
+        lambda: changed(base(), registered={1: 9e4, 2: 9e4, 3: 9e4, 9: 9e6}).kill(3).snapshot(),
+    ],
+    "KFX106": [
+        lambda: fallen().snapshot(),
+        # Refused for want of rights: it has answered.
+        lambda: changed(base(), broken_groups={"g2": (0, 30), "pay": (30, None)}).snapshot(),
+    ],
+    "KFX107": [lambda: fallen().snapshot(), lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1")],
+    "KFX201": [
+        lambda: fallen().snapshot(),
+        lambda: frozen_view().snapshot(),
+        lambda: isolated_leader().snapshot(),
+        another_epoch_at_zookeeper,
+        lambda: no_zookeeper(latent()).snapshot(),
+    ],
+    "KFX202": [
+        lambda: fallen().snapshot(),
+        # In KRaft every broker names a random live one.
+        lambda: changed(no_zookeeper(base()), named_controller={1: 3, 2: 1, 3: 2}).snapshot(),
+        lambda: base().kill(2).back(2, 20).snapshot(),
+    ],
+    "KFX203": [lambda: latent().snapshot(), lambda: base().kill(1).snapshot()],
+    "KFX301": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX302": [
+        lambda: latent().snapshot(),
+        lambda: stuck_reassignment().snapshot(),
+        lambda: base().kill(2).kill(3).snapshot(),
+    ],
+    "KFX303": [lambda: Paper((1,)).offsets(50, rf=1).snapshot(), lambda: base().kill(3).snapshot()],
+    "KFX304": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX305": [
+        lambda: rack_packed(racks={1: "a", 2: "b", 3: "a", 4: "b"}).snapshot(),
+        lambda: rack_packed(racks=dict.fromkeys((1, 2, 3, 4), "a")).snapshot(),
+        lambda: rack_packed(racks={1: "a", 2: "a", 4: "b"}).snapshot(),
+    ],
+    "KFX401": [
+        lambda: isolated_leader().snapshot(),
+        lambda: on_broker(2, base()).snapshot(),
+        lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1"),
+    ],
+    "KFX402": [
+        lambda: base().kill(2).snapshot(),
+        # Nobody answers: it is kfix that is cut off.
+        lambda: changed(base(), answering=set(), silent={1: "x", 2: "x", 3: "x"}).snapshot(),
+    ],
+    "KFX403": [lambda: base().kill(1).snapshot(), lambda: no_zookeeper(base()).snapshot()],
+    "KFX501": [lambda: base().kill(3).snapshot()],
+    "KFX502": [lambda: deleting().snapshot()],
+    "KFX901": [
+        # A dead broker is no riddle, nor is one dead bootstrap address of several.
+        lambda: changed(
+            base().kill(3), failed={"broker 3": "refused", "bootstrap localhost:9093": "refused"}
+        ).snapshot(),
+    ],
+}

@@ -1,0 +1,163 @@
+"""The clusters of the incidents, sick and nearly sick, as real ones look (design: incidents A, B, C)."""
+
+from __future__ import annotations
+
+from kfix.adapters.describe_text import parse_describe_text
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import Mode, Snapshot, TopicPartition
+from tests.unit.diagnostics.build import NOW, Paper
+
+#: g2 hashes to 43 of 50 partitions.
+G2 = TopicPartition(OFFSETS_TOPIC, 43)
+
+
+def base() -> Paper:
+    """Three brokers, replication factor 3, min.insync.replicas 2, three groups that work."""
+    paper = Paper().offsets(50).topic("orders", 12)
+    paper.min_isr = 2
+    paper.groups = ("g2", "pay", "ship")
+    return paper
+
+
+def latent() -> Paper:
+    return base().forge(OFFSETS_TOPIC, 43, 1, (1, 2))
+
+
+def fallen() -> Paper:
+    return latent().fall(OFFSETS_TOPIC, 43, 1)
+
+
+def fallen_orders(partitions: int) -> Paper:
+    paper = Paper().offsets(50).topic("orders", partitions, replicas=[[3, 1, 2]] * partitions)
+    for p in range(partitions):
+        part = paper.part("orders", p)
+        part.write(leader=-1, isr=(2,), age=60)
+    paper.forget(1)
+    return paper
+
+
+def offsets_rf1() -> Paper:
+    paper = Paper().offsets(50, rf=1).topic("orders", 12)
+    paper.groups = ("g2", "pay", "ship")
+    paper.broker_settings = {b: {"offsets.topic.replication.factor": "1"} for b in (1, 2, 3)}
+    return paper
+
+
+def loading(age: float = 86_400.0) -> Paper:
+    paper = base()
+    paper.broken_groups = {"g2": (0, 14)}
+    paper.registered[paper.part(OFFSETS_TOPIC, 43).leader] = age
+    return paper
+
+
+def lost_ids(*, address: bool = False) -> Paper:
+    """Broker 4 was re-created as broker 5, which has no replica yet."""
+    paper = Paper((1, 2, 3, 4)).offsets(50).topic("ghost", 1, replicas=[[4]]).topic("pair", 2, replicas=[[4, 1]] * 2)
+    paper.kill(4)
+    paper.registered[5] = 590.0
+    paper.answering.add(5)
+    if address:
+        paper.registered[5] = 40_000_000.0
+        paper.remembered_brokers = {4: "localhost:9095"}
+    return paper
+
+
+def isr_gone() -> Paper:
+    paper = base().topic("logs", 2, replicas=[[1, 2], [1, 2]])
+    for p in (0, 1):
+        paper.part("logs", p).isr = (1,)
+    return paper.kill(1)
+
+
+def packed() -> Paper:
+    """B3: P0 on [1, 2], P1 on [2, 3]; 1 and 2 die."""
+    paper = Paper().offsets(50).topic("t", 2, replicas=[[1, 2], [2, 3]])
+    paper.part("t", 1).isr = (2,)
+    return paper
+
+
+def slow_follower() -> Paper:
+    paper = base()
+    for p in range(12):
+        part = paper.part("orders", p)
+        if part.leader != 3:
+            part.isr, part.age = tuple(b for b in part.isr if b != 3), 900.0
+    return paper
+
+
+def no_zookeeper(paper: Paper, mode: Mode = Mode.KRAFT) -> Paper:
+    paper.zookeeper, paper.mode = False, mode
+    return paper
+
+
+def frozen_view(broker: int = 1) -> Paper:
+    """C2: the controller does not reach broker 1, which goes on believing in a leader that is gone."""
+    paper = base()
+    for p in range(6):
+        part = paper.part("orders", p)
+        part.seen_by[broker] = (part.leader, part.epoch, part.isr)
+        part.write(leader=part.isr[1], isr=part.isr, age=300)
+    return paper
+
+
+def isolated_leader() -> Paper:
+    """C3b: broker 1 is cut off with its zone; the rest elected others, one epoch later, and it still leads its own."""
+    paper = base()
+    for part in paper.parts.values():
+        part.seen_by[1] = (part.leader, part.epoch, part.isr)
+    paper.kill(1, 30)
+    paper.answering.add(1)
+    return paper
+
+
+def stuck_reassignment() -> Paper:
+    paper = Paper((1, 2, 3, 4)).offsets(50).topic("orders", 2, replicas=[[1, 2, 3, 4]] * 2)
+    for p in (0, 1):
+        part = paper.part("orders", p)
+        part.isr, part.adding, part.removing = (1, 2, 3), (4,), (3,)
+    paper.forget(4)
+    return paper
+
+
+def deleting() -> Paper:
+    paper = base().topic("old", 3)
+    paper.deleting = frozenset({"old"})
+    return paper
+
+
+def text(rows: str) -> Snapshot:
+    return parse_describe_text(rows, "paste.txt", NOW)
+
+
+def unread_zookeeper() -> Paper:
+    paper = no_zookeeper(base(), Mode.ZOOKEEPER)
+    paper.failed = {"zookeeper localhost:2181": "no answer in 3 s"}
+    return paper
+
+
+def changed(paper: Paper, **values: object) -> Paper:
+    for name, value in values.items():
+        assert hasattr(paper, name)
+        setattr(paper, name, value)
+    return paper
+
+
+def on_broker(broker: int, paper: Paper) -> Paper:
+    paper.answering.discard(broker)
+    paper.silent = {broker: "timed out after 3 s"}
+    return paper
+
+
+def rack_packed(*, racks: dict[int, str]) -> Paper:
+    return Paper((1, 2, 3, 4), racks).offsets(50, rf=4).topic("orders", 3, replicas=[[1, 2, 3]] * 3)
+
+
+def another_epoch_at_zookeeper() -> Snapshot:
+    """Brokers answer -1 for a leader that is dead: no other opinion than ZooKeeper's."""
+    paper = base()
+    paper.forget(1)
+    return paper.snapshot()
+
+
+def healthy() -> Snapshot:
+    return base().snapshot()

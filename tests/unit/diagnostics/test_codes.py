@@ -1,0 +1,69 @@
+"""Each code alone: found where it is, silent where it is only nearly so."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kfix.model.snapshot import Snapshot
+from kfix_diagnostics import ALL
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics.cases import SICK, WELL, Sick
+from tests.unit.diagnostics.clusters import fallen_orders, healthy
+
+SICK_ROWS = [pytest.param(code, case, id=f"{code}-{i}") for code, cases in SICK.items() for i, case in enumerate(cases)]
+WELL_ROWS = [pytest.param(code, make, id=f"{code}-{i}") for code, makes in WELL.items() for i, make in enumerate(makes)]
+
+
+@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
+    diagnosis = diagnose(case.make())
+    found = {(f.code, f.obj): f for f in diagnosis.walk()}
+    assert (code, case.obj) in found, sorted(found)
+    finding = found[code, case.obj]
+    assert finding.severity is case.severity
+    assert finding.severity <= next(c.severity for c in ALL if c.code == code)
+
+
+@pytest.mark.parametrize(("code", "make"), WELL_ROWS)
+def test_the_nearly_sick_cluster_has_not(code: str, make: Callable[[], Snapshot]) -> None:
+    assert code not in {f.code for f in diagnose(make()).walk()}
+
+
+def test_a_healthy_cluster_has_no_finding() -> None:
+    diagnosis = diagnose(healthy())
+    assert diagnosis.findings == ()
+    assert diagnosis.worst is None
+    assert diagnosis.could_not_read == ()
+    assert diagnosis.looked_at == {
+        "brokers": 3, "registered": 3, "topics": 2, "partitions": 62, "groups": 3, "probes": 3, "sources": 4,
+        "milliseconds": 20,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "case"), SICK_ROWS)
+def test_every_finding_says_what_a_person_needs(code: str, case: Sick) -> None:
+    finding = next(f for f in diagnose(case.make()).walk() if (f.code, f.obj) == (code, case.obj))
+    assert finding.summary
+    assert finding.cause.text
+    assert finding.evidence
+    assert all(row.value for row in finding.evidence)
+    assert finding.remedies
+    assert finding.never
+    for remedy in finding.remedies:
+        assert remedy.runbook in {"", "coordinator-stuck", "metadata-divergence"}
+        assert "unclean" not in remedy.command
+
+
+def test_an_unclean_election_is_proposed_only_where_nobody_in_sync_lives_and_somebody_does() -> None:
+    proposing = set()
+    for cases in SICK.values():
+        for case in cases:
+            for finding in diagnose(case.make()).walk():
+                if any("unclean election of" in r.text for r in finding.remedies):
+                    proposing.add(finding.code)
+    assert proposing == {"KFX103"}
+
+
+def test_the_object_stays_the_same_when_counts_and_ages_change() -> None:
+    few, many = fallen_orders(30).kill(3, 300), fallen_orders(60).kill(3, 900)
+    assert {f.key for f in diagnose(few.snapshot()).walk()} == {f.key for f in diagnose(many.snapshot()).walk()}

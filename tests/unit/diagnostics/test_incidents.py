@@ -1,0 +1,245 @@
+"""The incidents of the mission, each judged as a whole: which heads, what is folded, who is blocked, and the report."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.finding import Confidence, Diagnosis, Finding, Severity
+from kfix.model.snapshot import Snapshot, TopicPartition
+from kfix.report.findings_table import findings_text
+from kfix.report.findings_verdict import exit_code
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.clusters import (
+    base,
+    fallen,
+    frozen_view,
+    healthy,
+    isolated_leader,
+    isr_gone,
+    latent,
+    loading,
+    lost_ids,
+    offsets_rf1,
+    on_broker,
+    packed,
+    slow_follower,
+    text,
+    unread_zookeeper,
+)
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "diagnose"
+DESCRIBED = """\
+Topic: __consumer_offsets\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: cleanup.policy=compact
+\tTopic: __consumer_offsets\tPartition: 0\tLeader: none\tReplicas: 1,3,2\tIsr: 2
+\tTopic: __consumer_offsets\tPartition: 1\tLeader: 2\tReplicas: 2,1,3\tIsr: 2,3
+"""
+
+INCIDENTS: dict[str, tuple[Callable[[], Snapshot], int]] = {
+    "healthy": (healthy, 0),
+    "a1-latent": (lambda: latent().snapshot(), 20),
+    "a1-fallen": (lambda: fallen().snapshot(), 21),
+    "a2-before": (lambda: offsets_rf1().snapshot(), 20),
+    "a2-offsets-rf1": (lambda: offsets_rf1().kill(3).snapshot(), 21),
+    "a3-b2-under-min-isr": (lambda: base().kill(2).kill(3).snapshot(), 21),
+    "a4-loading": (lambda: loading().snapshot(), 20),
+    "a5-lost-id": (lambda: lost_ids().snapshot(), 21),
+    "b1-isr-gone": (lambda: with_log_ends().snapshot(), 21),
+    "b3-packed": (lambda: packed().kill(1).kill(2).snapshot(), 21),
+    "c2-stale-view": (lambda: frozen_view().snapshot(), 21),
+    "c3b-isolated-leader": (lambda: isolated_leader().snapshot(), 21),
+    "hung-broker": (lambda: on_broker(2, base()).snapshot(), 21),
+    "slow-follower": (lambda: slow_follower().snapshot(), 20),
+    "restart-away": (lambda: base().kill(3, 12).snapshot(), 0),
+    "restart-back": (lambda: base().kill(3, 30).back(3, 4).snapshot(), 0),
+    "unread-zookeeper": (lambda: unread_zookeeper().snapshot(), 22),
+    "pasted-text": (lambda: text(DESCRIBED), 21),
+}
+
+
+def with_log_ends() -> Paper:
+    paper = isr_gone()
+    paper.log_ends = {TopicPartition("logs", p): {2: 50 + p} for p in (0, 1)}
+    return paper
+
+
+def heads(diagnosis: Diagnosis) -> list[str]:
+    return [f.key for f in diagnosis.findings]
+
+
+def find(diagnosis: Diagnosis, code: str) -> Finding:
+    return next(f for f in diagnosis.walk() if f.code == code)
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_the_report_is_the_golden_one(name: str) -> None:
+    make, code = INCIDENTS[name]
+    diagnosis = diagnose(make())
+    said = findings_text(diagnosis, width=100)
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("KFIX_UPDATE_GOLDEN"):
+        path.write_text(said)
+    assert said == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
+    assert exit_code(diagnosis) == code
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {p.stem for p in GOLDEN.glob("*.txt")} == {*INCIDENTS, "group-blocked", "group-healthy", "group-commits"}
+
+
+def test_a1_is_told_while_everything_still_works() -> None:
+    diagnosis = diagnose(latent().snapshot())
+    assert heads(diagnosis) == ["KFX201:__consumer_offsets-43"]
+    finding = diagnosis.findings[0]
+    assert finding.facts == {
+        "topic": OFFSETS_TOPIC, "partition": 43, "zk_leader": 1, "zk_epoch": 1, "view_leader": 2, "view_epoch": 0,
+        "assignment": (2, 3, 1), "isr": (1, 2),
+    }  # fmt: skip
+    assert finding.evidence[-1].value == "leader -1, isr [2], and no election follows although broker 2 lives"
+    assert not any("zombie" in line for line in findings_text(diagnosis).splitlines())
+
+
+def test_a_record_written_after_the_next_controller_came_is_named_as_such() -> None:
+    snapshot = latent().snapshot()
+    assert snapshot.zookeeper is not None
+    node = snapshot.zookeeper.controller
+    newer = {"epoch": 2, "epoch_mzxid": 100}
+    from dataclasses import replace
+
+    changed = replace(snapshot, zookeeper=replace(snapshot.zookeeper, controller=replace(node, **newer)))
+    values = [row.value for row in find(diagnose(changed), "KFX201").evidence]
+    assert "controller epoch 1, after epoch 2 had begun" in values
+
+
+def test_a1_fallen_is_a_head_of_its_own_beside_the_dead_broker() -> None:
+    diagnosis = diagnose(fallen().snapshot())
+    assert heads(diagnosis) == ["KFX101:__consumer_offsets-43", "KFX401:broker 1"]
+    finding = diagnosis.findings[0]
+    assert finding.blocked.groups == ("g2",)
+    assert finding.blocked.others_unknown
+    assert finding.facts == {
+        "topic": OFFSETS_TOPIC, "partition": 43, "leader": -1, "isr": (2,), "live_isr": (2,), "assignment": (2, 3, 1),
+        "preferred_in_live_isr": True, "controller": 3, "group": "g2", "dead": (1,),
+    }  # fmt: skip
+    assert finding.remedies[0].command == "kfix runbook apply coordinator-stuck --bootstrap-server localhost:9092"
+    assert finding.token == "2/2"
+
+
+def test_a_group_that_answers_is_not_called_blocked_though_listed_there() -> None:
+    paper = fallen()
+    paper.broken_groups = {"g2": (0, 0)}
+    assert find(diagnose(paper.snapshot()), "KFX101").blocked.groups == ()
+
+
+def test_groups_of_earlier_snapshots_are_named_though_no_broker_lists_them() -> None:
+    paper = fallen()
+    paper.groups, paper.remembered = (), ("g2",)
+    assert find(diagnose(paper.snapshot()), "KFX101").blocked.groups == ("g2",)
+
+
+def test_without_a_preferred_replica_in_sync_no_preferred_election_is_proposed() -> None:
+    paper = base().topic("x", 1, replicas=[[1, 2, 3]])
+    paper.forge("x", 0, 1, (1, 3)).fall("x", 0, 1)
+    finding = find(diagnose(paper.snapshot()), "KFX102")
+    assert finding.facts["preferred_in_live_isr"] is False
+    assert not any("--election-type" in r.command for r in finding.remedies)
+
+
+def test_a2_names_the_one_broker_and_refuses_every_election() -> None:
+    diagnosis = diagnose(offsets_rf1().kill(3).snapshot())
+    assert heads(diagnosis) == ["KFX401:broker 3", f"KFX303:topic {OFFSETS_TOPIC}"]
+    down = find(diagnosis, "KFX104")
+    assert down.remedies[0].text.startswith("start broker 3")
+    assert any("cannot help" in text for text in down.never)
+    assert len(down.partitions) == 16
+    assert diagnosis.findings[0].worst is Severity.CRITICAL
+    assert diagnosis.findings[0].severity is Severity.WARNING
+
+
+def test_b1_bounds_the_loss_and_starts_with_the_replica_in_sync() -> None:
+    finding = find(diagnose(with_log_ends().snapshot()), "KFX103")
+    assert finding.remedies[0].text == "start broker 1: it is in sync, nothing is lost"
+    assert "makes broker 2 leader" in finding.remedies[1].text
+    assert "lost are >= 0 records and all that only broker 1 held" in finding.remedies[1].text
+
+
+def test_a_longer_log_that_would_not_win_is_named() -> None:
+    paper = Paper((1, 2, 3)).topic("t", 1, replicas=[[1, 2, 3]])
+    paper.part("t", 0).isr = (1,)
+    paper.kill(1)
+    paper.log_ends = {TopicPartition("t", 0): {2: 50, 3: 100}}
+    remedy = find(diagnose(paper.snapshot()), "KFX103").remedies[1].text
+    assert "makes broker 2 leader" in remedy
+    assert "lost are >= 50 records" in remedy
+    assert "broker 3 has them (log end 100) and would not win; put it first in the assignment" in remedy
+
+
+def test_b3_is_judged_partition_by_partition() -> None:
+    diagnosis = diagnose(packed().kill(1).kill(2).snapshot())
+    assert find(diagnosis, "KFX104").partitions == (TopicPartition("t", 0),)
+    assert find(diagnosis, "KFX103").partitions == (TopicPartition("t", 1),)
+    assert find(diagnose(packed().snapshot()), "KFX305").severity is Severity.INFO
+
+
+def test_a5_says_how_sure_it_is() -> None:
+    assert find(diagnose(lost_ids().snapshot()), "KFX105").cause.confidence is Confidence.POSSIBLE
+    assert find(diagnose(lost_ids(address=True).snapshot()), "KFX105").cause.confidence is Confidence.LIKELY
+    assert find(diagnose(lost_ids().snapshot()), "KFX401").cause.text == "broker 4 may exist no more, see KFX105"
+
+
+def test_four_hundred_partitions_are_one_finding() -> None:
+    diagnosis = diagnose(Paper(range(1, 4)).offsets(50).topic("big", 400).kill(3).snapshot())
+    assert heads(diagnosis) == ["KFX401:broker 3"]
+    [child] = diagnosis.findings[0].folded
+    assert child.key == "KFX302:without broker 3"
+    assert len(child.partitions) == 450
+
+
+def test_more_than_twenty_leaderless_partitions_are_one_finding_with_all_of_them() -> None:
+    from tests.unit.diagnostics.clusters import fallen_orders
+
+    diagnosis = diagnose(fallen_orders(64).snapshot())
+    finding = find(diagnosis, "KFX102")
+    assert finding.obj == "topic orders"
+    assert len(finding.partitions) == 64
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda: base().kill(3, 2),
+        lambda: base().kill(3, 40),
+        lambda: base().kill(3, 40).back(3, 1),
+        lambda: base().kill(3, 60).back(3, 20, in_sync=True),
+        lambda: base().kill(3, 60).back(3, 40, in_sync=True).kill(2, 5),
+        lambda: base().kill(3, 90).back(3, 60, in_sync=True).kill(2, 30).back(2, 3),
+    ],
+)
+def test_a_clean_rolling_restart_is_no_alarm(step: Callable[[], Paper]) -> None:
+    diagnosis = diagnose(step().snapshot())
+    assert diagnosis.worst in {None, Severity.INFO}
+    assert exit_code(diagnosis) == 0
+
+
+def test_a_broker_that_stays_away_becomes_an_alarm() -> None:
+    assert diagnose(base().kill(3, 130).snapshot()).worst is Severity.WARNING
+
+
+def test_an_isolated_broker_explains_what_it_is_missing_from() -> None:
+    diagnosis = diagnose(isolated_leader().snapshot())
+    assert heads(diagnosis) == ["KFX403:broker 1"]
+    assert {f.code for f in diagnosis.findings[0].folded} == {"KFX203", "KFX302"}
+    assert "no elections and no reassignments while it lasts" in diagnosis.findings[0].never
+
+
+def test_a_follower_that_is_slow_for_one_leader_only_points_to_their_link() -> None:
+    paper = base()
+    for p in range(12):
+        part = paper.part("orders", p)
+        if part.leader == 1:
+            part.isr, part.age = (1, 2), 900.0
+    finding = find(diagnose(paper.snapshot()), "KFX302")
+    assert finding.cause.text.startswith("broker 3 is alive but not in sync with broker 1 only")
