@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from kfix.model.casefile import CaseFile
 from kfix.model.snapshot import Source
 
+_BROKER = re.compile(r"\bbroker (\d+)\b")
 _LEAVES_OPEN = {
     "zookeeper": "partition states, registrations and the controller: whether ZooKeeper and the brokers disagree",
     "broker": "what this broker believes: whether its metadata is stale",
@@ -28,9 +31,9 @@ def leaves_open(name: str) -> str:
 
 
 def broker_of(name: str) -> int | None:
-    """The broker behind a source such as `broker 2`."""
-    word, _, number = name.rpartition(" ")
-    return int(number) if word == "broker" and number.isdigit() else None
+    """The broker behind a source such as `broker 2` or `log ends broker 2`."""
+    found = _BROKER.search(name)
+    return int(found[1]) if found else None
 
 
 def _told_otherwise(name: str, case: CaseFile) -> bool:

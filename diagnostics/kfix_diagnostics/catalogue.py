@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from kfix.errors import UsageError
-from kfix.model.diagnostic import Check, ClusterCheck, PartitionCheck
+from kfix.model.diagnostic import Check, ClusterCheck, Debounce, PartitionCheck
 from kfix.model.predicate import Matcher, Predicate, compile_all, parse
 from kfix_diagnostics import ALL
 
@@ -54,3 +54,13 @@ def page(check: Check) -> str:
     """The module docstring of the check's file: its page of documentation."""
     function = check.describe if isinstance(check, PartitionCheck) else check.check
     return (sys.modules[function.__module__].__doc__ or "").strip()
+
+
+def table() -> str:
+    """The table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md; a test keeps both fresh."""
+    rows = ["| code | slug | worst | what | needs to last |", "|---|---|---|---|---|"]
+    rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_LASTS[c.debounce]} |" for c in ALL]
+    return "\n".join(rows)
+
+
+_LASTS = {Debounce.NONE: "no", Debounce.HELD: "yes", Debounce.SAME: "yes, unchanged"}

@@ -104,4 +104,15 @@ CHECK = PartitionCheck(
     severity=Severity.CRITICAL,
     when="n_unknown_replicas > 0 and not deleting",
     describe=describe,
+    reads=(
+        "assignment",
+        "blocked_groups",
+        "explained_by",
+        "live",
+        "lost",
+        "registrations",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
 )

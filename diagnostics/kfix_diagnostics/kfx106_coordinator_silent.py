@@ -112,4 +112,16 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    reads=(
+        "blocked_groups",
+        "bootstrap",
+        "explained_by",
+        "facts",
+        "probes",
+        "restarting",
+        "silent",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
 )

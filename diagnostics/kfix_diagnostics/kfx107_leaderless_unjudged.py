@@ -87,4 +87,5 @@ CHECK = PartitionCheck(
     severity=Severity.CRITICAL,
     when="leaderless and not liveness_known and not deleting",
     describe=describe,
+    reads=("assignment", "blocked_groups", "bootstrap", "isr", "leads", "state", "views_of"),
 )

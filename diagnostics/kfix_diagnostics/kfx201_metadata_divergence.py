@@ -179,4 +179,18 @@ CHECK = PartitionCheck(
     severity=Severity.WARNING,
     when="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
     describe=describe,
+    reads=(
+        "assignment",
+        "bootstrap",
+        "controller",
+        "isr",
+        "live",
+        "log_ends",
+        "registrations",
+        "state",
+        "taken_at",
+        "views",
+        "views_of",
+        "zookeeper_name",
+    ),
 )

@@ -5,10 +5,10 @@ Why it matters
     the next broker dies. A controller that is only half there is worse than none, since nobody takes over.
 
 How kfix knows
-    ZooKeeper mode only: /controller against the registrations; the controller each broker names; work that waits:
-    a leader that is gone and still recorded, isr notifications or a preferred election nobody takes, a broker that came
-    back, answers, and is in no isr. Each is taken for a sign only if it lasts. In KRaft a broker names a random live
-    broker as controller, by design: there this is never judged.
+    ZooKeeper mode only: /controller against the registrations; the controller each broker names; work that waits: a
+    leader that is gone and still recorded, isr notifications or a preferred election nobody takes, a broker that came
+    back, answers, is in no isr and was told of no partition. Each is taken for a sign only if it lasts. In KRaft a
+    broker names a random live broker as controller, by design: there this is never judged.
 
 What helps
     Named but not acting: restart that one broker; another one takes over in seconds. None: look at ZooKeeper. Two: mend
@@ -156,18 +156,18 @@ def _signs(case: CaseFile, controller: int) -> Iterator[Evidence]:
         yield Evidence(case.zookeeper_name, "/isr_change_notification", f"{notifications} wait to be read")
     if preferred:
         yield Evidence(case.zookeeper_name, "/admin/preferred_replica_election", "waits to be taken")
-    for broker in _never_in_sync(case):
+    for broker in _never_told(case):
         if broker != controller:
             back = ago(case.back_for(broker))
-            yield Evidence(f"broker {broker}", "registered, answers, in no isr", f"came back {back} ago")
+            yield Evidence(f"broker {broker}", "registered, answers, in no isr, knows no partition", f"back for {back}")
 
 
-def _never_in_sync(case: CaseFile) -> list[int]:
-    """Only brokers that are back for longer than a restart takes: before that they are catching up."""
+def _never_told(case: CaseFile) -> list[int]:
+    """Back for longer than a restart takes, and still told nothing. One that knows its partitions may just be slow."""
     old = {
         b
         for b in case.registrations.keys() & case.views.keys() & case.assigned
-        if (case.back_for(b) or 0) > case.restart_grace
+        if (case.back_for(b) or 0) > case.restart_grace and not case.views[b].partitions
     }
     for row in case.facts if old else ():
         old -= set(case.isr(row.tp))
@@ -183,4 +183,21 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    reads=(
+        "assigned",
+        "back_for",
+        "backlog",
+        "bootstrap",
+        "controller",
+        "explained_by",
+        "facts",
+        "isr",
+        "live",
+        "registrations",
+        "restart_grace",
+        "restarting",
+        "views",
+        "zookeeper_name",
+        "zookeeper_rules",
+    ),
 )

@@ -93,4 +93,5 @@ CHECK = PartitionCheck(
     when="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
+    reads=("assignment", "setting", "views"),
 )

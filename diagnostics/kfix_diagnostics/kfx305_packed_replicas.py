@@ -93,4 +93,5 @@ CHECK = PartitionCheck(
     " or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
     describe=describe,
     debounce=Debounce.NONE,
+    reads=("assignment", "racks"),
 )

@@ -97,4 +97,5 @@ CHECK = ClusterCheck(
     check=check,
     # The restart grace is its own debounce: a broker that has just left is advice.
     debounce=Debounce.NONE,
+    reads=("address", "calm", "dead", "facts", "gone_for", "live", "lost", "racks", "registrations", "zookeeper_name"),
 )

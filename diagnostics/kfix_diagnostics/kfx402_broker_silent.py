@@ -69,4 +69,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    reads=("address", "leads", "live", "registrations", "silent", "views", "zookeeper_name"),
 )

@@ -92,4 +92,16 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
+    reads=(
+        "facts",
+        "live",
+        "log_ends",
+        "registrations",
+        "shut_out",
+        "state",
+        "taken_at",
+        "views",
+        "views_of",
+        "zookeeper_name",
+    ),
 )

@@ -91,4 +91,15 @@ CHECK = PartitionCheck(
     when="reassigning and not deleting and (n_live_replicas >= 0 and n_live_replicas < n_replicas or state_age > 3600)",
     describe=describe,
     debounce=Debounce.HELD,
+    reads=(
+        "assignment",
+        "away",
+        "calm",
+        "explained_by",
+        "live",
+        "registrations",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
 )

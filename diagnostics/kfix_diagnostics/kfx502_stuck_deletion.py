@@ -60,4 +60,5 @@ CHECK = PartitionCheck(
     when="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
     describe=describe,
     debounce=Debounce.HELD,
+    reads=("assignment", "away", "calm", "explained_by", "live", "registrations", "zookeeper_name"),
 )

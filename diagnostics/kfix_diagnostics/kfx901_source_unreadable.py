@@ -38,7 +38,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO,
             obj=source.name,
-            summary=f"{source.name} was not read; not known is {leaves_open(source.name)}",
+            summary=f"{source.name} was not read; open stays {leaves_open(source.name)}",
             cause=Cause(source.error or "no answer", Confidence.CERTAIN),
             evidence=(Evidence(source.name, "asked", source.error or "no answer"),),
             remedies=(
@@ -56,4 +56,5 @@ CHECK = ClusterCheck(
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,
+    reads=("failed_sources", "live", "views"),
 )

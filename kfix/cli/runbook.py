@@ -169,7 +169,9 @@ def apply(
     params = flow.params(runbook, param or [])
     target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
     findings, snapshot = flow.find(runbook, target, finding, people)
-    for one in findings:
+    for number, one in enumerate(findings, 1):
+        if len(findings) > 1:
+            people.print(f"{number} of {len(findings)}, one after the other: {', '.join(f.key for f in findings)}")
         with wiring.open_cluster(target, snapshot) as live:
             made = flow.make(runbook, one, live.reader, params, people)
             if made is not None:

@@ -111,6 +111,6 @@ def store() -> RunStore:
 
 def codes() -> frozenset[str]:
     """Every code a diagnosis can give: a runbook for another one would never be used."""
-    from kfix_diagnostics import pages
+    from kfix_diagnostics import ALL
 
-    return frozenset(page.code for page in pages.ALL)
+    return frozenset(check.code for check in ALL)

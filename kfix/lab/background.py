@@ -56,6 +56,14 @@ def read_counts(lab: Lab, number: int) -> dict[str, Any]:
         ) from None
 
 
+def summary(lab: Lab, number: int) -> str:
+    try:
+        counts = read_counts(lab, number)
+    except LabError:
+        return "has not counted yet"
+    return ", ".join(f"{key} {counts[key]}" for key in ("sent", "acknowledged", "received", "failed"))
+
+
 def _write(file: Path, counts: dict[str, Any]) -> None:
     draft = file.with_suffix(f".{os.getpid()}")
     draft.write_text(json.dumps(counts), encoding="utf-8")

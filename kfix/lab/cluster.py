@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError, UsageError
+from kfix.lab.background import summary
 from kfix.lab.brokers import add_broker, start_brokers, wait_gone
 from kfix.lab.nodes import Nodes
 from kfix.lab.report import Broken, LabStatus, ProcessStatus
@@ -152,7 +153,8 @@ class Lab:
     def _process(self, state: LabState, role: str, number: int, address: str, rack: str | None) -> ProcessStatus:
         record = state.record(role, number)
         condition = self.nodes.condition(state, role, number)
-        return ProcessStatus(role, number, record.pid if record else None, condition, address, rack)
+        note = summary(self, number) if role == "workload" else ""
+        return ProcessStatus(role, number, record.pid if record else None, condition, address, rack, note)
 
     def down(self) -> tuple[str, ...]:
         with self.store.busy("down"):

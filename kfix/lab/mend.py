@@ -14,19 +14,20 @@ from kfix.errors import LabError
 from kfix.lab.brokers import remove_broker, start_brokers
 from kfix.lab.heal import Healer
 from kfix.lab.health import trouble
-from kfix.lab.readiness import wait_zookeeper
-from kfix.lab.waiting import wait_for
+from kfix.lab.readiness import wait_brokers, wait_zookeeper
+from kfix.lab.waiting import POLL_SECONDS, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kfix.lab.access import Access
+    from kfix.lab.access import Access, PartitionState
     from kfix.lab.cluster import Lab
     from kfix.lab.state import Assignment, Baseline
     from kfix.lab.wire import TopicPartition
 
 _WELL_SECONDS = 90.0
 _DELETED_SECONDS = 12.0
+_IN_SYNC_SECONDS = 12.0
 
 
 def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
@@ -34,6 +35,8 @@ def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
     mender.processes()
     with lab.access() as access:
         mender.access = access
+        # A broker that was frozen for long first has to register again.
+        wait_brokers(lab.nodes, access, lab.state, lab.nodes.brokers_in(lab.state, "alive"))
         mender.configs()
         mender.delete_new_topics()
         mender.added_brokers()
@@ -176,20 +179,39 @@ class _Mender:
         return {number: tuple(each for each in ids if each in self.brokers) or (spare,) for number, ids in now.items()}
 
     def wait_well(self) -> None:
+        self._wait_in_sync()
         self._prefer_first_replicas()
         deadline = time.monotonic() + _WELL_SECONDS
         while found := trouble(self.access, self.brokers):
             if time.monotonic() > deadline:
-                raise LabError(
-                    f"not well after {_WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab mend once more, or down and up"
-                )
-            time.sleep(0.1)
+                raise LabError(f"not well after {_WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab down and up")
+            time.sleep(POLL_SECONDS)
+
+    def _wait_in_sync(self) -> None:
+        """Seen on 2.7.1: a leader whose request for a larger ISR met a frozen controller never asks again."""
+        patience = time.monotonic() + _IN_SYNC_SECONDS
+        while time.monotonic() < patience:
+            if not self._lagging():
+                return
+            time.sleep(POLL_SECONDS)
+        leaders = sorted({state.leader for state in self._lagging() if state.leader in self.brokers})
+        if leaders:
+            self.lab.nodes.kill(self.lab.state, leaders)
+            start_brokers(self.lab, leaders)
+            self.say(
+                f"restarted broker {' and '.join(map(str, leaders))}, which did not take replicas back into the isr"
+            )
+        wait_for("all replicas are in sync", lambda: not self._lagging(), _WELL_SECONDS)
+
+    def _lagging(self) -> list[PartitionState]:
+        assignments = {topic: self.access.assignment(topic) for topic in self.access.topics()}
+        return [
+            state
+            for (topic, number), state in self.access.states(assignments).items()
+            if state is not None and number in assignments[topic] and set(state.isr) != set(assignments[topic][number])
+        ]
 
     def _prefer_first_replicas(self) -> None:
-        def all_in_sync() -> bool:
-            return not [sentence for sentence in trouble(self.access, self.brokers) if "does not see" not in sentence]
-
-        wait_for("all replicas are in sync", all_in_sync, _WELL_SECONDS)
         states = self.access.states()
         elsewhere = [
             (topic, number)

@@ -117,7 +117,11 @@ class Workload:
         while time.monotonic() < self._ends and not self._stopping.is_set():
             number = self._tally.sending()
             self._send(producer, number)
-            producer.poll(max(0.0, begun + number / self.plan.rate - time.monotonic()))
+            due = begun + number / self.plan.rate
+            # `poll` returns with the first answer, long before the time it was given.
+            while (early := due - time.monotonic()) > 0 and not self._stopping.is_set():
+                producer.poll(min(early, 0.2))
+            producer.poll(0)
         producer.flush(_ANSWER_SECONDS + 1)
         self._produced.set()
 

@@ -86,7 +86,7 @@ class CaseFile:
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        left = left_ms(self.snapshot, broker)
+        left = self._left.get(broker) if broker in self.dead else left_ms(self.snapshot, broker)
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
@@ -235,6 +235,10 @@ class CaseFile:
         return self.snapshot.broker_configs.get(broker, {}).get(key, "")
 
     # --- in-house --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _left(self) -> Mapping[int, int | None]:
+        return {broker: left_ms(self.snapshot, broker) for broker in self.dead}
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)

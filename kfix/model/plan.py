@@ -36,7 +36,7 @@ class Risk(StrEnum):
     """The blast radius in one word; the words are explained in `docs/runbooks.md`."""
 
     ONE_PARTITION = "one partition"
-    WHOLE_CLUSTER = "whole cluster"
+    WHOLE_CLUSTER = "the whole cluster"
 
 
 @dataclass(frozen=True, slots=True)

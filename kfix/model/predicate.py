@@ -61,7 +61,9 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
         case ast.UnaryOp(op=ast.Not(), operand=part):
             _all([part], bool, facts, problems)
         case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(o) in _COMPARE for o in ops):
-            if len({_kind(part, facts, problems) for part in (left, *rest)}) > 1:
+            before = len(problems)
+            kinds = {_kind(part, facts, problems) for part in (left, *rest)}
+            if len(kinds) > 1 and len(problems) == before:
                 problems.append(f"{ast.unparse(node)!r} compares different things")
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             _all([left, right], int, facts, problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -34,9 +34,9 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
             yield from finding_lines(finding, full=finding.worst > Severity.INFO)
     yield from _not_read(diagnosis)
     if any(f.code != UNREAD for f in diagnosis.findings):
-        codes = sorted({f.code for f in diagnosis.walk()})
+        worst = max(diagnosis.walk(), key=lambda f: f.severity)
         yield Line("")
-        yield Line(f"more about a code: kfix explain {codes[0]}", style="dim")
+        yield Line(f"more about a code: kfix explain {worst.code}", style="dim")
 
 
 def _top(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -54,10 +54,15 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
 def _looked_at(diagnosis: Diagnosis) -> str:
     n = diagnosis.looked_at
     return (
-        f"looked at {n.get('brokers', 0)} brokers ({n.get('registered', 0)} alive), "
-        f"{n.get('partitions', 0)} partitions of {n.get('topics', 0)} topics, {n.get('groups', 0)} groups ({n.get('probes', 0)} coordinators probed), "
-        f"{n.get('sources', 0)} sources in {n.get('milliseconds', 0) / 1000:.2f} s"
+        f"looked at {_count(n, 'broker')} ({n.get('registered', 0)} alive), {_count(n, 'partition')} of "
+        f"{_count(n, 'topic')}, {_count(n, 'group')} ({_count(n, 'probe')} of coordinators), "
+        f"{_count(n, 'source')} in {n.get('milliseconds', 0) / 1000:.2f} s"
     )
+
+
+def _count(looked_at: Mapping[str, int], noun: str) -> str:
+    n = looked_at.get(f"{noun}s", 0)
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -69,15 +74,15 @@ def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
         yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
 
 
-def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True) -> Iterator[Line]:
-    """`full` with evidence. Advice is told without, and what is folded too, since it follows from its head."""
+def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:
+    """Not in full is advice, and what is folded: it follows from its head."""
     inner = indent + STEP
     word = finding.worst.word.upper()
     yield Line(f"{word} {finding.code} {finding.obj}", indent, STYLES[finding.worst], hang=STEP)
     yield Line(finding.summary, inner)
     yield Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", inner, hang=STEP)
     yield from blocked_lines(finding.blocked, inner)
-    if full:
+    if full and evidence:
         yield from evidence_lines(finding.evidence, inner)
     if full or finding.severity is Severity.CRITICAL or indent == 0:
         yield from remedy_lines(finding.remedies, inner)

@@ -32,7 +32,7 @@ def group_lines(story: GroupStory) -> Iterator[Line]:
     yield from evidence_lines(story.steps, 0)
     for finding in _causes(story):
         yield Line("")
-        yield from finding_lines(finding)
+        yield from finding_lines(finding, evidence=False)
     if story.next_steps:
         yield Line("")
         yield from remedy_lines(story.next_steps, 0)

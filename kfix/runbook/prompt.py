@@ -8,6 +8,9 @@ from kfix.model.facts import Fact, show_value
 from kfix.model.plan import Estimate, Gate, Plan, PlannedStep
 from kfix.runbook.gates import Screen
 
+_SHOWN = 8
+_INDENT = "\n          "
+
 
 def screen(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> Screen:
     text = _plan_text(plan, number, changed) if step.gate is Gate.PLAN else _step_text(plan, number, step, now, changed)
@@ -21,10 +24,11 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
         f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
         f"finding   {plan.finding.key}",
         f"cause     {plan.finding.cause}",
-        "covers    " + "\n          ".join(f"{n} {s.id}: {s.what}" for n, s in covered),
+        "covers    " + _INDENT.join(_some([f"{n} {s.id}: {s.what}" for n, s in covered])),
     ]
     if beyond:
-        lines.append("asks      again before " + "\n          ".join(f"{n} {s.id} ({s.gate.word})" for n, s in beyond))
+        rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for _, s in beyond)
+        lines.append(f"asks      again before each {' and each '.join(rungs)}")
     lines += [
         f"at worst  {impact_words(plan.impact)}",
         f"undo      {covered[0][1].undo}",
@@ -48,9 +52,14 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
 
 
 def _stopping(changed: tuple[str, ...]) -> list[str]:
-    done = "; ".join(changed) or "nothing"
+    done = _INDENT.join(_some(list(changed))) or "nothing"
     left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
     return [f"done      {done}", f"stopping  leaves {left}"]
+
+
+def _some(lines: list[str]) -> list[str]:
+    """A plan for fifty partitions must still fit a screen; the plan above it and the journal have them all."""
+    return lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], f"and {len(lines) - _SHOWN + 1} more like these"]
 
 
 def _now(now: Mapping[str, Fact]) -> str:

@@ -16,11 +16,12 @@ from kfix.errors import HeldError, KfixError, RefusedError, UnreachableError
 from kfix.model.plan import CheckCall, Plan
 from kfix.model.verdict import Answer, Verdict
 from kfix.ports import Clock, ClusterChanger, ClusterReader
+from kfix.probes.registry import ask
 from kfix.runbook.apply import Apply, Progressed
 from kfix.runbook.gates import Gatekeeper, Given, Human
 from kfix.runbook.journal import Journal, JournalError, Listener, utc
 from kfix.runbook.lock import cluster_lock
-from kfix.runbook.proof import Proof, Wanted, prove, sample, verdict_of
+from kfix.runbook.proof import Proof, Wanted, prove, sample
 from kfix.runbook.stale import Baseline, table
 from kfix.runbook.stops import Outcome, Stop, to_error
 from kfix.runbook.store import RunDir, RunStore
@@ -64,13 +65,15 @@ def run_plan(plan: Plan, scene: Scene) -> Healed:
         "run": f"{plan.runbook.id} for {plan.finding.key}",
         "since": utc(start),
     }
+    run: _Run | None = None
     try:
         with cluster_lock(scene.store.locks_dir, plan.cluster.name, holder):
             _refuse_repeated(plan, scene)
-            run = scene.store.create(plan, start)
-            return _Run(plan, scene, run, who).go()
+            run = _Run(plan, scene, scene.store.create(plan, start), who)
+            return run.go()
     except KeyboardInterrupt as error:
-        raise to_error(Stop(Outcome.INTERRUPTED, "interrupted"), changed=(), run="") from error
+        stop = Stop(Outcome.INTERRUPTED, "interrupted")
+        raise (to_error(stop, changed=(), run="") if run is None else run.error(stop)) from error
 
 
 def whoami() -> Mapping[str, object]:
@@ -137,17 +140,17 @@ class _Run:
             try:
                 return self._go(journal)
             except Stop as stop:
-                error = self._error(stop)
+                error = self.error(stop)
                 self._end(journal, stop.outcome, error.exit_code)
                 raise error from stop
             except KeyboardInterrupt as interrupt:
-                error = self._error(Stop(Outcome.INTERRUPTED, "interrupted"))
+                error = self.error(Stop(Outcome.INTERRUPTED, "interrupted"))
                 self._end(journal, Outcome.INTERRUPTED, error.exit_code)
                 raise error from interrupt
             except JournalError as broken:
-                raise self._error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
+                raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
 
-    def _error(self, stop: Stop) -> KfixError:
+    def error(self, stop: Stop) -> KfixError:
         return to_error(stop, changed=tuple(self.progress.changed), run=self.run.id)
 
     @contextmanager
@@ -193,10 +196,12 @@ class _Run:
         return self._prove(journal, Outcome.PROVED)
 
     def _well_already(self, journal: Journal) -> bool:
-        asked = sample(self.plan.goal.checks, self.scene.reader)
-        for call, answer in asked:
+        for call in self.plan.goal.checks:
+            answer = ask(call, self.scene.reader)
             self._sample(journal, call, answer, ("goal", 0))
-        return verdict_of(asked) is Verdict.PASS
+            if not answer.passed:
+                return False
+        return True
 
     def _preconditions(self, journal: Journal) -> None:
         for call, answer in sample(self.plan.preconditions, self.scene.reader):

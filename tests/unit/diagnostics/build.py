@@ -209,7 +209,11 @@ class Paper:
             partition = partition_of_group(group, n)
             leader = self.part(OFFSETS_TOPIC, partition).leader
             find, fetch = self.broken_groups.get(group, (0, 0) if leader in self.registered else (15, None))
-            found.append(CoordinatorProbe(group, partition, find, leader if find == 0 else None, fetch, 7))
+            found.append(
+                CoordinatorProbe(
+                    group, partition, find, leader if find == 0 else None, fetch, 7 if fetch == 0 else None
+                )
+            )
         return tuple(found)
 
 

@@ -23,6 +23,7 @@ from tests.unit.diagnostics.clusters import (
     latent,
     loading,
     lost_ids,
+    never_told,
     no_zookeeper,
     offsets_rf1,
     on_broker,
@@ -94,7 +95,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: changed(base(), named_controller={1: 1}).snapshot(), "brokers' views", WARNING),
         Sick(lambda: changed(base(), notifications=40).snapshot(), "controller 3", WARNING),
         Sick(lambda: changed(base(), preferred_pending=True).snapshot(), "controller 3", WARNING),
-        Sick(lambda: base().kill(2).back(2, 3000).snapshot(), "controller 3", WARNING),
+        Sick(lambda: never_told().snapshot(), "controller 3", WARNING),
     ],
     "KFX203": [
         Sick(lambda: frozen_view().snapshot(), "broker 1", CRITICAL),
@@ -162,6 +163,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         # In KRaft every broker names a random live one.
         lambda: changed(no_zookeeper(base()), named_controller={1: 3, 2: 1, 3: 2}).snapshot(),
         lambda: base().kill(2).back(2, 20).snapshot(),
+        # Back for an hour and in no isr, but it knows its partitions: slow, not forgotten.
+        lambda: base().kill(2).back(2, 3600).snapshot(),
     ],
     "KFX203": [lambda: latent().snapshot(), lambda: base().kill(1).snapshot()],
     "KFX301": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],

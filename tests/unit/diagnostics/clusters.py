@@ -110,6 +110,14 @@ def isolated_leader() -> Paper:
     return paper
 
 
+def never_told() -> Paper:
+    """KAFKA-13407: broker 2 came back an hour ago, and the controller has not told it anything."""
+    paper = base().kill(2).back(2, 3600)
+    for part in paper.parts.values():
+        part.seen_by[2] = None
+    return paper
+
+
 def stuck_reassignment() -> Paper:
     paper = Paper((1, 2, 3, 4)).offsets(50).topic("orders", 2, replicas=[[1, 2, 3, 4]] * 2)
     for p in (0, 1):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,7 +169,7 @@ def test_explain_and_the_plan_list_the_same_steps(stage: Stage) -> None:
 # -- the file comes back changed
 
 
-def _edited(stage: Stage, edit: Callable[[dict], object]) -> str:
+def _edited(stage: Stage, edit: Callable[[dict[str, Any]], object]) -> str:
     data = json.loads(planfile.to_json(stage.plan()))
     edit(data)
     return json.dumps(data)
@@ -184,7 +185,7 @@ def _edited(stage: Stage, edit: Callable[[dict], object]) -> str:
         lambda d: d.update(plan_id="0" * 64),
     ],
 )
-def test_an_edited_plan_is_refused(stage: Stage, edit: Callable[[dict], object]) -> None:
+def test_an_edited_plan_is_refused(stage: Stage, edit: Callable[[dict[str, Any]], object]) -> None:
     with pytest.raises(UsageError, match="the plan was changed after it was made"):
         planfile.from_json(_edited(stage, edit), "p.json")
 

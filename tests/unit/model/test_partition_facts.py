@@ -1,0 +1,163 @@
+"""The rows every partition check looks at."""
+
+from dataclasses import replace
+
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.partition_facts import FACT_TYPES, PartitionFacts, derive
+from kfix.model.snapshot import Mode, PartitionView, Snapshot, TopicPartition
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.clusters import (
+    base,
+    fallen,
+    frozen_view,
+    isolated_leader,
+    latent,
+    no_zookeeper,
+    rack_packed,
+    stuck_reassignment,
+    text,
+)
+
+
+def row(snapshot: Snapshot, topic: str, partition: int = 0) -> PartitionFacts:
+    return next(r for r in derive(snapshot) if (r.topic, r.partition) == (topic, partition))
+
+
+def test_facts_are_scalars_and_never_null() -> None:
+    for paper in (base(), fallen(), no_zookeeper(base()), stuck_reassignment(), frozen_view()):
+        for facts in derive(paper.snapshot()):
+            for name, value in zip(PartitionFacts._fields, facts, strict=True):
+                assert type(value) is FACT_TYPES[name], (name, value)
+
+
+def test_a_healthy_partition() -> None:
+    facts = row(base().snapshot(), "orders")
+    assert (facts.leader, facts.leader_epoch, facts.view_leader, facts.preferred) == (1, 0, 1, 1)
+    assert (facts.n_replicas, facts.n_isr, facts.n_live_replicas, facts.n_live_isr) == (3, 3, 3, 3)
+    assert (facts.min_isr, facts.target_rf, facts.advised_rf, facts.n_views) == (2, 3, 3, 3)
+    assert facts.leader_live
+    assert facts.leader_in_isr
+    assert facts.preferred_in_live_isr
+    assert facts.zk_known
+    assert facts.zk_agrees
+    assert facts.views_agree
+    assert not any((facts.leaderless, facts.internal, facts.deleting, facts.reassigning))
+    assert facts.state_age == 86_400
+
+
+def test_zookeeper_is_the_truth_where_it_was_read() -> None:
+    facts = row(latent().snapshot(), OFFSETS_TOPIC, 43)
+    assert (facts.leader, facts.n_isr, facts.view_leader) == (1, 2, 2)
+    assert not facts.zk_agrees
+    assert facts.views_agree
+
+
+def test_without_zookeeper_the_newest_view_is() -> None:
+    facts = row(no_zookeeper(isolated_leader()).snapshot(), "orders")
+    assert (facts.leader, facts.leader_epoch, facts.n_isr) == (2, 1, 2)
+    assert (facts.zk_leader, facts.zk_leader_epoch, facts.zk_version, facts.state_age) == (-2, -2, -1, -1)
+    assert facts.zk_agrees
+    assert not facts.views_agree
+
+
+def test_while_a_migration_runs_the_znodes_are_no_authority() -> None:
+    snapshot = latent().snapshot()
+    assert snapshot.zookeeper is not None
+    facts = row(replace(snapshot, zookeeper=replace(snapshot.zookeeper, migrating=True)), OFFSETS_TOPIC, 43)
+    assert not facts.zk_known
+    assert facts.leader == 2
+
+
+def test_a_leader_that_is_not_registered_is_no_leader() -> None:
+    paper = base()
+    paper.forget(1)
+    facts = row(paper.snapshot(), "orders")
+    assert facts.leader == 1
+    assert facts.leaderless
+    assert facts.zk_agrees  # the brokers' -1 is how they show a leader that is dead
+
+
+def test_alive_without_zookeeper_is_who_most_brokers_call_alive() -> None:
+    snapshot = no_zookeeper(base()).snapshot()
+    stale = replace(snapshot.views[1], alive={1: snapshot.views[1].alive[1]})
+    facts = row(replace(snapshot, views={**snapshot.views, 1: stale}), "orders")
+    assert facts.liveness_known
+    assert facts.n_live_replicas == 3
+
+
+def test_in_a_text_nobody_knows_who_lives() -> None:
+    facts = row(text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "x")
+    assert not facts.liveness_known
+    assert facts.leaderless
+    assert (facts.n_live_replicas, facts.n_live_isr, facts.min_isr) == (-1, -1, -1)
+
+
+def test_replicas_being_added_are_not_missing() -> None:
+    facts = row(stuck_reassignment().snapshot(), "orders")
+    assert facts.reassigning
+    assert (facts.n_replicas, facts.target_rf, facts.n_isr) == (4, 3, 3)
+
+
+def test_racks_count_only_where_all_are_known() -> None:
+    known = row(rack_packed(racks={1: "a", 2: "a", 3: "a", 4: "b"}).snapshot(), "orders")
+    partly = row(rack_packed(racks={1: "a", 2: "a", 4: "b"}).snapshot(), "orders")
+    assert (known.n_racks, known.racks_known, known.cluster_racks) == (1, True, 2)
+    assert not partly.racks_known
+
+
+def test_a_topics_own_setting_wins_over_the_leaders_default() -> None:
+    paper = base()
+    paper.topic_settings = {"orders": {"min.insync.replicas": "3", "unclean.leader.election.enable": "true"}}
+    paper.broker_settings = {1: {"min.insync.replicas": "1"}}
+    facts = row(paper.snapshot(), "orders")
+    assert (facts.min_isr, facts.unclean, facts.unclean_known) == (3, True, True)
+    assert row(paper.snapshot(), OFFSETS_TOPIC).min_isr == 1
+    assert row(paper.snapshot(), OFFSETS_TOPIC, 1).min_isr == 2
+
+
+def test_clocks_that_disagree_give_no_age() -> None:
+    paper = base()
+    paper.part("orders", 0).age = -30.0
+    assert row(paper.snapshot(), "orders").state_age == -1
+
+
+def test_a_topic_that_left_the_metadata_is_still_judged() -> None:
+    paper = base()
+    paper.deleting = frozenset({"orders"})
+    facts = row(paper.snapshot(), "orders")
+    assert facts.deleting
+    assert facts.n_views == 0
+    assert facts.view_leader == -2
+
+
+def test_a_broker_that_misses_a_partition_disagrees() -> None:
+    paper = base()
+    paper.part("orders", 0).seen_by = {2: None}
+    facts = row(paper.snapshot(), "orders")
+    assert facts.n_views == 2
+    assert not facts.views_agree
+
+
+def test_the_order_of_an_isr_is_no_disagreement() -> None:
+    paper = base()
+    paper.part("orders", 0).seen_by = {2: (1, 0, (3, 2, 1))}
+    assert row(paper.snapshot(), "orders").views_agree
+
+
+def test_kraft_has_no_znode_that_counts() -> None:
+    paper = no_zookeeper(base(), Mode.KRAFT)
+    assert not any(r.zk_known for r in derive(paper.snapshot()))
+
+
+def test_rows_come_sorted() -> None:
+    rows = derive(Paper().topic("b", 2).topic("a", 2).snapshot())
+    assert [str(r.tp) for r in rows] == ["a-0", "a-1", "b-0", "b-1"]
+
+
+def test_the_states_of_a_topic_nobody_assigned_are_rows_too() -> None:
+    snapshot = base().snapshot()
+    tp = TopicPartition("lone", 0)
+    view = replace(snapshot.views[1], partitions={tp: PartitionView(1, 0, (1,), (1,), ())})
+    facts = row(replace(snapshot, views={1: view}, zookeeper=None), "lone")
+    assert facts.n_replicas == 1
+    assert facts.state_age == -1

@@ -1,0 +1,157 @@
+"""Probes tell what they saw, and never take unknown for well."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kfix.actions.base import Progress
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.adapters.memory_incidents import ALL, STUCK
+from kfix.errors import RefusedError, UnreachableError
+from kfix.model.args import Args, Kind, coerce, parse_duration, parse_partition
+from kfix.model.coordinator import partition_of_group
+from kfix.model.facts import about, split_key
+from kfix.model.plan import CheckCall
+from kfix.model.snapshot import TopicPartition
+from kfix.model.verdict import Verdict, together
+from kfix.probes.coordinator_answers import freeze, group_on
+from kfix.probes.facts import FactReader, read_facts
+from kfix.probes.registry import ALL as PROBES
+from kfix.probes.registry import ask
+
+ON_STUCK = Args({"partition": str(STUCK)})
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))))
+def test_a_group_can_be_made_up_for_any_partition(case: tuple[int, int]) -> None:
+    partitions, partition = case
+    assert partition_of_group(group_on(partition, partitions), partitions) == partition
+
+
+def test_no_group_lives_on_a_partition_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="there is no partition 50 of 50"):
+        group_on(50, 50)
+
+
+def test_a_topic_that_does_not_exist_has_no_coordinator() -> None:
+    cluster = ALL["stuck-offsets-partition"]().cluster
+    with pytest.raises(RefusedError, match="does not exist"):
+        freeze(Args({"partition": "none-0"}), FactReader(cluster))
+
+
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_every_probe_is_inconclusive_where_nothing_can_be_read(name: str) -> None:
+    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster.faults.unreadable |= {"zookeeper": "gone", "reassignments": "gone", "log_ends": "gone"}
+    for broker in (2, 3):
+        cluster.silence(broker)
+    args = ON_STUCK.with_(group="kfix-probe-13", isr=(2,), after=1)
+    answer = ask(CheckCall(name, args), cluster)
+    assert answer.verdict is Verdict.INCONCLUSIVE, answer
+    assert answer.observed
+
+
+@pytest.mark.parametrize(
+    ("incident", "verdict"), [("latent-divergence", "pass"), ("divergence-with-a-short-log", "fail")]
+)
+def test_the_heir_must_hold_the_whole_log_of_the_followed_leader(incident: str, verdict: str) -> None:
+    assert ask(CheckCall("isr_holds_leader_log", ON_STUCK), ALL[incident]().cluster).verdict == verdict
+
+
+def test_an_heir_that_catches_up_while_being_looked_at_holds_the_log() -> None:
+    cluster = ALL["divergence-with-a-short-log"]().cluster
+    cluster.faults.before("log_ends", lambda: cluster.append(STUCK, 7, (1,)), after_calls=3)
+    answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
+    assert answer.passed
+    assert answer.observed == "broker 1 holds what [3] hold"
+
+
+def test_an_heir_that_is_dead_inherits_nothing() -> None:
+    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster.control.tell([])
+    answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
+    assert answer.verdict is not Verdict.PASS
+
+
+def test_a_group_that_moved_since_the_plan_proves_nothing() -> None:
+    cluster = ALL["latent-divergence"]().cluster
+    elsewhere = Args({"partition": str(STUCK), "group": group_on(3, 50)})
+    assert ask(CheckCall("coordinator_answers", elsewhere), cluster).verdict is Verdict.INCONCLUSIVE
+
+
+def test_views_that_differ_fail_even_where_another_broker_is_silent() -> None:
+    cluster = ALL["latent-divergence"]().cluster
+    cluster.silence(2)
+    assert ask(CheckCall("views_agree", ON_STUCK), cluster).verdict is Verdict.FAIL
+
+
+def test_one_failure_outweighs_what_is_unknown_and_nothing_at_all_is_unknown() -> None:
+    assert together([Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL]) is Verdict.FAIL
+    assert together([Verdict.PASS, Verdict.INCONCLUSIVE]) is Verdict.INCONCLUSIVE
+    assert together([]) is Verdict.INCONCLUSIVE
+
+
+def test_facts_read_together_come_from_one_reading() -> None:
+    cluster = ALL["stuck-offsets-partition"]().cluster
+    keys = about(STUCK, "leader", "leader_epoch", "isr", "live_isr", "assignment", "live_replicas")
+    assert read_facts(cluster, keys).keys() == set(keys)
+    assert cluster.faults.reads == ["partition"]
+
+
+def test_a_partition_that_does_not_exist_has_absent_facts_and_a_silent_source_has_none() -> None:
+    cluster = ALL["stuck-offsets-partition"]().cluster
+    (key,) = about(TopicPartition("none", 0), "isr")
+    assert read_facts(cluster, [key])[key].value is None
+    cluster.faults.unreadable["zookeeper"] = "gone"
+    with pytest.raises(UnreachableError, match="gone"):
+        read_facts(cluster, [key])
+
+
+@pytest.mark.parametrize("name", sorted(ACTIONS))
+def test_a_lost_answer_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
+    incident = ALL["stuck-preferred-alive"]()
+    action = ACTIONS[name]
+    args = action.freeze(ON_STUCK if action.params else Args(), FactReader(incident.cluster))
+    before = read_facts(incident.cluster, action.reads(args))
+    assert action.probe(args, before, incident.cluster) is Progress.NOT_STARTED
+    incident.cluster.faults.unreadable["zookeeper"] = "gone"
+    assert action.probe(args, before, incident.cluster) is Progress.UNKNOWN
+    del incident.cluster.faults.unreadable["zookeeper"]
+    action.apply(args, incident.cluster)
+    assert action.probe(args, before, incident.cluster) is Progress.DONE
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("200ms", 0.2), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5s", 0.5)])
+def test_durations_carry_their_unit(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("value", ["5", 5, "5 s", "", None, "-1s", "1d"])
+def test_what_carries_no_unit_is_no_duration(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration(value)
+
+
+@given(st.text(min_size=1), st.integers(0, 10**6))
+def test_a_partition_is_read_back_from_its_own_text(topic: str, number: int) -> None:
+    tp = TopicPartition(topic, number)
+    assert parse_partition(str(tp)) == tp
+    assert split_key(about(tp, "isr")[0]) == (tp, "isr")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (Kind.INT, True),
+        (Kind.INT, "1"),
+        (Kind.BOOL, 1),
+        (Kind.TEXT, 1),
+        (Kind.BROKERS, ["1"]),
+        (Kind.PARTITION, "orders"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(kind: Kind, value: object) -> None:
+    with pytest.raises(ValueError, match="is not"):
+        coerce(kind, value)
