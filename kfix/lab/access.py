@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -60,7 +61,10 @@ class Access:
 
     def __enter__(self) -> Self:
         try:
-            self._zk.start(timeout=15)
+            with warnings.catch_warnings():
+                # While a lab starts, the first broker has not made the chroot yet.
+                warnings.filterwarnings("ignore", "No chroot path exists")
+                self._zk.start(timeout=15)
         except (KazooTimeoutError, KazooException) as problem:
             self.__exit__()
             raise LabError(f"ZooKeeper does not answer: {problem}", hint="kfix lab status") from problem

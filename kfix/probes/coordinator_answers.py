@@ -23,10 +23,16 @@ _NOT_YET = frozenset({-1, 14, None})
 
 
 def group_on(partition: int, partitions: int) -> str:
-    """A group name that hashes to the partition; on average `partitions` names are tried."""
+    """A group name that hashes to the partition; on average `partitions` names are tried.
+
+    The number stands early in the name: the hash multiplies by 31, so with a number at the end and a partition count
+    that 31 divides (31, 62, 93, ...) some partitions would never be hit.
+    """
     if not 0 <= partition < partitions:
         raise ValueError(f"there is no partition {partition} of {partitions}")
-    return next(name for n in count() if partition_of_group(name := f"kfix-probe-{n}", partitions) == partition)
+    return next(
+        name for n in count() if partition_of_group(name := f"kfix-{n}-coordinator-probe", partitions) == partition
+    )
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
