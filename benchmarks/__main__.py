@@ -11,7 +11,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from benchmarks.pairs import pairs, run
@@ -65,7 +64,9 @@ def heal(lab: Lab, count: int) -> list[float]:
 
 
 def heal_once(lab: Lab) -> float:
-    plan = Path(os.environ["KFIX_STATE_HOME"], f"plan-{time.monotonic_ns()}.json")
+    # A state folder of its own, since the cooldown of a runbook outlasts the next round.
+    os.environ["KFIX_STATE_HOME"] = tempfile.mkdtemp(prefix="state-", dir=os.environ["KFIX_LAB_HOME"])
+    plan = Path(os.environ["KFIX_STATE_HOME"], "plan.json")
     address = ["--bootstrap-server", lab.bootstrap_servers]
     run([KFIX, "runbook", "plan", "coordinator-stuck", *address, "-o", str(plan)])
     plan_id = json.loads(plan.read_text())["plan_id"][:8]

@@ -22,35 +22,13 @@ RESTART_GRACE = 120.0
 __all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_saved", "look", "make_target"]
 
 
-def look(
-    target: Target,
-    *,
-    groups: tuple[str, ...] = (),
-    debounce: float = DEBOUNCE,
-    keep: bool = True,
-    waiting: Callable[[float], None] = lambda _: None,
-) -> tuple[Snapshot, Snapshot | None]:
-    """(the newest look, the one before it where a second was needed). `waiting` hears the seconds between the two.
-
-    A second look is taken only where the first shows what an ordinary election or restart also shows for a moment, and
-    where ZooKeeper's own times do not already prove that it has lasted.
-    """
-    from kfix_diagnostics.engine import settle_seconds  # noqa: PLC0415 - a saved snapshot is read without it
-
+def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True) -> Snapshot:
+    """One look, whatever it shows."""
     store = SnapshotStore()
-    wanted = Wanted(groups=groups, recall=store.recall)
-    first = collect(target, wanted)
-    pause = settle_seconds(first, debounce)
-    if pause <= 0:
-        if keep:
-            store.keep(first)
-        return first, None
-    waiting(pause)
-    time.sleep(pause)
-    second = collect(target, wanted)
+    snapshot = collect(target, Wanted(groups=groups, recall=store.recall))
     if keep:
-        store.keep(second)
-    return second, first
+        store.keep(snapshot)
+    return snapshot
 
 
 def diagnose_live(
@@ -62,14 +40,28 @@ def diagnose_live(
     keep: bool = True,
     waiting: Callable[[float], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
-    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+    """`waiting` hears the seconds between two looks (docs/adr/003).
 
-    snapshot, earlier = look(target, groups=groups, debounce=debounce, keep=keep, waiting=waiting)
-    return diagnose(snapshot, earlier=earlier, options=Options(restart_grace=restart_grace)), snapshot
+    A second look is taken only where the first shows what an ordinary election or restart also shows for a moment, and
+    where ZooKeeper's own times do not already prove that it has lasted.
+    """
+    from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - see load_snapshot
+
+    options = Options(restart_grace=restart_grace)
+    seen, earlier = examine(look(target, groups=groups, keep=keep), options), None
+    pause = settle_seconds(seen, debounce, options)
+    if pause > 0:
+        waiting(pause)
+        time.sleep(pause)
+        seen, earlier = examine(look(target, groups=groups, keep=keep), options), seen
+    return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """A snapshot file, or text pasted from `kafka-topics --describe` and its kin."""
+    """A snapshot file, or text pasted from `kafka-topics --describe` and its kin.
+
+    Imports inside functions keep each command's start light: nobody pays for the parts that another command uses.
+    """
     from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
 
     text = files.read_text(path)

@@ -44,6 +44,7 @@ app = typer.Typer(
     cls=Boundary,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="From 'consumers hang' to 'proved healed': diagnose a sick Kafka cluster, heal it behind gates, prove it.",
 )

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -178,6 +176,8 @@ def _heal(story: _Story, lab: Lab) -> float:
 
 
 def _apply_without_terminal(story: _Story, address: list[str]) -> int:
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kfix-demo-") as folder:
         plan = Path(folder, "plan.json")
         planned = _run(story, ["runbook", "plan", "coordinator-stuck", *address, "-o", str(plan)])
@@ -205,6 +205,8 @@ def _recover(story: _Story, hanging: Workload, healed_at: float) -> None:
 
 
 def _run(story: _Story, words: list[str]) -> int:
+    import subprocess
+
     story.command(words)
     story.console.file.flush()
     own_state = os.environ | {"PYTHONUNBUFFERED": "1"}

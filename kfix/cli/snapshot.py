@@ -33,7 +33,7 @@ def save(
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
     target = make_target(bootstrap_server, zookeeper, command_config, timeout)
-    snapshot, _ = look(target, groups=tuple(group or ()), debounce=0.0)
+    snapshot = look(target, groups=tuple(group or ()))
     size = files.save(snapshot, file)
     typer.echo(described(snapshot))
     typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")

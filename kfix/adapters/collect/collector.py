@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kfix import __version__
 from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
 from kfix.adapters.collect.bootstrap import Bootstrapped, bootstrap, unreachable
-from kfix.adapters.collect.broker import BrokerAnswers, ask_broker
+from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import suspicious
 from kfix.adapters.collect.probes import representatives
@@ -27,6 +27,7 @@ from kfix.model.snapshot import (
     Endpoint,
     Mode,
     Snapshot,
+    ZooKeeperView,
 )
 
 
@@ -159,7 +160,7 @@ class _Collection:
             views=views,
             zookeeper=view,
             broker_configs={b: a.configs for b, a in self._answers.items()},
-            topic_configs=details.topic_configs(topics) if topics else {},
+            topic_configs=self._topic_configs(details, view, topics),
             groups=groups,
             groups_complete=len(listed) == len(live) and bool(live),
             reassignments=details.reassignments(controller),
@@ -171,6 +172,16 @@ class _Collection:
             remembered_brokers=memory.brokers,
             sources=self._look.sources(),
         )
+
+    def _topic_configs(
+        self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]
+    ) -> Mapping[str, Mapping[str, str]]:
+        """Effective values. A broker reads one znode a topic to answer this (0.5 ms each); we have them all already."""
+        if view is None:
+            return details.topic_configs(topics) if topics else {}
+        defaults = next((a.configs for a in self._answers.values() if a.configs), {})
+        default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
+        return {topic: default | dict(view.topic_configs.get(topic, {})) for topic in topics}
 
     def _probes(
         self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]

@@ -21,7 +21,7 @@ def save(snapshot: Snapshot, path: Path) -> int:
     """The number of bytes written. The file may name hosts, groups and clients: it is readable by its owner only."""
     raw = json.dumps(encode(snapshot), separators=(",", ":")).encode()
     if path.suffix == ".gz":
-        raw = gzip.compress(raw, compresslevel=5)
+        raw = gzip.compress(raw, compresslevel=1)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

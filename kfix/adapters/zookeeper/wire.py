@@ -88,7 +88,8 @@ class ZooKeeperLine:
     def __init__(self, endpoint: Endpoint, deadline: Deadline) -> None:
         self.endpoint = endpoint
         self._xid = 0
-        self._buffer = bytearray()
+        self._buffer = b""
+        self._at = 0
         try:
             self._socket = socket.create_connection(
                 (endpoint.host, endpoint.port), timeout=deadline.require(f"{endpoint}: connect")
@@ -188,7 +189,7 @@ class ZooKeeperLine:
         return self._bytes(size, deadline, first=first)
 
     def _bytes(self, size: int, deadline: Deadline, *, first: bool) -> bytes:
-        while len(self._buffer) < size:
+        while len(self._buffer) - self._at < size:
             try:
                 self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
                 part = self._socket.recv(1 << 18)
@@ -197,9 +198,11 @@ class ZooKeeperLine:
             if not part:
                 why = ": it has no quorum, or is not ZooKeeper" if first else ""
                 raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
-            self._buffer += part
-        taken = bytes(self._buffer[:size])
-        del self._buffer[:size]
+            # What is read is cut off here and not a frame at a time: that would move the rest 2 000 times.
+            self._buffer = self._buffer[self._at :] + part
+            self._at = 0
+        taken = self._buffer[self._at : self._at + size]
+        self._at += size
         return taken
 
 

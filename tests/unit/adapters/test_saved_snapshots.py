@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kfix.adapters.saved import files
+from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import KEEP, SnapshotStore
 from kfix.errors import UsageError
 from kfix.model.snapshot import (
@@ -110,10 +111,10 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
             files.parse(text[:end], path)
 
 
-@pytest.mark.parametrize("key", sorted(json.loads(json.dumps(files.encode(whole())))))
+@pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))
 def test_a_missing_or_mistyped_part_is_damage(tmp_path, key):
     path = tmp_path / "s.json"
-    raw = files.encode(whole())
+    raw = encode(whole())
     for broken in ({k: v for k, v in raw.items() if k != key}, raw | {key: "complex"}):
         text = json.dumps(broken)
         if key == "kfix" and key in broken:
