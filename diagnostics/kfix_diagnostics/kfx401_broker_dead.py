@@ -53,7 +53,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
         f"{'has' if holding == 1 else 'have'} replicas there{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
-        remedies=tuple(_remedies(dead, calm=calm)),
+        remedies=tuple(_remedies(dead, case, calm=calm)),
         never=(
             "do not restart other brokers meanwhile",
             "do not take the dead replica out of a partition without a leader: the reassignment hangs",
@@ -81,11 +81,12 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     return Cause("stopped, crashed, or cut off from ZooKeeper and from kfix", Confidence.UNKNOWN)
 
 
-def _remedies(dead: tuple[int, ...], *, calm: bool) -> Iterator[Remedy]:
+def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Iterator[Remedy]:
     if calm:
         yield Remedy("wait until it is back; look again if it does not come")
         return
-    yield Remedy(f"start {either(dead)}: its replicas catch up and rejoin by themselves")
+    disk = ", with its old disk and never with an empty one" if any(b in case.lost for b in dead) else ""
+    yield Remedy(f"start {either(dead)}{disk}: its replicas catch up and rejoin by themselves")
     yield Remedy("if it is certain that it never comes back: reassign its replicas to the other brokers")
 
 

@@ -80,6 +80,12 @@ class CaseFile:
         """Answers kfix, but is not registered: cut off from ZooKeeper, or on its way in or out."""
         return () if self.snapshot.zookeeper is None else tuple(sorted(self.views.keys() - self.registrations.keys()))
 
+    @cached_property
+    def missed(self) -> tuple[int, ...]:
+        """Seen in earlier looks, and in none of today's sources: nothing but memory tells of it."""
+        known = (self.live or frozenset()) | self.assigned | self.views.keys()
+        return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
+
     @property
     def lost(self) -> Mapping[int, tuple[int, bool]]:
         """Ids that exist no more -> (who came instead, whether on the same address)."""

@@ -198,7 +198,7 @@ class ClusterIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sources of one look. `origin` says where it came from when it was not read live."""
+    """All sources of one look, which took `seconds`. `origin` says where it came from when it was not read live."""
 
     taken_at: float
     kfix: str
@@ -217,6 +217,7 @@ class Snapshot:
     silent: Mapping[int, str] = field(default_factory=dict)
     remembered_groups: tuple[str, ...] = ()
     remembered_brokers: Mapping[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
     origin: str = ""
 
     @property

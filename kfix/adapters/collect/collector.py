@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kfix import __version__
 from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
@@ -90,7 +90,7 @@ class _Collection:
         self._gather()
         if not self._answers and authority.view is None:
             raise unreachable(self._look)
-        return self._snapshot(taken_at, mode, authority)
+        return replace(self._snapshot(taken_at, mode, authority), seconds=round(time.time() - taken_at, 3))
 
     def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():

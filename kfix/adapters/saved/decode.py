@@ -32,6 +32,7 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
     cluster = raw["cluster"]
     return Snapshot(
         taken_at=float(raw["taken_at"]),
+        seconds=float(raw["seconds"]),
         kfix=str(raw["kfix"]),
         cluster=ClusterIdentity(cluster["id"], Mode(cluster["mode"]), cluster["bootstrap"], cluster["zookeeper"]),
         sources=tuple(Source(**s) for s in raw["sources"]),

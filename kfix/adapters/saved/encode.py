@@ -21,6 +21,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "version": VERSION,
         "kfix": snapshot.kfix,
         "taken_at": snapshot.taken_at,
+        "seconds": snapshot.seconds,
         "cluster": asdict(snapshot.cluster),
         "sources": [asdict(s) for s in snapshot.sources],
         "views": {str(b): _view(v) for b, v in snapshot.views.items()},

@@ -71,6 +71,7 @@ def whole(**changes):
         silent={2: "hung"},
         remembered_groups=("old-group",),
         remembered_brokers={9: "h:1"},
+        seconds=0.75,
     )
     return replace(snapshot, **changes)
 

@@ -136,6 +136,7 @@ class Paper:
     def snapshot(self, **changes: Any) -> Snapshot:
         made = Snapshot(
             taken_at=NOW,
+            seconds=0.02,
             kfix="test",
             cluster=ClusterIdentity("paper", self.mode, "localhost:9092", "localhost:2181" if self.zookeeper else ""),
             sources=self._sources(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Severity
@@ -128,6 +128,9 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX402": [Sick(lambda: on_broker(2, base()).snapshot(), "broker 2", CRITICAL)],
     "KFX403": [Sick(lambda: isolated_leader().snapshot(), "broker 1", CRITICAL)],
+    "KFX404": [
+        Sick(lambda: replace(base().snapshot(), remembered_brokers={3: "h:1", 9: "h:9"}), "broker 9", INFO),
+    ],
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
     "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
     "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
@@ -191,6 +194,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: changed(base(), answering=set(), silent={1: "x", 2: "x", 3: "x"}).snapshot(),
     ],
     "KFX403": [lambda: base().kill(1).snapshot(), lambda: no_zookeeper(base()).snapshot()],
+    "KFX404": [
+        # One that is dead and holds replicas is KFX401; one that is there is no riddle.
+        lambda: replace(base().kill(3).snapshot(), remembered_brokers={1: "h:1", 3: "h:3"}),
+    ],
     "KFX501": [lambda: base().kill(3).snapshot()],
     "KFX502": [lambda: deleting().snapshot()],
     "KFX901": [
