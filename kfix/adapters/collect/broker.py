@@ -17,7 +17,6 @@ BROKER_KEYS = (
     "broker.rack",
     "default.replication.factor",
     "inter.broker.protocol.version",
-    "log.dirs",
     "min.insync.replicas",
     "offsets.topic.replication.factor",
     "process.roles",
