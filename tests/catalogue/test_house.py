@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -76,6 +77,13 @@ def test_no_registry_host_and_no_path_of_a_machine_is_written_down():
 def test_the_tree_is_the_given_one():
     given = {"kfix", "runbooks", "diagnostics", "spark", "tests", "examples", "pyproject.toml"}
     assert given <= {p.name for p in ROOT.iterdir()}
+
+
+def test_the_independence_contract_names_every_diagnostic():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [named] = [c["modules"] for c in contracts if c["type"] == "independence"]
+    there = (ROOT / "diagnostics" / "kfix_diagnostics").glob("kfx*.py")
+    assert named == sorted(f"kfix_diagnostics.{p.stem}" for p in there)
 
 
 @pytest.fixture(scope="module")
