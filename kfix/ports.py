@@ -35,6 +35,10 @@ class ClusterReader(Protocol):
 
     def partition(self, tp: TopicPartition) -> PartitionReading: ...
 
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        """Without the brokers' views, so that no hung broker makes it old: what a change rests on is read by this."""
+        ...
+
     def reassignments(self) -> Mapping[TopicPartition, Assignment]: ...
 
     def partition_count(self, topic: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,9 @@ from kfix.adapters.saved import files
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.adapters.target import Target, make_target
 from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.errors import RefusedError, UnreachableError
+from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import Diagnosis
+from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Snapshot
 
 DEBOUNCE = 10.0
@@ -24,11 +26,19 @@ __all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_sav
 
 def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True) -> Snapshot:
     """One look, whatever it shows."""
-    store = SnapshotStore()
+    store = SnapshotStore(_state_home())
     snapshot = collect(target, Wanted(groups=groups, recall=store.recall))
     if keep:
         store.keep(snapshot)
     return snapshot
+
+
+def _state_home() -> Path | None:
+    """None where there is no such place: a look must not fail for want of a memory."""
+    try:
+        return state_home(os.environ)
+    except UsageError:
+        return None
 
 
 def diagnose_live(

@@ -70,9 +70,15 @@ def diagnose(
         cluster=snapshot.cluster.id or snapshot.cluster.bootstrap or snapshot.origin or snapshot.cluster.name,
         taken_at=snapshot.taken_at,
         findings=fold(findings),
-        could_not_read=tuple(f"{s.name}: {s.error or 'no answer'}" for s in unread(seen.case)),
+        could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
     )
+
+
+def _could_not_read(case: CaseFile) -> Iterator[str]:
+    if not case.snapshot.views and case.snapshot.zookeeper is None:
+        yield "the cluster: no broker and no ZooKeeper is in this look"
+    yield from (f"{s.name}: {s.error or 'no answer'}" for s in unread(case))
 
 
 def _examined(look: Snapshot | Examination, options: Options) -> Examination:

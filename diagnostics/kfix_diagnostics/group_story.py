@@ -17,6 +17,9 @@ from kfix_diagnostics._words import count
 #: Codes that keep a group waiting when they name its offsets partition.
 STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
 STOPS_COMMITS = "KFX304"
+_NO_ANSWER = -1
+#: TOPIC, GROUP and CLUSTER_AUTHORIZATION_FAILED.
+_NOT_ALLOWED = frozenset({29, 30, 31})
 
 
 def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
@@ -88,6 +91,11 @@ def _verdict(
         return False, f"its coordinator on broker {probe.coordinator} is healthy"
     if reason is not None:
         return True, f"blocked, since {reason.summary} ({reason.code})"
+    if probe is not None and probe.find_error == _NO_ANSWER:
+        return None, f"nobody could be asked for its coordinator: {probe.error}"
+    if probe is not None and (probe.find_error or probe.fetch_error) in _NOT_ALLOWED:
+        said = probe_words(probe.find_error, probe.fetch_error)
+        return None, f"kfix may not ask after it, so nothing is known of its coordinator: {said}"
     if probe is not None and (probe.find_error or probe.fetch_error):
         return True, f"its coordinator does not answer: {probe_words(probe.find_error, probe.fetch_error)}"
     return None, f"nothing speaks against its coordinator on {tp}, but it was not probed"

@@ -34,9 +34,10 @@ from kfix_diagnostics._evidence import probe_words, state_row
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX106"
+NO_ANSWER = -1
 LOADING = 14
 #: No answer, no leader known, not leader, timed out, loading, not available, not coordinator.
-SICK = frozenset({-1, 5, 6, 7, LOADING, 15, 16})
+SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
 def check(case: CaseFile) -> Iterator[Finding]:
@@ -53,8 +54,8 @@ def check(case: CaseFile) -> Iterator[Finding]:
 
 
 def _error(probe: CoordinatorProbe) -> int:
-    """The first question that failed decides; 0 where nothing did."""
-    return probe.find_error or probe.fetch_error or 0
+    """The first question that failed decides; 0 where nothing did, and where nobody could be asked who it is."""
+    return 0 if probe.find_error == NO_ANSWER else probe.find_error or probe.fetch_error or 0
 
 
 def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, loading: bool) -> Finding:

@@ -44,7 +44,7 @@ def elected(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> Pr
     """Every election raises the leader epoch, so an epoch that did not move means that nothing has happened yet."""
     (key,) = about(args.tp(), "leader_epoch")
     try:
-        reading = reader.partition(args.tp())
+        reading = reader.recorded(args.tp())
     except UnreachableError:
         return Progress.UNKNOWN
     if reading.state is None or reading.leaderless is None or key not in before:

@@ -6,7 +6,10 @@ one API, and closes them after the call.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -71,9 +74,12 @@ class LiveReader:
         return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[1]
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
-        reading = self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
+        reading = self.recorded(tp)
         views, errors = self._views(tp, reading.registered or frozenset())
-        return PartitionReading(tp, reading.state, reading.assignment, reading.registered, views, errors)
+        return replace(reading, views=views, errors=errors)
+
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        return self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
         controller = self.controller().broker
@@ -121,18 +127,20 @@ class LiveReader:
             return LogEnd(-1, -1, str(error))
 
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
-        views: dict[int, PartitionView] = {}
-        errors = []
-        for broker, line in self._lines.items():
-            if broker not in live:
-                continue
+        """All at once: several hung brokers cost one time-out, not one each."""
+        asked = {broker: line for broker, line in self._lines.items() if broker in live}
+        end = self._deadline()
+
+        def ask(line: BrokerConnection) -> PartitionView | UnreachableError | None:
             try:
-                said = line.call(requests.metadata((tp.topic,)), responses.metadata, self._deadline())
+                return line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp)
             except UnreachableError as error:
-                errors.append(f"broker {broker}: {error}")
-                continue
-            if tp in said.partitions:
-                views[broker] = said.partitions[tp]
+                return error
+
+        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
+            answers = dict(zip(asked, pool.map(ask, asked.values()), strict=True))
+        views = {broker: said for broker, said in answers.items() if isinstance(said, PartitionView)}
+        errors = (f"broker {broker}: {said}" for broker, said in answers.items() if isinstance(said, UnreachableError))
         return views, tuple(errors)
 
     def _deadline(self) -> Deadline:
@@ -142,16 +150,22 @@ class LiveReader:
         """A session that broke since the last read is opened again once; reading twice changes nothing."""
         end = self._deadline()
         if self._session is not None:
-            try:
-                return ask(self._session, end)
-            except UnreachableError:
-                self._end_session()
+            with contextlib.suppress(UnreachableError):
+                return self._ask_session(self._session, ask, end)
         self._session = open_line(self._connect, end)
         if self._session.read_only:
             server = self._session.endpoint
             self._end_session()
             raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: what it says may be stale")
-        return ask(self._session, end)
+        return self._ask_session(self._session, ask, end)
+
+    def _ask_session(self, session: ZooKeeperLine, ask: Callable[[ZooKeeperLine, Deadline], T], end: Deadline) -> T:
+        """A line on which a read failed is never used again: answers may still be on their way to other questions."""
+        try:
+            return ask(session, end)
+        except BaseException:
+            self._end_session()
+            raise
 
     def _end_session(self) -> None:
         if self._session is not None:
@@ -191,9 +205,13 @@ class LiveChanger:
         with BrokerConnection(address, self._target.security, allowed=allowed) as line:
             try:
                 # Proves the line before the change leaves, so that a refused connection is "not sent", not "unknown".
-                line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
+                said_first = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
             except UnreachableError as error:
                 return ChangeResult(41, "NOT_SENT", str(error))
+            here = self._reader.identity().id
+            if here and said_first.cluster_id != here:
+                why = f"broker {controller} at {address} is of cluster {said_first.cluster_id}, not of {here}"
+                return ChangeResult(41, "NOT_SENT", why)
             try:
                 # The broker may take its whole timeout; the answer is then still on its way.
                 said = line.call(request, decode, Deadline.after(self._target.timeout + 2))

@@ -7,6 +7,7 @@ keep it honest. Time is manual, `cluster.faults` injects failures, `cluster.faul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Self
 
 from kfix.adapters.memory_controller import MemoryController
@@ -165,6 +166,10 @@ class MemoryCluster:
         return PartitionReading(
             tp, self.state(tp), self.records.assignments.get(tp), self.control.live, views, tuple(errors)
         )
+
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        reading = self.partition(tp)
+        return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith("zookeeper")))
 
     def state(self, tp: TopicPartition) -> PartitionState | None:
         return self.records.states.get(tp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka.security import Security, load_security
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
@@ -49,12 +50,12 @@ def make_target(
 def parse_bootstrap(text: str) -> tuple[Endpoint, ...]:
     found = []
     for part in filter(None, (p.strip() for p in text.split(","))):
-        host, _, port = part.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        endpoint = parse_endpoint(part)
+        if endpoint is None:
             raise UsageError(
                 f"--bootstrap-server: {part!r} is not HOST:PORT", hint="example: broker1:9092,broker2:9092"
             )
-        found.append(Endpoint(host.strip("[]"), int(port)))
+        found.append(endpoint)
     if not found:
         raise UsageError("--bootstrap-server: no broker named", hint="example: broker1:9092,broker2:9092")
     return tuple(found)

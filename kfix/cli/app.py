@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from kfix.cli import demo, diagnose, explain, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
+_OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
 
 class Boundary(TyperGroup):
@@ -27,11 +29,14 @@ class Boundary(TyperGroup):
                 typer.echo(f"      {error.hint}", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            typer.echo("kfix: interrupted; nothing was changed by this command", err=True)
+            typer.echo("kfix: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as bug:
+            if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
+                typer.echo(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
+                raise typer.Exit(1) from None
             if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
                 raise
             typer.echo(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kfix.model.finding import Diagnosis, Finding
     from kfix.model.snapshot import Snapshot
 
+_LONGEST = 86_400
 _SEVERITIES = ("info", "warning", "critical")
 
 
@@ -26,6 +27,9 @@ class _Choice:
     codes: tuple[str, ...]
     topics: tuple[str, ...]
     least: int
+
+
+_EVERYTHING = _Choice((), (), 0)
 
 
 def diagnose(
@@ -66,8 +70,14 @@ def diagnose(
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
     """
     choice = _choice(only or [], topic or [], min_severity)
-    if debounce < 0 or restart_grace < 0:
-        raise UsageError("--debounce and --restart-grace are seconds, 0 or more")
+    if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
+        raise UsageError(f"--debounce and --restart-grace are seconds, 0 to {_LONGEST}")
+    if group is not None and (not group or nagios or choice != _EVERYTHING):
+        raise UsageError(
+            "--group needs a name, and goes without --only, --topic, --min-severity, --nagios"
+        )
+    if json_output and nagios:
+        raise UsageError("--json or --nagios, not both")
     if from_file is not None:
         from kfix.wiring import diagnose_saved
 

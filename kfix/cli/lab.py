@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kfix.cli.lab_console import end_like_ctrl_c, numbers, open_lab, print_json, progress
+from kfix.cli.lab_console import end_like_ctrl_c, numbers, open_lab, print_json, process_named, progress
 
 if TYPE_CHECKING:
     from kfix.lab import Counts
@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, wi
 
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
-Broker = Annotated[int, typer.Argument(metavar="BROKER", help="A broker's id.")]
+Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
 
 
 @app.command()
@@ -118,31 +118,39 @@ def down(
 
 
 @app.command()
-def kill(broker: Broker, name: Name = None) -> None:
-    """SIGKILL a broker, and wait until ZooKeeper has noticed."""
-    open_lab(name).kill(broker)
-    typer.echo(f"broker {broker} is dead, its ZooKeeper session over")
+def kill(process: Process, name: Name = None) -> None:
+    """SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    if role == "zookeeper":
+        lab.kill_zookeeper(number)
+        typer.echo(f"zookeeper {number} is dead")
+        return
+    lab.kill(number)
+    typer.echo(f"broker {number} is dead, its ZooKeeper session over")
 
 
 @app.command()
-def stop(broker: Broker, name: Name = None) -> None:
-    """Freeze a broker (SIGSTOP): it holds its connections and answers nobody."""
-    open_lab(name).stop(broker)
-    typer.echo(f"broker {broker} is frozen")
+def stop(process: Process, name: Name = None) -> None:
+    """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
+    typer.echo(f"{role} {number} is frozen")
 
 
 @app.command()
-def cont(broker: Broker, name: Name = None) -> None:
-    """Let a frozen broker go on (SIGCONT)."""
-    open_lab(name).cont(broker)
-    typer.echo(f"broker {broker} goes on")
+def cont(process: Process, name: Name = None) -> None:
+    """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
+    typer.echo(f"{role} {number} goes on")
 
 
 @app.command()
-def restart(broker: Broker, name: Name = None) -> None:
-    """Start a dead broker, or restart a living one cleanly; wait until it answers."""
-    open_lab(name).restart(broker)
-    typer.echo(f"broker {broker} is up")
+def restart(process: Process, name: Name = None) -> None:
+    """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
+    typer.echo(f"{role} {number} is up")
 
 
 @app.command()

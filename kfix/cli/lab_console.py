@@ -38,6 +38,16 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
         raise UsageError(f"{option} {text!r} is no list of numbers", hint="like 1001,1002,1003") from None
 
 
+def process_named(word: str) -> tuple[str, int]:
+    """Role and number: `zk2` is a ZooKeeper, a number a broker."""
+    from kfix.errors import UsageError
+
+    digits = word.removeprefix("zk")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(f"{word!r} names no process of a lab", hint="a broker's id, or zk1, zk2, zk3")
+    return "zookeeper" if word.startswith("zk") else "broker", int(digits)
+
+
 def progress(quiet: bool = False) -> Any:
     """A context that gives a function to tell progress with; it draws on standard error, on a terminal only."""
     from contextlib import contextmanager

@@ -169,13 +169,14 @@ def apply(
     params = flow.params(runbook, param or [])
     target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
     findings, snapshot = flow.find(runbook, target, finding, people)
+    changed: list[str] = []
     for number, one in enumerate(findings, 1):
         if len(findings) > 1:
             people.print(f"{number} of {len(findings)}, one after the other: {', '.join(f.key for f in findings)}")
-        with wiring.open_cluster(target, snapshot) as live:
+        with flow.after(changed), wiring.open_cluster(target, snapshot) as live:
             made = flow.make(runbook, one, live.reader, params, people)
             if made is not None:
-                flow.carry_out(made, live.reader, live.changer, ([], []), people, json_output)
+                changed += flow.carry_out(made, live.reader, live.changer, ([], []), people, json_output)
 
 
 @app.command()

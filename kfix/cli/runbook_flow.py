@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kfix.errors import UnreachableError
+from kfix.errors import KfixError, NotProvedError, StoppedError, UnreachableError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +79,8 @@ def carry_out(
     given: tuple[list[str], list[str]],
     people: Console,
     json_output: bool,
-) -> None:
+) -> tuple[str, ...]:
+    """What was changed."""
     from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
     from kfix.runbook.clock import SystemClock
     from kfix.runbook.gates import parse_given
@@ -95,6 +98,20 @@ def carry_out(
     healed = run_plan(plan, scene)
     people.print()
     people.print(closing(plan, healed.changed, healed.seconds, healed.run), soft_wrap=True)
+    return healed.changed
+
+
+@contextmanager
+def after(changed: list[str]) -> Iterator[None]:
+    """A run that ends before its own first change must not promise "nothing was changed" for the runs before it."""
+    try:
+        yield
+    except (KfixError, KeyboardInterrupt) as error:
+        if not changed or isinstance(error, NotProvedError | StoppedError):
+            raise
+        done = "; ".join(changed)
+        said = str(error) or "interrupted"
+        raise StoppedError(f"{said} (here; the findings before it were healed: {done})") from error
 
 
 def params(runbook: Runbook, given: list[str]) -> Args:
@@ -104,7 +121,8 @@ def params(runbook: Runbook, given: list[str]) -> Args:
 
 
 def store() -> RunStore:
-    from kfix.runbook.store import RunStore, state_home
+    from kfix.model.places import state_home
+    from kfix.runbook.store import RunStore
 
     return RunStore(state_home(os.environ))
 

@@ -1,6 +1,7 @@
 """The lab's own door to a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
 
-Only this file and `workload.py` import a client library; both are imported late, so that `import kfix.lab` stays light.
+Only this file, `clients.py` and `workload.py` import a client library; all are imported late, so that
+`import kfix.lab` stays light.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from confluent_kafka import Consumer, ElectionType, KafkaException, Producer
+from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -20,19 +21,21 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from kfix.errors import LabError
-from kfix.lab import wire
+from kfix.adapters.kafka import requests, responses
+from kfix.errors import LabError, UnreachableError
+from kfix.lab.asking import ask
+from kfix.lab.clients import QUIET, produce, produce_error, readable
 from kfix.lab.state import Baseline
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from kfix.adapters.kafka.responses import Metadata
     from kfix.lab.state import Assignment
-    from kfix.lab.wire import TopicPartition
 
 _REASSIGN = "/admin/reassign_partitions"
-_QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
 _NO_LEADER_YET = -1
 # Right after a start the controller may not be known everywhere, nor all brokers known to it.
 _CREATE_AGAIN = {
@@ -103,7 +106,8 @@ class Access:
 
     def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, PartitionState | None]:
         chosen = self.topics() if topics is None else topics
-        return {(topic, number): self.state(topic, number) for topic in chosen for number in self.assignment(topic)}
+        found = (TopicPartition(topic, number) for topic in chosen for number in self.assignment(topic))
+        return {where: self.state(*where) for where in found}
 
     def baseline(self, brokers: Iterable[int]) -> Baseline:
         topics = {topic: self.assignment(topic) for topic in self.topics()}
@@ -178,11 +182,11 @@ class Access:
 
     # --- through the brokers --------------------------------------------------------------------------------------
 
-    def metadata(self, broker: int) -> wire.Metadata | None:
+    def metadata(self, broker: int) -> Metadata | None:
         """None when it does not answer: a broker that is starting, stopped or dead is no error here."""
         try:
-            return wire.metadata(self.addresses()[broker])
-        except (OSError, KeyError):
+            return ask(self.addresses()[broker], requests.metadata(), responses.metadata, 2.0)
+        except (UnreachableError, KeyError):
             return None
 
     def create_topic(self, topic: str, assignment: list[list[int]], config: Mapping[str, str]) -> None:
@@ -215,57 +219,13 @@ class Access:
         return True
 
     def produce(self, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
-        failures: list[str] = []
-
-        def delivered(error: Any, _: Any) -> None:
-            if error is not None:
-                failures.append(str(error))
-
-        producer = Producer(
-            {"bootstrap.servers": self._bootstrap(), "acks": acks, "message.timeout.ms": 20_000, "linger.ms": 5}
-            | _QUIET
-        )
-        for partition, pairs in records.items():
-            for key, value in pairs:
-                producer.produce(topic, value, key, partition, on_delivery=delivered)
-        left = producer.flush(25)
-        if left or failures:
-            raise LabError(
-                f"{left + len(failures)} records to {topic} were not written: {failures[:1]}", hint="kfix lab status"
-            )
+        produce(self._bootstrap(), topic, records, acks)
 
     def produce_error(self, topic: str, partition: int, acks: str) -> str:
-        """The name of the error a single record meets, or an empty text."""
-        names: list[str] = []
-        config = {
-            "bootstrap.servers": self._bootstrap(),
-            "acks": acks,
-            "retries": 0,
-            "message.timeout.ms": 6_000,
-            "request.timeout.ms": 5_000,
-        }
-        producer = Producer(config | _QUIET)
-        producer.produce(
-            topic,
-            b"probe",
-            partition=partition,
-            on_delivery=lambda error, _: names.append(error.name() if error else ""),
-        )
-        producer.flush(8)
-        return names[0] if names else "_TIMED_OUT"
+        return produce_error(self._bootstrap(), topic, partition, acks)
 
     def readable(self, topic: str, partition: int) -> bool:
-        """Whether a reader without a group gets a record from the start of the partition."""
-        consumer = Consumer(
-            {"bootstrap.servers": self._bootstrap(), "group.id": "kfix-lab-reader", "enable.auto.commit": False}
-            | _QUIET
-        )
-        try:
-            consumer.assign([ClientPartition(topic, partition, 0)])
-            message = consumer.poll(8)
-            return message is not None and message.error() is None
-        finally:
-            consumer.close()
+        return readable(self._bootstrap(), topic, partition)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
@@ -275,7 +235,7 @@ class Access:
             admin.elect_leaders(kind, wanted).result()
 
     def _admin(self) -> AdminClient:
-        return AdminClient({**_QUIET, "bootstrap.servers": self._bootstrap()})
+        return AdminClient({**QUIET, "bootstrap.servers": self._bootstrap()})
 
     def _bootstrap(self) -> str:
         live = self.live_ids()

@@ -47,11 +47,11 @@ def _check(lab: Lab, incident: Incident, options: dict[str, Any]) -> None:
             f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
             hint=f"kfix lab up --brokers {incident.needs}",
         )
-    lame = [*lab.nodes.brokers_in(state, "dead"), *lab.nodes.brokers_in(state, "stopped")]
+    nodes = lab.nodes
+    lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
+    lame += [f"zookeeper {each}" for condition in ("dead", "stopped") for each in nodes.zookeepers_in(state, condition)]
     if lame:
-        raise UsageError(
-            f"brokers {', '.join(map(str, lame))} of lab {lab.name!r} are not running", hint="kfix lab mend first"
-        )
+        raise UsageError(f"not running in lab {lab.name!r}: {', '.join(lame)}", hint="kfix lab mend first")
     for option in options:
         if option not in incident.options:
             known = ", ".join(incident.options) or "none"

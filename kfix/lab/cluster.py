@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kfix.errors import LabError, UsageError
+from kfix.errors import LabError
 from kfix.lab.background import summary
 from kfix.lab.brokers import add_broker, start_brokers, wait_gone
-from kfix.lab.nodes import Nodes
+from kfix.lab.nodes import Nodes, no_such
 from kfix.lab.report import Broken, LabStatus, ProcessStatus
 from kfix.lab.spec import LabSpec, check_name
 from kfix.lab.start import end_lab, start_lab
 from kfix.lab.store import Store, lab_names
+from kfix.lab.zookeepers import start_zookeepers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,7 @@ class Lab:
     def address(self, broker_id: int) -> str:
         broker = self.state.broker(broker_id)
         if broker is None:
-            raise UsageError(f"lab {self.name!r} has no broker {broker_id}", hint=f"its brokers: {self.broker_ids}")
+            raise no_such(self.state, "broker", broker_id)
         return f"{self.nodes.host.address}:{broker.port}"
 
     def access(self) -> Access:
@@ -113,8 +114,30 @@ class Lab:
 
     def _condition(self, broker_id: int) -> str:
         if broker_id not in self.broker_ids:
-            raise UsageError(f"lab {self.name!r} has no broker {broker_id}", hint=f"its brokers: {self.broker_ids}")
+            raise no_such(self.state, "broker", broker_id)
         return self.nodes.condition(self.state, "broker", broker_id)
+
+    # --- ZooKeeper ------------------------------------------------------------------------------------------------
+
+    def kill_zookeeper(self, number: int) -> None:
+        with self.store.busy("kill zookeeper"):
+            self.nodes.kill(self.state, [number], "zookeeper")
+
+    def stop_zookeeper(self, number: int) -> None:
+        with self.store.busy("stop zookeeper"):
+            self.nodes.stop(self.state, number, "zookeeper")
+
+    def cont_zookeeper(self, number: int) -> None:
+        with self.store.busy("cont zookeeper"):
+            self.nodes.cont(self.state, number, "zookeeper")
+
+    def restart_zookeeper(self, *numbers: int) -> None:
+        """Until each serves: with a quorum where a majority lives, else read-only."""
+        with self.store.busy("restart zookeeper"):
+            state = self.state
+            alive = [number for number in numbers if self.nodes.condition(state, "zookeeper", number) != "dead"]
+            self.nodes.shutdown(state, alive, "zookeeper")
+            start_zookeepers(self, numbers)
 
     # --- incidents ------------------------------------------------------------------------------------------------
 

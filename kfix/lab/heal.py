@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kfix.lab.access import Access
-    from kfix.lab.wire import TopicPartition
+    from kfix.model.snapshot import TopicPartition
 
 # A broker that has just started shows leader -1 for moments: only what lasts is sick.
 _PATIENCE_SECONDS = 1.0
@@ -46,11 +46,11 @@ class Healer:
 
     def _sick(self) -> list[TopicPartition]:
         doomed = self._access.pending_deletions()
-        return [where for where in sick_partitions(self._access) if where[0] not in doomed]
+        return [where for where in sick_partitions(self._access) if where.topic not in doomed]
 
     def _reassign_to_itself(self, sick: list[TopicPartition]) -> str:
         """The controller re-reads such a partition from ZooKeeper and elects, inside the ISR only."""
-        targets = {(topic, number): self._access.assignment(topic)[number] for topic, number in sick}
+        targets = {where: self._access.assignment(where.topic)[where.partition] for where in sick}
         try:
             self._access.reassign(targets, _STEP_SECONDS)
         except LabError:

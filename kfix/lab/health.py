@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.model.snapshot import TopicPartition
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kfix.adapters.kafka.responses import Metadata
     from kfix.lab.access import Access, PartitionState
-    from kfix.lab.wire import Metadata, TopicPartition
 
 
 def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
@@ -26,7 +28,8 @@ def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
     for topic in access.topics():
         found += [f"topic {topic} is being reassigned"] if access.being_reassigned(topic) else []
         for number, replicas in access.assignment(topic).items():
-            found += _of_partition((topic, number), replicas, states.get((topic, number)), seen)
+            where = TopicPartition(topic, number)
+            found += _of_partition(where, replicas, states.get(where), seen)
     return tuple(found)
 
 
@@ -44,19 +47,18 @@ def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | Non
 def _of_partition(
     where: TopicPartition, replicas: tuple[int, ...], state: PartitionState | None, seen: dict[int, Metadata | None]
 ) -> list[str]:
-    name = f"{where[0]}-{where[1]}"
     if state is None or state.leader < 0:
-        return [f"{name} has no leader"]
+        return [f"{where} has no leader"]
     found = []
     if set(state.isr) != set(replicas):
-        found.append(f"{name}: isr {list(state.isr)} of {list(replicas)}")
+        found.append(f"{where}: isr {list(state.isr)} of {list(replicas)}")
     for broker, opinion in seen.items():
         if (
             opinion is None
             or not _agrees(opinion, where, state)
             or set(opinion.partitions[where].isr) != set(state.isr)
         ):
-            found.append(f"{name}: broker {broker} does not see what ZooKeeper says")
+            found.append(f"{where}: broker {broker} does not see what ZooKeeper says")
     return found
 
 

@@ -16,6 +16,8 @@ from kfix.lab.heal import Healer
 from kfix.lab.health import trouble
 from kfix.lab.readiness import wait_brokers, wait_zookeeper
 from kfix.lab.waiting import POLL_SECONDS, wait_for
+from kfix.lab.zookeepers import start_zookeepers
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from kfix.lab.access import Access, PartitionState
     from kfix.lab.cluster import Lab
     from kfix.lab.state import Assignment, Baseline
-    from kfix.lab.wire import TopicPartition
 
 _WELL_SECONDS = 90.0
 _DELETED_SECONDS = 12.0
@@ -70,10 +71,7 @@ class _Mender:
     def processes(self) -> None:
         state = self.lab.state
         nodes = self.lab.nodes
-        gone = [node for node in state.zookeepers if nodes.condition(state, "zookeeper", node.id) == "dead"]
-        for node in gone:
-            nodes.start_zookeeper(state, node)
-        wait_zookeeper(nodes, self.lab.state)
+        self._zookeepers()
         for broker in nodes.brokers_in(state, "stopped"):
             nodes.cont(state, broker)
             self.say(f"continued broker {broker}")
@@ -81,6 +79,16 @@ class _Mender:
         if dead:
             start_brokers(self.lab, dead)
             self.say(f"started broker {' and '.join(map(str, dead))}")
+
+    def _zookeepers(self) -> None:
+        nodes, state = self.lab.nodes, self.lab.state
+        for number in nodes.zookeepers_in(state, "stopped"):
+            nodes.cont(state, number, "zookeeper")
+            self.say(f"continued zookeeper {number}")
+        if dead := nodes.zookeepers_in(state, "dead"):
+            start_zookeepers(self.lab, dead)
+            self.say(f"started zookeeper {' and '.join(map(str, dead))}")
+        wait_zookeeper(nodes, self.lab.state)
 
     def added_brokers(self) -> None:
         """They leave, after what lives only on them has moved; then those whose port they had come back."""
@@ -103,10 +111,10 @@ class _Mender:
         live = self.access.live_ids()
         stay = [broker for broker in self.brokers if broker in live]
         targets: dict[TopicPartition, tuple[int, ...]] = {}
-        for (topic, number), state in self.access.states(self._old_topics()).items():
+        for where, state in self.access.states(self._old_topics()).items():
             alone = state is not None and not (set(state.isr) & set(stay))
             if alone and state is not None and state.leader in added and stay:
-                targets[topic, number] = (stay[number % len(stay)],)
+                targets[where] = (stay[where.partition % len(stay)],)
         if targets:
             self.access.reassign(targets)
             self.say(f"moved {len(targets)} partitions off broker {' and '.join(map(str, sorted(added)))}")
@@ -161,7 +169,7 @@ class _Mender:
             unsettled = self.access.being_reassigned(topic)
             for number, replicas in self._wanted(topic, now).items():
                 if number in now and (now[number] != replicas or unsettled):
-                    targets[topic, number] = replicas
+                    targets[TopicPartition(topic, number)] = replicas
         if targets:
             self.access.reassign(targets, _WELL_SECONDS)
             self.say(f"gave {len(targets)} partitions their replicas back")
@@ -214,10 +222,10 @@ class _Mender:
     def _prefer_first_replicas(self) -> None:
         states = self.access.states()
         elsewhere = [
-            (topic, number)
+            where
             for topic in self.access.topics()
             for number, replicas in self.access.assignment(topic).items()
-            if (state := states.get((topic, number))) is not None and state.leader != replicas[0]
+            if (state := states.get(where := TopicPartition(topic, number))) is not None and state.leader != replicas[0]
         ]
         if elsewhere:
             self.access.elect(elsewhere, unclean=False)

@@ -44,7 +44,9 @@ class Nodes:
         data.mkdir(parents=True, exist_ok=True)
         (data / "myid").write_text(str(node.id), encoding="ascii")
         settings = zookeeper_settings(node, state.zookeepers, self.host.address, data)
-        self._start_jvm(state, "zookeeper", node.id, render(settings))
+        # Without a quorum a member of an ensemble goes on for clients that only read, as in careful installations.
+        flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 else ()
+        self._start_jvm(state, "zookeeper", node.id, render(settings), flags)
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:
         log_dir = self.disk_of(state, broker.id)
@@ -61,7 +63,7 @@ class Nodes:
     def zookeeper_connect(self, state: LabState) -> str:
         return ",".join(f"{self.host.address}:{node.port}" for node in state.zookeepers) + state.spec.chroot
 
-    def _start_jvm(self, state: LabState, role: str, number: int, properties: str) -> None:
+    def _start_jvm(self, state: LabState, role: str, number: int, properties: str, flags: Sequence[str] = ()) -> None:
         recipe = recipe_of(state.spec.kafka)
         main = recipe.broker_class if role == "broker" else recipe.authority_class
         file = Path(state.data, f"{role}-{number}.properties")
@@ -70,7 +72,7 @@ class Nodes:
         if not log4j.exists():
             log4j.write_text(resource_text("log4j.properties"), encoding="utf-8")
         command = [
-            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m"),
+            *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
             # A killed JVM leaves its native libraries in the temp folder: there `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
@@ -103,6 +105,9 @@ class Nodes:
             if not each.retired and self.condition(state, "broker", each.id) == condition
         )
 
+    def zookeepers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
+        return tuple(each.id for each in state.zookeepers if self.condition(state, "zookeeper", each.id) == condition)
+
     def raise_if_dead(self, state: LabState, role: str, numbers: Iterable[int]) -> None:
         for number in numbers:
             if self.condition(state, role, number) != "dead":
@@ -113,24 +118,25 @@ class Nodes:
 
     # --- signals --------------------------------------------------------------------------------------------------
 
-    def kill(self, state: LabState, brokers: Iterable[int]) -> None:
-        records = [self._record(state, broker) for broker in brokers]
+    def kill(self, state: LabState, numbers: Iterable[int], role: str = "broker") -> None:
+        records = [self._record(state, role, number) for number in numbers]
         for record in records:
             processes.send(record, state.id, signal.SIGKILL)
         processes.wait_dead(records, state.id, _KILL_SECONDS)
 
-    def stop(self, state: LabState, broker: int) -> None:
-        self._send(state, broker, signal.SIGSTOP)
+    def stop(self, state: LabState, number: int, role: str = "broker") -> None:
+        self._send(state, role, number, signal.SIGSTOP)
 
-    def cont(self, state: LabState, broker: int) -> None:
-        self._send(state, broker, signal.SIGCONT)
+    def cont(self, state: LabState, number: int, role: str = "broker") -> None:
+        self._send(state, role, number, signal.SIGCONT)
 
-    def shutdown(self, state: LabState, brokers: Iterable[int]) -> None:
-        records = [self._record(state, broker) for broker in brokers]
+    def shutdown(self, state: LabState, numbers: Iterable[int], role: str = "broker") -> None:
+        records = [self._record(state, role, number) for number in numbers]
         for record in records:
             if processes.state_of(record, state.id) == "stopped":
+                word = word_of(role, record.id)
                 raise UsageError(
-                    f"broker {record.id} is stopped and cannot shut down", hint=f"kfix lab cont {record.id} first"
+                    f"{role} {record.id} is stopped and cannot shut down", hint=f"kfix lab cont {word} first"
                 )
             processes.send(record, state.id, signal.SIGTERM)
         processes.wait_dead(records, state.id, _SHUTDOWN_SECONDS)
@@ -146,13 +152,23 @@ class Nodes:
             processes.wait_dead([each for each in found if each.pid != os.getpid()], lab_id, _KILL_SECONDS)
         return ended
 
-    def _send(self, state: LabState, broker: int, number: signal.Signals) -> None:
-        if not processes.send(self._record(state, broker), state.id, number):
-            raise LabError(f"broker {broker} is dead", hint=f"kfix lab restart {broker}")
+    def _send(self, state: LabState, role: str, number: int, what: signal.Signals) -> None:
+        if not processes.send(self._record(state, role, number), state.id, what):
+            raise LabError(f"{role} {number} is dead", hint=f"kfix lab restart {word_of(role, number)}")
 
-    def _record(self, state: LabState, broker: int) -> ProcessRecord:
-        record = state.record("broker", broker)
+    def _record(self, state: LabState, role: str, number: int) -> ProcessRecord:
+        record = state.record(role, number)
         if record is None:
-            known = ", ".join(str(each.id) for each in state.brokers if not each.retired)
-            raise UsageError(f"lab {state.name!r} has no broker {broker}", hint=f"its brokers: {known}")
+            raise no_such(state, role, number)
         return record
+
+
+def word_of(role: str, number: int) -> str:
+    """What a process is called on the command line: `zk1`, or a broker's id."""
+    return f"zk{number}" if role == "zookeeper" else str(number)
+
+
+def no_such(state: LabState, role: str, number: int) -> UsageError:
+    known = state.zookeepers if role == "zookeeper" else [each for each in state.brokers if not each.retired]
+    words = ", ".join(word_of(role, each.id) for each in known)
+    return UsageError(f"lab {state.name!r} has no {role} {number}", hint=f"its {role}s: {words}")

@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 START_SECONDS = 90.0
 
 
-def wait_zookeeper(nodes: Nodes, state: LabState, seconds: float = START_SECONDS) -> None:
+def wait_zookeeper(
+    nodes: Nodes, state: LabState, numbers: Iterable[int] | None = None, seconds: float = START_SECONDS
+) -> None:
+    """All servers, or those of `numbers`. Where the others leave no majority, to serve readers is all they can."""
+    awaited = [node for node in state.zookeepers if numbers is None or node.id in set(numbers)]
+    majority = 2 * len(nodes.zookeepers_in(state, "alive")) > len(state.zookeepers)
     deadline = time.monotonic() + seconds
-    while not all(_serves(nodes.host.address, node.port) for node in state.zookeepers):
-        nodes.raise_if_dead(state, "zookeeper", [node.id for node in state.zookeepers])
-        nodes.raise_if_dead(state, "broker", [record.id for record in state.processes if record.role == "broker"])
+    while not all(_serves(nodes.host.address, node.port, quorum=majority) for node in awaited):
+        nodes.raise_if_dead(state, "zookeeper", [node.id for node in awaited])
+        if numbers is None:
+            nodes.raise_if_dead(state, "broker", [each.id for each in state.processes if each.role == "broker"])
         if time.monotonic() > deadline:
             raise LabError(
                 f"ZooKeeper does not serve after {seconds:.0f} s", hint="is the machine overloaded? see the lab's logs"
@@ -55,12 +61,12 @@ def _all_answer(nodes: Nodes, access: Access, state: LabState, started: tuple[in
     for broker in started:
         seen = access.metadata(broker)
         # No controller yet: CreateTopics and elections would fail.
-        if seen is None or seen.controller < 0 or not seen.brokers.issuperset(expected):
+        if seen is None or seen.controller < 0 or not seen.brokers.keys() >= expected:
             return False
     return True
 
 
-def _serves(address: str, port: int) -> bool:
+def _serves(address: str, port: int, *, quorum: bool) -> bool:
     """`srvr` is the one four-letter word every ZooKeeper allows; without a quorum it names no mode."""
     try:
         with socket.create_connection((address, port), timeout=2) as connection:
@@ -70,4 +76,4 @@ def _serves(address: str, port: int) -> bool:
                 answer += chunk
     except OSError:
         return False
-    return b"Mode:" in answer
+    return b"Mode:" in answer and not (quorum and b"Mode: read-only" in answer)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kfix.lab.stage import Stage
-    from kfix.lab.wire import TopicPartition
+    from kfix.model.snapshot import TopicPartition
 
 _RATE = "follower.replication.throttled.rate"
 _REPLICAS = "follower.replication.throttled.replicas"

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.brokers import replace_broker, start_brokers, wait_gone
-from kfix.lab.groups import STEMS, Groups, name_for
+from kfix.lab.commits import Groups
+from kfix.lab.content import CONTENT_TOPIC, RECORDS, records
+from kfix.lab.groups import STEMS, name_for
 from kfix.lab.layout import ids_by_rack, spread
 from kfix.lab.properties import DEFAULTS
 from kfix.lab.report import Broken
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kfix.lab.access import Access, PartitionState
     from kfix.lab.cluster import Lab
-    from kfix.lab.wire import TopicPartition
 
-CONTENT_TOPIC = "orders"
-RECORDS = 20
 _OFFSETS_CONFIG = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
 
 
@@ -100,7 +99,7 @@ class Stage:
                 f"lab {self.lab.name!r} has a topic {name!r} already", hint="delete it, or use another lab"
             )
         self.access.create_topic(name, assignment, config or {})
-        self.access.produce(name, {number: _records(name, number) for number in range(len(assignment))})
+        self.access.produce(name, {number: records(name, number) for number in range(len(assignment))})
         where = "; ".join(f"{number} on {replicas}" for number, replicas in enumerate(assignment))
         self.say(f"created topic {name} ({where}) with {RECORDS} records a partition")
 
@@ -111,7 +110,7 @@ class Stage:
         partitions = len(self.access.assignment(OFFSETS_TOPIC))
         names = {number: name_for(number, partitions, STEMS[number % len(STEMS)]) for number in range(partitions)}
         groups = Groups(self.access, names, CONTENT_TOPIC)
-        groups.commit_all({(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
+        groups.commit_all({TopicPartition(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
         self.say(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
         return groups
 
@@ -164,7 +163,7 @@ class Stage:
     def wait_leaderless_everywhere(self, topic: str, number: int, seconds: float = 20) -> None:
         def everywhere() -> bool:
             seen = [self.access.metadata(broker) for broker in self.access.live_ids()]
-            views = [each.partitions.get((topic, number)) if each else None for each in seen]
+            views = [each.partitions.get(TopicPartition(topic, number)) if each else None for each in seen]
             return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
         wait_for(f"every broker says that {topic}-{number} has no leader", everywhere, seconds)
@@ -173,14 +172,3 @@ class Stage:
         for number in partitions:
             group = groups.by_partition[number]
             wait_for(f"group {group} still works", lambda each=number: groups.works(each), seconds)  # type: ignore[misc]
-
-
-def _records(topic: str, partition: int) -> list[tuple[str, bytes]]:
-    singular = topic.removesuffix("s")
-    return [
-        (
-            f"{singular}-{partition}-{number}",
-            json.dumps({singular: number, "amount": 10 + number, "currency": "EUR"}).encode(),
-        )
-        for number in range(RECORDS)
-    ]

@@ -44,7 +44,7 @@ class FactReader:
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
         if tp not in self._partitions:
-            self._partitions[tp] = self.reader.partition(tp)
+            self._partitions[tp] = self.reader.recorded(tp)
         return self._partitions[tp]
 
     def controller(self) -> ControllerNode:

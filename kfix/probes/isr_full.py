@@ -9,7 +9,7 @@ from kfix.probes.base import Probe
 
 
 def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.partition(args.tp())
+    reading = reader.recorded(args.tp())
     isr, assignment = reading.isr, reading.assignment
     if isr is None or assignment is None:
         return judge(None, "; ".join(reading.errors) or "state or assignment unknown", "isr = replicas")

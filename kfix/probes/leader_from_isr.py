@@ -21,7 +21,7 @@ def freeze(args: Args, read: ReadFact) -> Args:
 
 
 def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.partition(args.tp())
+    reading = reader.recorded(args.tp())
     in_sync = args.brokers("isr")
     good = None
     if reading.state is not None and reading.leaderless is not None:

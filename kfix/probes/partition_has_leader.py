@@ -10,7 +10,7 @@ from kfix.probes.words import state_words
 
 
 def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.partition(args.tp())
+    reading = reader.recorded(args.tp())
     good = (
         None
         if reading.leaderless is None or reading.state is None

@@ -11,7 +11,7 @@ from kfix.probes.words import state_words
 
 
 def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.partition(args.tp())
+    reading = reader.recorded(args.tp())
     live = reading.live_isr
     return judge(None if live is None else bool(live), state_words(reading), "a registered member of the ISR")
 

@@ -92,7 +92,7 @@ class Apply:
             self._sample(call, answer, step.id, part)
             if not answer.passed:
                 return False
-        return True
+        return bool(checks)
 
     def _guards(self, step: PlannedStep) -> None:
         for call, answer in sample(step.require, self.reader):
@@ -150,9 +150,9 @@ class Apply:
     def _change(self, step: PlannedStep) -> ChangeResult:
         """Ctrl-C waits for the record of what the call gave; the facts are from the same second as the call."""
         with held_back():
+            looked_at = self.clock.monotonic()
             before = self._recheck(step)
             self._guards(step)
-            looked_at = self.clock.monotonic()
             self.journal.write(
                 "step.intent", step=step.id, action=step.action, args=to_plain(step.args), pre_image=_values(before)
             )
@@ -174,10 +174,10 @@ class Apply:
         return result
 
     def _look_again(self, step: PlannedStep) -> None:
-        """The disk was slow: the intent stands in the journal, so its end must too."""
+        """A broker or the disk was slow; the facts come last. The intent stands in the journal, so its end must too."""
         try:
-            self._recheck(step)
             self._guards(step)
+            self._recheck(step)
         except Stop:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
             raise
@@ -188,6 +188,10 @@ class Apply:
             result = ACTIONS[step.action].apply(step.args, self.changer)
         except UnreachableError as error:
             result = ChangeResult(-1, "NO_ANSWER", str(error))
+        except BaseException:
+            # A second Ctrl-C, or a mistake in kfix: nobody knows whether the call had left.
+            self.progress.changed.append(f"{step.id}: {step.what} (cut off: it may or may not have happened)")
+            raise
         if not result.accepted and result.code not in _SURELY_NOT_DONE:
             result = ChangeResult(-1, result.name, result.message)
         if result.accepted or result.unknown:

@@ -90,7 +90,8 @@ class Gatekeeper:
 
     def ask(self, step: PlannedStep, screen: Screen) -> Reply:
         reply = self._typed(step, screen) if step.gate is Gate.TYPED else self._yes_or_no(step, screen)
-        if reply.passed:
+        # A yes to one step was given to that step's screen, which says nothing of the others.
+        if reply.passed and step.gate is Gate.PLAN:
             self.plan_approved = True
         return reply
 

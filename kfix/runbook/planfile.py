@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.args import Args, coerce
@@ -87,8 +88,12 @@ def from_json(text: str, origin: str) -> Plan:
 
 def audit(plan: Plan, origin: str) -> None:
     """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
+    if not plan.steps or not plan.goal.checks:
+        raise UsageError(f"{origin}: a plan without {'a check of its goal' if plan.steps else 'steps'}")
     for step in plan.steps:
         problem = _audit_step(step, {fact.key for fact in plan.facts})
+        if not problem and plan.created.kfix == __version__:
+            problem = _audit_words(step, plan.cluster.name)
         if problem:
             raise UsageError(f"{origin}: step {step.id}: {problem}")
     for call in (*plan.preconditions, *plan.goal.checks):
@@ -103,7 +108,8 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
         return f"unknown action {step.action!r}"
     kinds = {**action.params, **action.frozen}
     problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
-    problem = problem or next(filter(None, map(_audit_check, step.verify)), "")
+    problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
+    problem = problem or ("" if step.verify else "no check proves it")
     if problem:
         return problem
     try:
@@ -116,6 +122,24 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     reads, guards = set(action.reads(step.args)), set(action.guards(step.args))
     whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
     return "" if whole else f"guards or facts that {action.name} rests on are missing"
+
+
+def _audit_words(step: PlannedStep, cluster: str) -> str:
+    """What people are shown, and approve, follows from what is sent. Another kfix words it in its own way."""
+    action = ACTIONS[step.action]
+    preview, inverse = action.preview(step.args), action.inverse(step.args)
+    shown = {
+        "what": preview.what,
+        "target": preview.target,
+        "phrase": f"{cluster}/{preview.target}/{preview.live}",
+        "command": preview.command,
+        "estimate": preview.estimate,
+        "risk": action.risk,
+        "reversible": inverse.reversible,
+        "undo": inverse.text,
+    }
+    odd = [name for name, value in shown.items() if getattr(step, name) != value]
+    return f"{odd[0]!r} does not tell what {action.name} with these arguments does" if odd else ""
 
 
 def _audit_check(call: CheckCall) -> str:

@@ -161,7 +161,7 @@ class _Planner:
         own = self._checks(template.require, f"{name} require", known)
         require = tuple(dict.fromkeys((*action.guards(args), *own)))
         preview, inverse = action.preview(args), action.inverse(args)
-        verify = self._checks(template.verify, f"{name} verify", known)
+        verify = self._proving(template.verify, f"{name} verify", known)
         reads = (key for call in require for key in PROBES[call.check].reads(call.args))
         return PlannedStep(
             id=name,
@@ -202,7 +202,7 @@ class _Planner:
     def _goal(self) -> Goal:
         template = self.runbook.goal
         return Goal(
-            checks=self._checks(template.checks, "goal", self.known),
+            checks=self._proving(template.checks, "goal", self.known),
             timeout=self._seconds(template.timeout, "goal.timeout"),
             interval=self._seconds(template.interval, "goal.interval"),
             consecutive=template.consecutive,
@@ -212,6 +212,15 @@ class _Planner:
         self, templates: tuple[CheckTemplate, ...], where: str, known: Mapping[str, Value]
     ) -> tuple[CheckCall, ...]:
         return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", known))
+
+    def _proving(
+        self, templates: tuple[CheckTemplate, ...], where: str, known: Mapping[str, Value]
+    ) -> tuple[CheckCall, ...]:
+        """Where no check is left nothing could be proved, and nothing left to prove must not look like proved."""
+        checks = self._checks(templates, where, known)
+        if not checks:
+            raise RefusedError(f"{self.runbook.id}: {where}: no check applies to {self.finding.key}: it proves nothing")
+        return checks
 
     def _check(self, template: CheckTemplate, where: str, known: Mapping[str, Value]) -> Iterator[CheckCall]:
         if template.when is not None and not decide(template.when, known, where):

@@ -201,7 +201,7 @@ class _Run:
             self._sample(journal, call, answer, ("goal", 0))
             if not answer.passed:
                 return False
-        return True
+        return bool(self.plan.goal.checks)
 
     def _preconditions(self, journal: Journal) -> None:
         for call, answer in sample(self.plan.preconditions, self.scene.reader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +15,6 @@ from kfix.errors import RefusedError, UsageError
 from kfix.model.plan import Plan
 from kfix.runbook import planfile
 from kfix.runbook.journal import JournalError, ReadBack, read_back
-
-
-def state_home(env: Mapping[str, str]) -> Path:
-    """`KFIX_STATE_HOME`, else `XDG_STATE_HOME`, else `~/.local/state`; always with `kfix` below it."""
-    chosen = env.get("KFIX_STATE_HOME") or env.get("XDG_STATE_HOME")
-    base = Path(chosen).expanduser() if chosen else Path("~/.local/state").expanduser()
-    if not base.is_absolute():
-        raise UsageError(f"the state folder {base} is not an absolute path", hint="set KFIX_STATE_HOME to one")
-    return base / "kfix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +78,9 @@ class RunStore:
         try:
             planfile.write(plan, run.plan_path)
         except UsageError as error:
+            # An empty folder would look like a run whose journal is lost, and spend the plan.
+            with suppress(OSError):
+                path.rmdir()
             raise RefusedError(f"the run cannot be recorded: {error}; nothing was changed") from error
         return run
 

@@ -14,11 +14,12 @@ from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import suspicious
 from kfix.adapters.collect.probes import representatives
-from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.collect.tasks import Look, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
+from kfix.errors import UsageError
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.snapshot import (
     BrokerView,
@@ -88,6 +89,7 @@ class _Collection:
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
+        self._one_cluster(authority.cluster_id, booted)
         if not self._answers and authority.view is None:
             raise unreachable(self._look)
         return replace(self._snapshot(taken_at, mode, authority), seconds=round(time.time() - taken_at, 3))
@@ -112,7 +114,8 @@ class _Collection:
     def _authority(self, asked: ZooKeeperQuestion | None) -> tuple[Mode, ZooKeeperQuestion | None]:
         if asked is not None:
             return Mode.ZOOKEEPER, asked
-        for broker, task in self._tasks.items():
+        silent = []
+        for task in as_finished(self._tasks.values(), self._first):
             answer = task.result(self._first)
             if answer is None:
                 continue
@@ -120,8 +123,14 @@ class _Collection:
             if connect is not None:
                 return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
             if mode is Mode.KRAFT:
+                # What nobody asked is not healthy: the quorum may be lost and the metadata frozen (kraft-facts 8).
+                self._look.failed(
+                    "KRaft quorum", "not asked: this release judges a KRaft cluster by its brokers' views alone"
+                )
                 return mode, None
-            self._look.failed("zookeeper", f"broker {broker} does not tell where its ZooKeeper is: give --zookeeper")
+            silent.append(task.name)
+        if silent:
+            self._look.failed("zookeeper", f"{silent[0]} does not tell where its ZooKeeper is: give --zookeeper")
         return Mode.UNKNOWN, None
 
     def _gather(self) -> None:
@@ -131,6 +140,20 @@ class _Collection:
                 self._answers[broker] = answer
                 for problem in answer.problems:
                     self._look.failed(problem.partition(":")[0], problem)
+
+    def _one_cluster(self, cluster_id: str, booted: Bootstrapped | None) -> None:
+        """ZooKeeper of one cluster and brokers of another would be judged, and healed, as one."""
+        if not cluster_id:
+            return
+        said = booted.metadata.cluster_id if booted is not None else ""
+        if said not in ("", cluster_id):
+            raise UsageError(
+                f"two clusters: the brokers of --bootstrap-server are of cluster {said}, ZooKeeper is of {cluster_id}",
+                hint="give one of the two options, and kfix finds the other side by itself",
+            )
+        for broker in [b for b, answer in self._answers.items() if answer.cluster_id not in ("", cluster_id)]:
+            said = self._answers.pop(broker).cluster_id
+            self._look.failed(f"broker {broker}", f"{self._addresses[broker]} is a broker of another cluster, {said}")
 
     def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
         views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
@@ -167,7 +190,9 @@ class _Collection:
             probes=self._probes(details, views, (*(g.name for g in groups), *memory.groups)),
             log_ends=details.log_ends(suspicious(view, views, live)),
             addresses=dict(sorted(self._addresses.items())),
-            silent={b: t.error for b, t in sorted(self._tasks.items()) if b not in self._answers},
+            silent={
+                b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers
+            },
             remembered_groups=memory.groups,
             remembered_brokers=memory.brokers,
             sources=self._look.sources(),

@@ -11,7 +11,7 @@ from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, witho
 from kfix.adapters.collect.tasks import Look, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.errors import UnreachableError
 from kfix.model.snapshot import Assignment, CoordinatorProbe, Group, LogEnd, TopicPartition
@@ -84,6 +84,10 @@ class Details:
             "coordinator probe", lambda: find_coordinators(self._connections.values(), groups, self._deadline)
         )
         found = task.result(self._deadline) or {}
+        unasked = sorted(p.group for p in found.values() if p.find_error == NO_ANSWER)
+        if unasked:
+            why = f"no broker told the coordinator of {len(unasked)} groups, such as {unasked[0]}"
+            self._look.failed("coordinator probe", f"{why}: {found[unasked[0]].error}")
         named: dict[int, list[CoordinatorProbe]] = {}
         finished = []
         for probe in found.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from kfix.adapters.deadline import Deadline
@@ -79,14 +79,16 @@ class Look:
 
 def first_answer(tasks: list[Task[T]], deadline: Deadline) -> T | None:
     """The answer of whichever task is first to have one; None when all have failed or the time is up."""
+    answers = (task.result(deadline) for task in as_finished(tasks, deadline))
+    return next((answer for answer in answers if answer is not None), None)
+
+
+def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:
+    """Each task as soon as it is finished, so that a hung one keeps nobody waiting; at the deadline the hung ones."""
     waiting = list(tasks)
     while waiting and deadline.left > 0:
         for task in [t for t in waiting if t.done]:
             waiting.remove(task)
-            answer = task.result(deadline)
-            if answer is not None:
-                return answer
+            yield task
         time.sleep(0.001)
-    for task in waiting:
-        task.result(deadline)
-    return None
+    yield from waiting

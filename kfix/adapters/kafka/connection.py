@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import plain_reason
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ProtocolError, Reader, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
@@ -72,9 +72,9 @@ class BrokerConnection:
         except UnreachableError:
             self.close()
             raise
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, UnicodeError) as error:
             self.close()
-            raise UnreachableError(f"{self.endpoint}: {_plain(error)}") from None
+            raise UnreachableError(f"{self.endpoint}: {plain_reason(error)}") from None
 
     def _check_allowed(self, request: Request) -> None:
         if request.api_key not in self._allowed:
@@ -94,7 +94,9 @@ class BrokerConnection:
     def _check_versions(self, deadline: Deadline) -> None:
         [reader] = self._exchange([requests.api_versions()], deadline)
         ranges = responses.api_versions(reader)
-        low, high = ranges.get(requests.METADATA, (0, -1))
+        if requests.METADATA not in ranges:
+            raise ProtocolError(f"{self.endpoint}: is no broker's listener (a KRaft controller's?): name a broker")
+        low, high = ranges[requests.METADATA]
         needed = requests.metadata().version
         if not low <= needed <= high:
             raise ProtocolError(
@@ -146,16 +148,3 @@ def _frame(request: Request, correlation: int) -> bytes:
         head.no_tags()
     body = head.done() + request.body
     return struct.pack(">i", len(body)) + body
-
-
-def _plain(error: OSError) -> str:
-    """The reason in an operator's words, without Python's errno decoration."""
-    if isinstance(error, TimeoutError):
-        return "accepts no connection or does not answer in time"
-    if isinstance(error, ConnectionRefusedError):
-        return "connection refused, nothing listens there"
-    if isinstance(error, socket.gaierror):
-        return "the host name cannot be resolved"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or error}"
-    return (error.strerror or str(error)).lower()

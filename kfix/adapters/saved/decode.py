@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kfix.model.snapshot import (
@@ -31,7 +32,7 @@ T = TypeVar("T")
 def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
     cluster = raw["cluster"]
     return Snapshot(
-        taken_at=float(raw["taken_at"]),
+        taken_at=_moment(raw["taken_at"]),
         seconds=float(raw["seconds"]),
         kfix=str(raw["kfix"]),
         cluster=ClusterIdentity(cluster["id"], Mode(cluster["mode"]), cluster["bootstrap"], cluster["zookeeper"]),
@@ -104,6 +105,11 @@ def _assignment(fields: list[Any]) -> Assignment:
 
 def _rows(raw: Mapping[str, Any], make: Callable[[list[Any]], T]) -> dict[TopicPartition, T]:
     return {TopicPartition(topic, int(row[0])): make(row[1:]) for topic, rows in raw.items() for row in rows}
+
+
+def _moment(value: Any) -> float:
+    """Seconds since the epoch that a calendar knows."""
+    return datetime.fromtimestamp(float(value), UTC).timestamp()
 
 
 def _flag(value: Any) -> bool:

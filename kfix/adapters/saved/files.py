@@ -57,8 +57,8 @@ def is_snapshot(text: str) -> bool:
 
 def parse(text: str, path: Path) -> Snapshot:
     try:
-        raw = json.loads(text)
-    except ValueError as error:
+        raw = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         raise UsageError(
             f"{path}:{line}:{column}: is damaged: not whole JSON", hint="save the snapshot again"
@@ -66,7 +66,7 @@ def parse(text: str, path: Path) -> Snapshot:
     _check_version(raw, path)
     try:
         return decode(raw, str(path))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
             f"{path}: is damaged: {type(error).__name__} at {error}", hint="save the snapshot again"
         ) from None
@@ -83,3 +83,7 @@ def _check_version(raw: Any, path: Path) -> None:
             f"{path}: has snapshot format {version} of kfix {raw.get('kfix', '?')}; this kfix reads up to {VERSION}",
             hint="upgrade kfix on this machine",
         )
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a value of a snapshot")

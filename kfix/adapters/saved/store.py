@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,14 +18,6 @@ KEEP = 20
 MOST_GROUPS = 5000
 
 
-def state_home() -> Path:
-    """KFIX_STATE_HOME, else the user's state folder by the XDG rules."""
-    own = os.environ.get("KFIX_STATE_HOME")
-    if own:
-        return Path(own)
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kfix"
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What earlier snapshots know: every group seen, and the last address of every broker id seen."""
@@ -36,14 +27,16 @@ class Memory:
 
 
 class SnapshotStore:
-    def __init__(self, root: Path | None = None) -> None:
-        self._root = (root or state_home()) / "clusters"
+    """`root` is kfix's state folder; None remembers nothing."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = None if root is None else root / "clusters"
 
     def keep(self, snapshot: Snapshot) -> Path | None:
         """None where the cluster told no id, or the disk refuses: a look must not fail for want of a memory."""
-        if not snapshot.cluster.id:
-            return None
         folder = self._folder(snapshot.cluster.id)
+        if folder is None or not snapshot.cluster.id:
+            return None
         path = folder / f"{int(snapshot.taken_at * 1000):015d}.json.gz"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,7 +48,8 @@ class SnapshotStore:
         return path
 
     def files(self, cluster_id: str) -> list[Path]:
-        return sorted(self._folder(cluster_id).glob("*.json.gz"))
+        folder = self._folder(cluster_id)
+        return [] if folder is None else sorted(folder.glob("*.json.gz"))
 
     def recall(self, cluster_id: str) -> Memory:
         """From the newest snapshot backwards, since each carries what the one before remembered."""
@@ -64,8 +58,8 @@ class SnapshotStore:
                 return remember(parse(read_text(path), path))
         return Memory()
 
-    def _folder(self, cluster_id: str) -> Path:
-        return self._root / re.sub(r"[^A-Za-z0-9_-]", "_", cluster_id)
+    def _folder(self, cluster_id: str) -> Path | None:
+        return None if self._root is None else self._root / re.sub(r"[^A-Za-z0-9_-]", "_", cluster_id)
 
 
 def remember(snapshot: Snapshot) -> Memory:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.snapshot import Endpoint
@@ -32,10 +33,10 @@ def parse_connect(text: str) -> Connect:
     hosts, slash, chroot = text.partition("/")
     servers = []
     for host_port in filter(None, (h.strip() for h in hosts.split(","))):
-        host, _, port = host_port.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        server = parse_endpoint(host_port)
+        if server is None:
             raise UsageError(f"--zookeeper: {host_port!r} is not HOST:PORT", hint="example: zk1:2181,zk2:2181/kafka")
-        servers.append(Endpoint(host.strip("[]"), int(port)))
+        servers.append(server)
     if not servers:
         raise UsageError("--zookeeper: no server named", hint="example: zk1:2181,zk2:2181/kafka")
     chroot = "" if not chroot.strip("/") else slash + chroot.strip("/")

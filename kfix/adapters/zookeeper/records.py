@@ -84,25 +84,31 @@ def registration(node: Node, broker: int, protocol: str) -> Registration:
 def controller(node: Node | None, epoch: Node | None) -> ControllerNode:
     """`epoch` is absent only before the first controller was ever elected."""
     raw = as_json(node, "/controller") if node is not None else {}
-    return ControllerNode(
-        broker=int(raw["brokerid"]) if "brokerid" in raw else None,
-        elected_ms=node.stat.ctime if node is not None else 0,
-        czxid=node.stat.czxid if node is not None else 0,
-        epoch=int(epoch.data or b"0") if epoch is not None and epoch.data.strip().isdigit() else 0,
-        epoch_version=epoch.stat.version if epoch is not None else -1,
-        epoch_mzxid=epoch.stat.mzxid if epoch is not None else 0,
-        kraft_epoch=int(raw.get("kraftControllerEpoch", -1)),
-    )
+    try:
+        return ControllerNode(
+            broker=int(raw["brokerid"]) if node is not None else None,
+            elected_ms=node.stat.ctime if node is not None else 0,
+            czxid=node.stat.czxid if node is not None else 0,
+            epoch=int(epoch.data) if epoch is not None else 0,
+            epoch_version=epoch.stat.version if epoch is not None else -1,
+            epoch_mzxid=epoch.stat.mzxid if epoch is not None else 0,
+            kraft_epoch=int(raw.get("kraftControllerEpoch", -1)),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreachableError(f"zookeeper: /controller or its epoch is not what Kafka writes: {error}") from None
 
 
 def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
     if node is None:
         return {}
     raw = as_json(node, "/admin/reassign_partitions")
-    return {
-        TopicPartition(str(p["topic"]), int(p["partition"])): tuple(map(int, p["replicas"]))
-        for p in raw.get("partitions", ())
-    }
+    try:
+        return {
+            TopicPartition(str(p["topic"]), int(p["partition"])): tuple(map(int, p["replicas"]))
+            for p in raw.get("partitions", ())
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreachableError(f"zookeeper: /admin/reassign_partitions is not what Kafka reads: {error}") from None
 
 
 def config(node: Node, path: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import plain_reason
 from kfix.errors import UnreachableError
 from kfix.model.snapshot import Endpoint
 
@@ -94,8 +95,8 @@ class ZooKeeperLine:
             self._socket = socket.create_connection(
                 (endpoint.host, endpoint.port), timeout=deadline.require(f"{endpoint}: connect")
             )
-        except OSError as error:
-            raise UnreachableError(f"zookeeper {endpoint}: {_plain(error)}") from None
+        except (OSError, UnicodeError) as error:
+            raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.read_only = self._handshake(deadline)
@@ -133,7 +134,9 @@ class ZooKeeperLine:
                 self._send(b"".join(self._request(r) for r in asked[sent:upto]), deadline)
                 sent = upto
             request = asked[len(results)]
-            results.append(self._result(request, self._reply(request, deadline)))
+            # Sent in order and answered in order: the last one sent is `_xid`.
+            wanted = self._xid - (sent - len(results)) + 1
+            results.append(self._result(request, self._reply(request, wanted, deadline)))
         return results
 
     def _request(self, request: Read) -> bytes:
@@ -144,7 +147,7 @@ class ZooKeeperLine:
             body += b"\0"
         return struct.pack(">i", len(body)) + body
 
-    def _reply(self, request: Read, deadline: Deadline) -> bytes | None:
+    def _reply(self, request: Read, wanted: int, deadline: Deadline) -> bytes | None:
         while True:
             answer = self._frame(deadline)
             if len(answer) < _REPLY.size:
@@ -152,6 +155,8 @@ class ZooKeeperLine:
             xid, _zxid, error = _REPLY.unpack_from(answer)
             if xid >= 0:
                 break
+        if xid != wanted:
+            raise UnreachableError(f"zookeeper {self.endpoint}: answered another question than {request.path}")
         if error == _NO_NODE:
             return None
         if error == _NO_AUTH:
@@ -180,7 +185,7 @@ class ZooKeeperLine:
             self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
             self._socket.sendall(data)
         except OSError as error:
-            raise UnreachableError(f"zookeeper {self.endpoint}: {_plain(error)}") from None
+            raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
 
     def _frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
         size = struct.unpack(">i", self._bytes(4, deadline, first=first))[0]
@@ -194,7 +199,7 @@ class ZooKeeperLine:
                 self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
                 part = self._socket.recv(1 << 18)
             except OSError as error:
-                raise UnreachableError(f"zookeeper {self.endpoint}: {_plain(error)}") from None
+                raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
             if not part:
                 why = ": it has no quorum, or is not ZooKeeper" if first else ""
                 raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
@@ -221,16 +226,6 @@ def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
     return tuple(names), at
 
 
-def _plain(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "accepts no connection or does not answer in time"
-    if isinstance(error, ConnectionRefusedError):
-        return "connection refused, nothing listens there"
-    if isinstance(error, socket.gaierror):
-        return "the host name cannot be resolved"
-    return (error.strerror or str(error)).lower()
-
-
 def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str:
     """`srvr` is the only one that ZooKeeper allows without configuration. Read-only."""
     try:
@@ -243,5 +238,5 @@ def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str
                 if not part:
                     return b"".join(parts).decode("utf-8", "replace")
                 parts.append(part)
-    except OSError as error:
-        raise UnreachableError(f"zookeeper {endpoint}: {_plain(error)}") from None
+    except (OSError, UnicodeError) as error:
+        raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None

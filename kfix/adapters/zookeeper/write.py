@@ -13,12 +13,23 @@ from kfix.model.reading import ChangeResult
 def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -> ChangeResult:
     # kazoo is a library of a hundred modules that a diagnosis never needs.
     from kazoo.client import KazooClient  # noqa: PLC0415
-    from kazoo.exceptions import KazooException  # noqa: PLC0415
+    from kazoo.exceptions import (  # noqa: PLC0415
+        BadVersionError,
+        KazooException,
+        NoNodeError,
+        RolledBackError,
+        RuntimeInconsistency,
+    )
     from kazoo.handlers.threading import KazooTimeoutError  # noqa: PLC0415
 
+    consequences = (RolledBackError, RuntimeInconsistency)
     client = KazooClient(hosts=str(connect), timeout=timeout)
     try:
-        client.start(timeout=timeout)
+        try:
+            client.start(timeout=timeout)
+        except (KazooTimeoutError, KazooException) as error:
+            said = f"no session with ZooKeeper ({type(error).__name__}); nothing was sent"
+            return ChangeResult(1, "NOT_SENT", said)
         transaction = client.transaction()
         transaction.check("/controller_epoch", epoch_version)
         transaction.delete("/controller")
@@ -26,15 +37,14 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
             results = transaction.commit()
         except KazooException as error:
             return ChangeResult(-1, "NO_ANSWER", f"the transaction's result is unknown: {type(error).__name__}")
-    except KazooTimeoutError:
-        return ChangeResult(1, "NOT_SENT", "no session with ZooKeeper in time; nothing was sent")
     finally:
         client.stop()
         client.close()
     # commit() does not raise on a mismatch: [BadVersionError, RuntimeInconsistency].
-    failed = [r for r in results if isinstance(r, Exception)]
+    # The others of a failed transaction are told only that it was rolled back.
+    failed = sorted((r for r in results if isinstance(r, Exception)), key=lambda r: isinstance(r, consequences))
     if failed:
-        return ChangeResult(
-            1, type(failed[0]).__name__, "another controller was elected meanwhile; nothing was deleted"
-        )
+        known = isinstance(failed[0], BadVersionError | NoNodeError)
+        why = "another controller was elected meanwhile" if known else "ZooKeeper refused it"
+        return ChangeResult(1, type(failed[0]).__name__, f"{why}; nothing was deleted")
     return ChangeResult(0, "NONE")

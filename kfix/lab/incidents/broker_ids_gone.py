@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kfix.errors import LabError, UsageError
 from kfix.lab.incidents.incident import Incident
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -22,10 +23,10 @@ def run(stage: Stage) -> Broken:
     if new_id in stage.ids():
         raise UsageError(f"option new_id={new_id}: there is such a broker", hint="an id that nobody has")
     stage.topic(TOPIC, [[victim], [victim]])
-    stage.reassign({(OFFSETS_TOPIC, partition): (victim,)})
+    stage.reassign({TopicPartition(OFFSETS_TOPIC, partition): (victim,)})
     stage.kill(victim)
     stage.replace(victim, new_id)
-    affected = [(TOPIC, 0), (TOPIC, 1), (OFFSETS_TOPIC, partition)]
+    affected = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition(OFFSETS_TOPIC, partition)]
     for topic, number in affected:
         state = stage.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
         stage.require(state.isr == (victim,), f"the isr of {topic}-{number} is [{victim}]")

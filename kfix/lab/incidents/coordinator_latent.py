@@ -13,9 +13,10 @@ from kfix.errors import LabError, UsageError
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.groups import Groups
+    from kfix.lab.commits import Groups
     from kfix.lab.report import Broken
     from kfix.lab.stage import Stage
 
@@ -71,7 +72,7 @@ def run(stage: Stage) -> Broken:
         if seen is None:
             raise LabError(f"broker {broker} does not answer", hint="kfix lab mend")
         stage.require(
-            seen.partitions[OFFSETS_TOPIC, roles.partition].leader == roles.leader,
+            seen.partitions[TopicPartition(OFFSETS_TOPIC, roles.partition)].leader == roles.leader,
             f"broker {broker} still sees {roles.leader}",
         )
     stage.wait_groups(groups, groups.by_partition)
@@ -84,7 +85,7 @@ def run(stage: Stage) -> Broken:
         ),
         group=roles.group,
         topic=OFFSETS_TOPIC,
-        partitions=[(OFFSETS_TOPIC, roles.partition)],
+        partitions=[TopicPartition(OFFSETS_TOPIC, roles.partition)],
     )
 
 

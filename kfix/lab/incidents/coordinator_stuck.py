@@ -14,6 +14,7 @@ from kfix.lab.incidents import coordinator_latent
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -47,7 +48,7 @@ def run(stage: Stage) -> Broken:
         ),
         group=roles.group,
         topic=OFFSETS_TOPIC,
-        partitions=[(OFFSETS_TOPIC, roles.partition)],
+        partitions=[TopicPartition(OFFSETS_TOPIC, roles.partition)],
         dead=[roles.written],
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.slow import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -22,7 +23,7 @@ def run(stage: Stage) -> Broken:
     leader, *others = sorted(stage.ids(), key=lambda each: each != controller)
     followers = tuple(others[:2])
     stage.topic(TOPIC, [[leader, *followers]])
-    fall_behind(stage, [(TOPIC, 0)], followers)
+    fall_behind(stage, [TopicPartition(TOPIC, 0)], followers)
     stage.kill(leader)
     state = stage.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
     stage.wait_leaderless_everywhere(TOPIC, 0)
@@ -35,7 +36,7 @@ def run(stage: Stage) -> Broken:
         (f"{TOPIC}-0 takes no records and gives none until broker {leader} returns", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TOPIC,
-        partitions=[(TOPIC, 0)],
+        partitions=[TopicPartition(TOPIC, 0)],
         dead=[leader],
     )
 

@@ -10,6 +10,7 @@ from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -40,7 +41,7 @@ def run(stage: Stage) -> Broken:
         (f"consumers of groups {', '.join(stuck)} wait for ever", *INCIDENT.expect),
         group=stuck[0],
         topic=OFFSETS_TOPIC,
-        partitions=[(OFFSETS_TOPIC, number) for number in lost],
+        partitions=[TopicPartition(OFFSETS_TOPIC, number) for number in lost],
         dead=[victim],
     )
 
@@ -55,7 +56,7 @@ def _place(stage: Stage) -> dict[int, int]:
         number: chosen[number % len(chosen)] if chosen else stage.live_state(OFFSETS_TOPIC, number).leader
         for number in stage.access.assignment(OFFSETS_TOPIC)
     }
-    stage.reassign({(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
+    stage.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
     return holders
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
+from kfix.lab.content import RECORDS
 from kfix.lab.incidents.incident import Incident
-from kfix.lab.stage import RECORDS
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -33,7 +34,11 @@ def run(stage: Stage) -> Broken:
     # Reading first: a coordinator that has loaded its partition fails commits for the right reason only.
     stage.wait_groups(groups, groups.by_partition)
     group = groups.by_partition[partition]
-    wait_for(f"commits of {group} fail", lambda: groups.commit(partition, {(groups.topic, 0): RECORDS}) != 0, 30)
+    wait_for(
+        f"commits of {group} fail",
+        lambda: groups.commit(partition, {TopicPartition(groups.topic, 0): RECORDS}) != 0,
+        30,
+    )
     stage.require(stage.access.readable(groups.topic, 0), f"{groups.topic}-0 can still be read")
     stage.require(groups.works(partition), f"group {group} still reads its committed offset")
     under = [where for where, state in stage.access.states([OFFSETS_TOPIC]).items() if state and len(state.isr) < 2]

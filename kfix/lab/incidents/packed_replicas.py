@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.slow import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -21,7 +22,7 @@ def run(stage: Stage) -> Broken:
     # The third is not the controller: frozen it would hold up every other change of an ISR.
     first, second, third = sorted(stage.ids(), key=lambda each: each != controller)[:3]
     stage.topic(TOPIC, [[first, second], [second, third]])
-    fall_behind(stage, [(TOPIC, 1)], (third,))
+    fall_behind(stage, [TopicPartition(TOPIC, 1)], (third,))
     stage.kill(first, second)
     for number in (0, 1):
         stage.wait_state(TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
@@ -39,7 +40,7 @@ def run(stage: Stage) -> Broken:
         ),
         group=groups.by_partition[0],
         topic=TOPIC,
-        partitions=[(TOPIC, 0), (TOPIC, 1)],
+        partitions=[TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)],
         dead=[first, second],
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -38,7 +39,7 @@ def run(stage: Stage) -> Broken:
         (f"{TOPIC}: isr [{survivor}], min.insync.replicas 2", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TOPIC,
-        partitions=[(TOPIC, 0), (TOPIC, 1)],
+        partitions=[TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)],
         dead=[first, second],
     )
 

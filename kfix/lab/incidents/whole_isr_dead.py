@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.slow import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -23,7 +24,7 @@ def run(stage: Stage) -> Broken:
     first, second, late = sorted(stage.ids(), key=lambda each: each != controller)[:3]
     stage.topic(TOPIC, [[first, second, late]])
     stage.topic(MIRROR, [[first, late]])
-    affected = [(TOPIC, 0), (MIRROR, 0)]
+    affected = [TopicPartition(TOPIC, 0), TopicPartition(MIRROR, 0)]
     fall_behind(stage, affected, (late,))
     stage.kill(first, second)
     # Only now: of other partitions the last one in the ISR could else be one that stays dead.

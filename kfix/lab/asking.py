@@ -1,0 +1,55 @@
+"""Questions to one chosen broker, over the protocol code of the adapters, and the one change they have no words for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.requests import READ_ONLY, Request
+from kfix.adapters.kafka.security import Security
+from kfix.model.snapshot import Endpoint, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+
+OFFSET_COMMIT = 8
+_FROM_OUTSIDE = -1  # the generation of a commit by somebody who is no member, and the default retention
+
+
+def ask(
+    address: str, request: Request, decode: Callable[[Reader], T], seconds: float, security: Security | None = None
+) -> T:
+    """A connection of its own for each question. No answer is an `UnreachableError`."""
+    host, _, port = address.rpartition(":")
+    endpoint = Endpoint(host, int(port))
+    with BrokerConnection(endpoint, security or Security(), allowed=READ_ONLY | {OFFSET_COMMIT}) as line:
+        return line.call(request, decode, Deadline.after(seconds))
+
+
+def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:
+    """A commit from outside the group, as an operator's offset reset makes it."""
+
+    def topic(w: Writer, item: tuple[TopicPartition, int]) -> None:
+        (name, partition), offset = item
+        w.string(name).i32(1).i32(partition).i64(offset).string("")
+
+    w = Writer().string(group).i32(_FROM_OUTSIDE).string("").i64(_FROM_OUTSIDE)
+    return Request(OFFSET_COMMIT, 2, w.array(list(offsets.items()), topic).done())
+
+
+def committed(r: Reader) -> int:
+    """The first error code of the answer to `offset_commit`, else 0."""
+
+    def partition() -> int:
+        r.i32()
+        return r.i16()
+
+    def topic() -> list[int]:
+        r.string()
+        return r.array(partition)
+
+    return next((error for errors in r.array(topic) for error in errors if error), 0)

@@ -1,0 +1,68 @@
+"""Single records to and from a topic, through confluent-kafka: what an incident writes, and the errors it proves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kfix.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
+
+
+def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
+    failures: list[str] = []
+
+    def delivered(error: Any, _: Any) -> None:
+        if error is not None:
+            failures.append(str(error))
+
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "acks": acks, "message.timeout.ms": 20_000, "linger.ms": 5} | QUIET
+    )
+    for partition, pairs in records.items():
+        for key, value in pairs:
+            producer.produce(topic, value, key, partition, on_delivery=delivered)
+    left = producer.flush(25)
+    if left or failures:
+        raise LabError(
+            f"{left + len(failures)} records to {topic} were not written: {failures[:1]}", hint="kfix lab status"
+        )
+
+
+def produce_error(bootstrap: str, topic: str, partition: int, acks: str) -> str:
+    """The name of the error a single record meets, or an empty text."""
+    names: list[str] = []
+    config = {
+        "bootstrap.servers": bootstrap,
+        "acks": acks,
+        "retries": 0,
+        "message.timeout.ms": 6_000,
+        "request.timeout.ms": 5_000,
+    }
+    producer = Producer(config | QUIET)
+    producer.produce(
+        topic,
+        b"probe",
+        partition=partition,
+        on_delivery=lambda error, _: names.append(error.name() if error else ""),
+    )
+    producer.flush(8)
+    return names[0] if names else "_TIMED_OUT"
+
+
+def readable(bootstrap: str, topic: str, partition: int) -> bool:
+    """Whether a reader without a group gets a record from the start of the partition."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "kfix-lab-reader", "enable.auto.commit": False} | QUIET
+    )
+    try:
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        message = consumer.poll(8)
+        return message is not None and message.error() is None
+    finally:
+        consumer.close()

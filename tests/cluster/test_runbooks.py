@@ -1,0 +1,203 @@
+"""The runbook engine on real brokers: at a terminal, interrupted, stale, spent; and each rung by itself."""
+
+import json
+import os
+
+import pexpect
+import pytest
+import yaml
+
+from kfix.adapters.target import make_target
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.snapshot import TopicPartition
+from kfix.runbook.catalogue import shipped_dir
+from kfix.wiring import open_cluster
+from tests.cluster.conftest import KFIX
+from tests.cluster.test_incidents import apply, states, wait_until_healthy
+
+
+def at_a_terminal(kfix, *args):
+    env = os.environ | {"KFIX_STATE_HOME": str(kfix.home), "COLUMNS": "120", "TERM": "xterm"}
+    words = [*args, "--bootstrap-server", kfix.lab.bootstrap_servers]
+    return pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=40, dimensions=(60, 120))
+
+
+def planned(kfix, tmp_path, name="coordinator-stuck", *more):
+    path = tmp_path / f"{name}.json"
+    said = kfix.on("runbook", "plan", name, "-o", path, *more)
+    assert said.code == 0, said.err
+    return path, json.loads(path.read_text())
+
+
+def test_at_a_terminal_it_asks_and_a_yes_heals(kfix, lab):
+    lab.break_("coordinator-stuck")
+    kfix.diagnose()
+    talk = at_a_terminal(kfix, "runbook", "apply", "coordinator-stuck")
+    talk.expect(r"\[y")
+    talk.sendline("y")
+    talk.expect("PROVED HEALED")
+    talk.expect(pexpect.EOF)
+    talk.close()
+    assert talk.exitstatus == 0
+
+
+@pytest.mark.parametrize("answer", ["n", "", "\x04", "\x03"], ids=["no", "enter", "end of input", "ctrl-c"])
+def test_at_a_terminal_everything_but_yes_changes_nothing(kfix, lab, answer):
+    if lab.status().incident is None:
+        lab.break_("coordinator-stuck")
+    before = states(lab)
+    talk = at_a_terminal(kfix, "runbook", "apply", "coordinator-stuck")
+    talk.expect(r"\[y")
+    if answer in {"\x03", "\x04"}:
+        talk.send(answer)
+    else:
+        talk.sendline(answer)
+    if answer == "":
+        talk.expect("that is no answer")
+        talk.sendline("n")
+    talk.expect(pexpect.EOF)
+    talk.close()
+    assert talk.exitstatus in {4, 130}
+    assert "Traceback" not in talk.before
+    assert "nothing was changed" in talk.before.replace("\r\n", " ")
+    assert states(lab) == before
+
+
+def test_a_plan_whose_facts_changed_is_refused_by_name(kfix, lab, tmp_path):
+    broken = lab.break_("coordinator-stuck")
+    path, plan = planned(kfix, tmp_path)
+    lab.restart(*broken.dead)
+    before = states(lab)
+    said = kfix.on("runbook", "apply", "--plan", path, "--approve", f"plan:{plan['plan_id'][:8]}")
+    assert said.code == 3
+    assert "live" in said.err
+    assert "was" in said.err
+    partition = TopicPartition(OFFSETS_TOPIC, broken.partitions[0][1])
+    assert states(lab)[partition] == before[partition]
+
+
+def test_a_plan_is_spent_by_its_run_and_the_proof_can_be_repeated(kfix, lab, tmp_path):
+    lab.break_("coordinator-stuck")
+    path, plan = planned(kfix, tmp_path)
+    approval = f"plan:{plan['plan_id'][:8]}"
+    first = kfix.on("runbook", "apply", "--plan", path, "--approve", approval)
+    assert first.code == 0, first.err
+    again = kfix.on("runbook", "apply", "--plan", path, "--approve", approval)
+    assert again.code == 3
+    [run] = [r for r in kfix.run("runbook", "history", "--json").out.splitlines() if r]
+    name = json.loads(run)["id"]
+    assert name in again.err
+    assert kfix.on("runbook", "verify", name).code == 0
+
+
+def test_the_approval_of_another_plan_opens_no_gate(kfix, lab, tmp_path):
+    lab.break_("coordinator-stuck")
+    path, _ = planned(kfix, tmp_path)
+    before = states(lab)
+    said = kfix.on("runbook", "apply", "--plan", path, "--approve", "plan:00000000")
+    assert said.code in {2, 3, 4}
+    assert states(lab) == before
+
+
+def test_a_live_preferred_replica_is_elected_by_the_gentlest_rung(kfix, lab, tmp_path):
+    """The usual A1 leaves the preferred replica out of the ISR; here the survivor stands first in the assignment."""
+    lab.break_("healthy")
+    lab.mend()
+    partition = partition_of_group("payments", 5)
+    with lab.access() as access:
+        state = access.state(OFFSETS_TOPIC, partition)
+        controller = access.controller()
+        written = next(b for b in lab.broker_ids if b not in {state.leader, controller})
+        survivor = next(b for b in lab.broker_ids if b not in {state.leader, written})
+        access.reassign({(OFFSETS_TOPIC, partition): (survivor, state.leader, written)})
+    lab.break_("coordinator-stuck", partition=partition)
+    path, plan = planned(kfix, tmp_path)
+    assert plan["steps"][0]["action"] == "leader.elect_preferred"
+    said = kfix.on("runbook", "apply", "--plan", path, "--approve", f"plan:{plan['plan_id'][:8]}")
+    assert said.code == 0, said.err
+    assert "by elect-preferred" in said.out
+
+
+def rung(tmp_path, only):
+    """A site's own runbook: the shipped one with a single step, to try that rung alone."""
+    text = (shipped_dir() / "coordinator-stuck.yaml").read_text()
+    book = yaml.safe_load(text.replace("\non:", '\n"on":'))
+    book["metadata"]["id"] = f"only-{only}"
+    book["steps"] = [s for s in book["steps"] if s["id"] == only]
+    book["tests"] = [
+        {
+            "name": "heals",
+            "cluster": "stuck-offsets-partition",
+            "finding": {"code": "KFX101"},
+            "expect": {"steps": [only], "healed": True},
+        }
+    ]
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / f"only-{only}.yaml").write_text(yaml.safe_dump(book, sort_keys=False))
+    return folder
+
+
+@pytest.mark.parametrize("only", ["elect-isr", "reelect-controller"])
+def test_every_further_rung_heals_by_itself_and_loses_nothing(kfix, lab, tmp_path, only):
+    broken = lab.break_("coordinator-stuck")
+    folder = rung(tmp_path, only)
+    assert kfix.run("runbook", "validate", "--runbooks", folder).code == 0
+    path, plan = planned(kfix, tmp_path, f"only-{only}", "--runbooks", str(folder))
+    short = plan["plan_id"][:8]
+    said = kfix.on("runbook", "apply", "--plan", path, "--approve", f"step:{short}", "--approve", f"plan:{short}")
+    assert said.code == 0, said.out + said.err
+    assert f"by {only}" in said.out
+    partition = TopicPartition(OFFSETS_TOPIC, broken.partitions[0][1])
+    leader, isr, _ = states(lab)[partition]
+    assert leader in isr
+
+
+def test_reading_commands_write_nothing(kfix, lab):
+    """No znode that Kafka owns is touched, and no topic appears."""
+    lab.break_("coordinator-latent")
+    before = states(lab)
+    for words in (["diagnose"], ["diagnose", "--group", "never-seen"], ["runbook", "plan", "metadata-divergence"]):
+        assert kfix.on(*words).code in {0, 20, 21}
+    assert states(lab) == before
+
+
+def test_asking_for_a_group_does_not_create_the_offsets_topic(tmp_path):
+    """FindCoordinator would (KafkaApis.scala:1395): a fresh cluster must still have no topic after the question."""
+    from kfix.lab import Lab, LabSpec
+    from tests.cluster.conftest import Kfix
+
+    lab = Lab.up(LabSpec(name="fresh", ids=(7,)))
+    try:
+        kfix = Kfix(lab, tmp_path)
+        assert kfix.on("diagnose", "--group", "payments").code in {0, 22}
+        with lab.access() as access:
+            assert access.topics() == ()
+        with open_cluster(make_target(lab.bootstrap_servers, None)) as cluster:
+            assert cluster.reader.partition_count(OFFSETS_TOPIC) is None
+    finally:
+        lab.down()
+
+
+def test_the_demo_tells_its_story_without_a_terminal(kfix):
+    said = kfix.run("lab", "demo", "--name", "story", timeout=180)
+    assert said.code == 0, said.out + said.err
+    for words in ("received    0", "CRITICAL KFX101", "--approve plan:", "PROVED HEALED", "lost 0", "has been stopped"):
+        assert words in said.out, words
+
+
+def test_one_diverged_topic_partition_falls_and_is_healed_like_the_founding_one(kfix, lab, tmp_path):
+    """KFX102: the same fault on a topic of the users; proved by leader and views, since no coordinator is behind it."""
+    lab.break_("healthy")
+    topic = next(tp.topic for tp in states(lab) if tp.topic != OFFSETS_TOPIC)
+    with lab.access() as access:
+        state = access.state(topic, 0)
+        controller = access.controller()
+        written = next(b for b in state.isr if b not in {state.leader, controller})
+        survivors = tuple(b for b in state.isr if b not in {state.leader, written})
+        access.forge_state(topic, 0, written, (written, *survivors))
+    lab.kill(written)
+    said = kfix.diagnose()
+    assert said.findings["KFX102"]["object"] == f"{topic}-0"
+    assert apply(kfix, "coordinator-stuck", f"KFX102:{topic}-0", tmp_path).code == 0
+    wait_until_healthy(kfix, {"KFX102"})

@@ -1,0 +1,160 @@
+"""An ensemble of three in bad weather: one server dead or hung, a quorum lost, nobody left; on real ZooKeepers."""
+
+import time
+
+import pytest
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.fresh import probe_node
+from kfix.errors import UsageError
+from kfix.lab import Lab, LabSpec
+from tests.cluster.conftest import Kfix
+
+NUMBERS = (1, 2, 3)
+DEADLINE = 5.0
+START_OF_PYTHON = 3.0  # on a busy machine
+
+
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("weather")))
+        lab = Lab.up(LabSpec(name="weather", ids=(1,), zookeepers=3, chroot="/kfix"))
+        yield lab
+        lab.down()
+
+
+@pytest.fixture
+def lab(ensemble):
+    yield ensemble
+    if any(each.condition != "alive" for each in ensemble.status().processes):
+        ensemble.mend()
+
+
+@pytest.fixture
+def kfix(lab, tmp_path):
+    return Kfix(lab, tmp_path / "state")
+
+
+def modes(lab):
+    """Number of the ZooKeeper -> leader, follower, read-only, `no quorum`, or nothing where it does not answer."""
+    servers = parse_connect(lab.zookeeper_connect).servers
+    return {
+        number: probe_node(server, Deadline.after(1)).mode for number, server in zip(NUMBERS, servers, strict=True)
+    }
+
+
+def wait_modes(lab, numbers, wanted):
+    ends = time.monotonic() + 30
+    while not {seen := modes(lab)[number] for number in numbers} <= wanted:
+        assert time.monotonic() < ends, seen
+        time.sleep(0.05)
+
+
+def connect(lab, *order):
+    """The connect string in another order of its servers."""
+    servers = parse_connect(lab.zookeeper_connect).servers
+    return ",".join(str(servers[number - 1]) for number in order) + "/kfix"
+
+
+def one_line(said):
+    [line] = [line for line in said.err.splitlines() if line.startswith("kfix:")]
+    return line
+
+
+def everything(lab):
+    """Every znode below the chroot with its version."""
+    found = {}
+    with lab.access() as access:
+
+        def walk(path):
+            data, stat = access._zk.get(path)
+            found[path] = (data, stat.version)
+            for child in access._zk.get_children(path):
+                walk(f"{path.rstrip('/')}/{child}")
+
+        walk("/")
+    return found
+
+
+def test_a_whole_ensemble_is_well_and_each_server_is_named_with_its_mode(kfix, lab):
+    said = kfix.diagnose()
+    assert (said.code, said.json["could_not_read"]) == (0, [])
+    assert sorted(modes(lab).values()) == ["follower", "follower", "leader"]
+
+
+def test_the_faults_of_the_lab_name_zookeepers_and_refuse_strangers(kfix, lab):
+    assert kfix.run("lab", "stop", "zk2").out == "zookeeper 2 is frozen\n"
+    assert {each.id for each in lab.status().processes if each.condition == "stopped"} == {2}
+    with pytest.raises(UsageError, match="not running in lab 'weather': zookeeper 2"):
+        lab.break_("healthy")
+    assert kfix.run("lab", "cont", "zk2").code == 0
+    before = {each.id: each.pid for each in lab.status().processes if each.role == "zookeeper"}
+    assert kfix.run("lab", "restart", "zk2").out == "zookeeper 2 is up\n"
+    after = {each.id: each.pid for each in lab.status().processes if each.role == "zookeeper"}
+    assert (after[1], after[3]) == (before[1], before[3])
+    assert after[2] != before[2]
+    stranger = kfix.run("lab", "kill", "zk4")
+    assert (stranger.code, "no zookeeper 4" in one_line(stranger)) == (2, True)
+    nonsense = kfix.run("lab", "kill", "zk")
+    assert (nonsense.code, "names no process" in one_line(nonsense)) == (2, True)
+
+
+@pytest.mark.parametrize("role", ["follower", "leader"])
+def test_with_one_zookeeper_dead_another_is_read(kfix, lab, role):
+    dead, *others = sorted(NUMBERS, key=lambda number: modes(lab)[number] != role)
+    lab.kill_zookeeper(dead)
+    wait_modes(lab, others, {"leader", "follower"})
+    by_brokers = kfix.diagnose()
+    by_hand = kfix.diagnose("--zookeeper", connect(lab, dead, *others))
+    for said in (by_brokers, by_hand):
+        assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+        assert said.seconds < DEADLINE + START_OF_PYTHON
+    assert f"started zookeeper {dead}" in lab.mend()
+
+
+def test_a_hung_zookeeper_in_the_first_place_does_not_keep_another_from_being_read(kfix, lab):
+    hung, *others = sorted(NUMBERS, key=lambda number: modes(lab)[number] == "leader")
+    lab.stop_zookeeper(hung)
+    said = kfix.diagnose("--zookeeper", connect(lab, hung, *others), "--timeout", DEADLINE)
+    assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+    assert said.seconds < DEADLINE + START_OF_PYTHON
+    assert f"continued zookeeper {hung}" in lab.mend()
+
+
+def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix, lab):
+    before = everything(lab)
+    lab.kill_zookeeper(1)
+    lab.kill_zookeeper(3)
+    wait_modes(lab, [2], {"read-only"})
+    for order in ((1, 2, 3), (2, 3, 1)):
+        said = kfix.diagnose("--zookeeper", connect(lab, *order), "--timeout", DEADLINE)
+        assert said.code == 22, said.out
+        assert any("read-only, it has no quorum" in text for text in said.json["could_not_read"])
+        assert said.seconds < DEADLINE + START_OF_PYTHON
+    shown = kfix.on("diagnose", "--timeout", DEADLINE)
+    assert shown.code == 22
+    assert "no quorum" in shown.out
+    assert "healthy" not in shown.out
+    refused = kfix.on("runbook", "apply", "coordinator-stuck", "--timeout", DEADLINE)
+    assert refused.code == 22
+    assert "no quorum" in one_line(refused)
+    lab.mend()
+    changed = {path for path, node in everything(lab).items() if before.get(path) != node}
+    assert not [path for path in changed if "/brokers/topics" in path or "/admin" in path]
+
+
+def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
+    for number in NUMBERS:
+        lab.kill_zookeeper(number)
+    said = kfix.diagnose("--timeout", DEADLINE)
+    assert said.code == 22
+    assert any("zookeeper" in text for text in said.json["could_not_read"])
+    assert said.seconds < DEADLINE + START_OF_PYTHON
+    alone = kfix.run("diagnose", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
+    assert (alone.code, "zookeeper" in one_line(alone)) == (22, True)
+    assert alone.seconds < DEADLINE + START_OF_PYTHON
+    # One of three comes back: it serves readers only, and is waited for no longer than that takes.
+    lab.restart_zookeeper(2)
+    assert modes(lab)[2] == "read-only"
