@@ -91,14 +91,19 @@ def _verdict(
         return False, f"its coordinator on broker {probe.coordinator} is healthy"
     if reason is not None:
         return True, f"blocked, since {reason.summary} ({reason.code})"
-    if probe is not None and probe.find_error == _NO_ANSWER:
-        return None, f"nobody could be asked for its coordinator: {probe.error}"
-    if probe is not None and (probe.find_error or probe.fetch_error) in _NOT_ALLOWED:
-        said = probe_words(probe.find_error, probe.fetch_error)
-        return None, f"kfix may not ask after it, so nothing is known of its coordinator: {said}"
     if probe is not None and (probe.find_error or probe.fetch_error):
-        return True, f"its coordinator does not answer: {probe_words(probe.find_error, probe.fetch_error)}"
+        return _unanswered(probe)
     return None, f"nothing speaks against its coordinator on {tp}, but it was not probed"
+
+
+def _unanswered(probe: CoordinatorProbe) -> tuple[bool | None, str]:
+    """A coordinator that stays silent blocks its groups; a question that was not heard, or not allowed, tells nothing."""
+    said = probe_words(probe.find_error, probe.fetch_error)
+    if probe.find_error == _NO_ANSWER:
+        return None, f"nobody could be asked for its coordinator: {probe.error}"
+    if (probe.find_error or probe.fetch_error) in _NOT_ALLOWED:
+        return None, f"kfix may not ask after it, so nothing is known of its coordinator: {said}"
+    return True, f"its coordinator does not answer: {said}"
 
 
 def _next(group: str, findings: tuple[Finding, ...], case: CaseFile) -> Iterator[Remedy]:

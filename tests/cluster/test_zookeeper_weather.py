@@ -40,9 +40,7 @@ def kfix(lab, tmp_path):
 def modes(lab):
     """Number of the ZooKeeper -> leader, follower, read-only, `no quorum`, or nothing where it does not answer."""
     servers = parse_connect(lab.zookeeper_connect).servers
-    return {
-        number: probe_node(server, Deadline.after(1)).mode for number, server in zip(NUMBERS, servers, strict=True)
-    }
+    return {number: probe_node(server, Deadline.after(1)).mode for number, server in zip(NUMBERS, servers, strict=True)}
 
 
 def wait_modes(lab, numbers, wanted):

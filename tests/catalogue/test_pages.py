@@ -1,0 +1,59 @@
+"""Generated pages are fresh (KFIX_UPDATE_GOLDEN=1 writes them again), and no page points into the void."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kfix.report import json_findings
+from kfix.runbook.catalogue import load_all
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def runbooks_page():
+    rows = [
+        f"| [{book.id}]({book.id}.yaml) | {', '.join(book.codes)} | {', '.join(s.id for s in book.steps)} |"
+        for book in load_all(None)
+    ]
+    return "\n".join(
+        [
+            "# Runbooks",
+            "",
+            "Generated from the files. Fields, gates and exit codes: [docs/runbooks.md](../docs/runbooks.md);",
+            "`kfix runbook show NAME` prints one for people, with the way by hand.",
+            "",
+            "| runbook | for | steps, least harm first |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def json_page():
+    head = "# JSON of `kfix diagnose --json`\n\nGenerated from `kfix/report/json_findings.py`.\n\n"
+    return f"{head}```\n{json_findings.__doc__.strip()}\n```\n"
+
+
+@pytest.mark.parametrize(("name", "make"), [("runbooks/README.md", runbooks_page), ("docs/json.md", json_page)])
+def test_a_generated_page_is_fresh(name, make):
+    path = ROOT / name
+    if os.environ.get("KFIX_UPDATE_GOLDEN"):
+        path.write_text(make())
+    assert path.read_text() == make(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
+
+
+def test_every_yaml_block_of_the_docs_loads():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for block in re.findall(r"```ya?ml\n(.*?)```", page.read_text(), re.DOTALL):
+            assert yaml.safe_load(block) is not None, page
+
+
+def test_no_page_points_at_a_file_that_is_not_there():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
