@@ -10,7 +10,7 @@ setup:
 demo: setup
 	@$(BIN)/kfix lab demo
 
-# Cluster tests share one worker and one cluster; the rest runs beside them on the other.
+# Cluster tests are two groups, one a worker; each worker has one cluster that its tests share.
 test: setup
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 
 
 def main() -> None:
     # 0 is what some terminals and CI systems say for "unknown"; taken as a width nothing would be printed.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]
+    # A name that the terminal's encoding does not have is told in escapes, and is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         from kfix.cli.app import app
     except KeyboardInterrupt:

@@ -97,7 +97,7 @@ def _verdict(
 
 
 def _unanswered(probe: CoordinatorProbe) -> tuple[bool | None, str]:
-    """A coordinator that stays silent blocks its groups; a question that was not heard, or not allowed, tells nothing."""
+    """A silent coordinator blocks its groups; a question that was not heard, or not allowed, tells nothing."""
     said = probe_words(probe.find_error, probe.fetch_error)
     if probe.find_error == _NO_ANSWER:
         return None, f"nobody could be asked for its coordinator: {probe.error}"

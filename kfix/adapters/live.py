@@ -197,7 +197,10 @@ class LiveChanger:
         return int(self._target.timeout * 1000)
 
     def _send(self, request: Request, decode: Callable[[Reader], PartitionResult]) -> ChangeResult:
-        controller = self._reader.controller().broker
+        try:
+            controller = self._reader.controller().broker
+        except UnreachableError as error:
+            return ChangeResult(41, "NOT_SENT", str(error))
         address = None if controller is None else self._reader.address(controller)
         if address is None:
             return ChangeResult(41, name_of(41), f"no controller that can be asked (/controller: {controller})")

@@ -73,9 +73,7 @@ def diagnose(
     if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
         raise UsageError(f"--debounce and --restart-grace are seconds, 0 to {_LONGEST}")
     if group is not None and (not group or nagios or choice != _EVERYTHING):
-        raise UsageError(
-            "--group needs a name, and goes without --only, --topic, --min-severity, --nagios"
-        )
+        raise UsageError("--group needs a name, and goes without --only, --topic, --min-severity, --nagios")
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
     if from_file is not None:

@@ -50,11 +50,15 @@ def up(
             "--kafka-home", metavar="FOLDER", help="An unpacked Kafka distribution, in place of Maven's jars."
         ),
     ] = None,
+    sasl: Annotated[
+        str | None,
+        typer.Option("--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="A second listener, with SASL."),
+    ] = None,
     name: Annotated[str, typer.Option("--name", help="What to call the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
     from kfix.lab import Lab, LabSpec
-    from kfix.lab.spec import parse_settings
+    from kfix.lab.spec import parse_sasl, parse_settings
 
     spec = LabSpec(
         name=name,
@@ -67,12 +71,15 @@ def up(
         chroot=chroot,
         heap_mb=heap,
         kafka_home=kafka_home,
+        sasl=parse_sasl(sasl) if sasl else None,
     )
     end_like_ctrl_c()
     with progress() as tell:
         lab = Lab.up(spec, progress=tell)
     typer.echo(f"lab {lab.name} is up")
     typer.echo(f"  --bootstrap-server {lab.bootstrap_servers}")
+    if lab.sasl_bootstrap_servers:
+        typer.echo(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
     typer.echo(f"  --zookeeper {lab.zookeeper_connect}")
 
 
@@ -102,6 +109,8 @@ def status(name: Name = None, as_json: Json = False) -> None:
         soft_wrap=True,
         highlight=False,
     )
+    if found.sasl_bootstrap_servers:
+        console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
     console.print(table)
 
 

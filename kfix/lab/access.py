@@ -22,9 +22,11 @@ from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.security import Security
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.asking import ask
-from kfix.lab.clients import QUIET, produce, produce_error, readable
+from kfix.lab.clients import QUIET, create_scram, produce, produce_error, readable
+from kfix.lab.properties import SASL_PROTOCOL, SCRAM
 from kfix.lab.state import Baseline
 from kfix.lab.waiting import wait_for
 from kfix.model.snapshot import TopicPartition
@@ -208,6 +210,16 @@ class Access:
         wait_for(f"topic {topic} is created", created, 40)
         wait_for(f"every partition of {topic} has a leader", lambda: self._has_leaders(topic, len(assignment)), 20)
 
+    def create_scram(self, user: str, password: str, addresses: Iterable[str]) -> None:
+        """SCRAM credentials of a user; until every broker lets that user in."""
+        create_scram(self._admin(), user, password)
+        for address in addresses:
+            for mechanism in SCRAM:
+                security = Security(SASL_PROTOCOL, mechanism, user, password)
+                wait_for(
+                    f"{address} knows the {mechanism} user", lambda at=address, how=security: _lets_in(at, how), 20
+                )  # type: ignore[misc]
+
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         for broker in self.live_ids():
             seen = self.metadata(broker)
@@ -253,6 +265,14 @@ class Access:
         except NoNodeError:
             return None
         return dict(json.loads(data)) if data else None
+
+
+def _lets_in(address: str, security: Security) -> bool:
+    try:
+        ask(address, requests.metadata(()), responses.metadata, 2.0, security)
+    except UnreachableError:
+        return False
+    return True
 
 
 def _state_path(topic: str, partition: int) -> str:

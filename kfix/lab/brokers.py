@@ -12,7 +12,7 @@ from kfix.lab.state import BrokerDef
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kfix.lab.cluster import Lab
 
@@ -43,14 +43,17 @@ def start_brokers(lab: Lab, brokers: Iterable[int]) -> None:
         wait_brokers(lab.nodes, access, lab.state, wanted)
 
 
-def add_broker(lab: Lab, new_id: int, rack: str | None, port: int | None = None) -> None:
+def add_broker(lab: Lab, new_id: int, rack: str | None, ports: Sequence[int] = ()) -> None:
+    """`ports` are those of a broker it replaces, one a listener."""
     if lab.state.broker(new_id) is not None:
         raise UsageError(
             f"lab {lab.name!r} has a broker {new_id} already", hint="choose another id, or restart that one"
         )
     with lab.store.choosing_ports() as taken:
-        chosen = port if port is not None else free_ports(1, taken, lab.nodes.host.can_bind)[0]
-        lab.store.update(lambda state: state.with_broker(BrokerDef(new_id, chosen, rack, original=False)))
+        listeners = lab.state.spec.listeners
+        port, *sasl = ports or free_ports(listeners, taken, lab.nodes.host.can_bind)
+        added = BrokerDef(new_id, port, rack, original=False, sasl_port=sasl[0] if sasl else None)
+        lab.store.update(lambda state: state.with_broker(added))
     lab.nodes.wipe_disk(lab.state, new_id)
     start_brokers(lab, [new_id])
 
@@ -62,7 +65,7 @@ def replace_broker(lab: Lab, dead: int, new_id: int) -> None:
         raise UsageError(f"lab {lab.name!r} has no broker {dead}", hint=f"its brokers: {lab.broker_ids}")
     lab.store.update(lambda state: state.with_broker(replace(old, retired=True)))
     lab.nodes.wipe_disk(lab.state, dead)
-    add_broker(lab, new_id, old.rack, old.port)
+    add_broker(lab, new_id, old.rack, [port for port in (old.port, old.sasl_port) if port is not None])
 
 
 def remove_broker(lab: Lab, broker_id: int) -> None:

@@ -1,10 +1,17 @@
-"""Single records to and from a topic, through confluent-kafka: what an incident writes, and the errors it proves."""
+"""Through confluent-kafka: what an incident writes, the errors it proves, and the SCRAM user."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
 
 from kfix.errors import LabError
 
@@ -12,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
+_ITERATIONS = 4096  # the fewest that Kafka takes
 
 
 def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
@@ -66,3 +74,14 @@ def readable(bootstrap: str, topic: str, partition: int) -> bool:
         return message is not None and message.error() is None
     finally:
         consumer.close()
+
+
+def create_scram(admin: AdminClient, user: str, password: str) -> None:
+    changes: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(user, ScramCredentialInfo(kind, _ITERATIONS), password.encode())
+        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
+    ]
+    try:
+        admin.alter_user_scram_credentials(changes, request_timeout=10)[user].result()
+    except KafkaException as problem:
+        raise LabError(f"the SCRAM user cannot be created: {problem.args[0].str()}") from problem

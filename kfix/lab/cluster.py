@@ -63,6 +63,11 @@ class Lab:
         return ",".join(self.address(broker) for broker in self.broker_ids)
 
     @property
+    def sasl_bootstrap_servers(self) -> str | None:
+        """None without `LabSpec.sasl`."""
+        return ",".join(self.nodes.sasl_addresses(self.state)) or None
+
+    @property
     def zookeeper_connect(self) -> str:
         return self.nodes.zookeeper_connect(self.state)
 
@@ -167,6 +172,7 @@ class Lab:
             name=state.name,
             kafka=state.spec.kafka,
             bootstrap_servers=self.bootstrap_servers,
+            sasl_bootstrap_servers=self.sasl_bootstrap_servers,
             zookeeper_connect=self.zookeeper_connect,
             folder=str(self.store.dir),
             processes=tuple(self._process(state, *place) for place in places),

@@ -14,7 +14,7 @@ from kfix.errors import LabError
 from kfix.lab.brokers import remove_broker, start_brokers
 from kfix.lab.heal import Healer
 from kfix.lab.health import trouble
-from kfix.lab.readiness import wait_brokers, wait_zookeeper
+from kfix.lab.readiness import READ_ONLY, wait_brokers, wait_zookeeper, zookeeper_mode
 from kfix.lab.waiting import POLL_SECONDS, wait_for
 from kfix.lab.zookeepers import start_zookeepers
 from kfix.model.snapshot import TopicPartition
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _WELL_SECONDS = 90.0
 _DELETED_SECONDS = 12.0
 _IN_SYNC_SECONDS = 12.0
+# A broker that was frozen for long first has to register again.
+_REGISTERED_SECONDS = 10.0
 
 
 def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
@@ -36,7 +38,7 @@ def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
     mender.processes()
     with lab.access() as access:
         mender.access = access
-        # A broker that was frozen for long first has to register again.
+        mender.forgotten_brokers()
         wait_brokers(lab.nodes, access, lab.state, lab.nodes.brokers_in(lab.state, "alive"))
         mender.configs()
         mender.delete_new_topics()
@@ -82,13 +84,42 @@ class _Mender:
 
     def _zookeepers(self) -> None:
         nodes, state = self.lab.nodes, self.lab.state
+        dead = nodes.zookeepers_in(state, "dead")
+        if lonely := self._read_only():
+            nodes.kill(state, lonely, "zookeeper")
         for number in nodes.zookeepers_in(state, "stopped"):
             nodes.cont(state, number, "zookeeper")
             self.say(f"continued zookeeper {number}")
-        if dead := nodes.zookeepers_in(state, "dead"):
-            start_zookeepers(self.lab, dead)
+        start_zookeepers(self.lab, (*dead, *lonely))
+        if dead:
             self.say(f"started zookeeper {' and '.join(map(str, dead))}")
+        if lonely:
+            self.say(f"restarted zookeeper {' and '.join(map(str, lonely))}, which had no quorum")
         wait_zookeeper(nodes, self.lab.state)
+
+    def _read_only(self) -> tuple[int, ...]:
+        """Seen on 3.5.9: such a one has ended the brokers' sessions in its memory, and keeps that when it joins again.
+        Its disk knows better.
+        """
+        nodes, state = self.lab.nodes, self.lab.state
+        alive = nodes.zookeepers_in(state, "alive")
+        return tuple(
+            each.id
+            for each in state.zookeepers
+            if each.id in alive and zookeeper_mode(nodes.host.address, each.port) == READ_ONLY
+        )
+
+    def forgotten_brokers(self) -> None:
+        """For the same reason a broker may believe in a session without its registration, and never register again."""
+        nodes = self.lab.nodes
+        alive = frozenset(nodes.brokers_in(self.lab.state, "alive"))
+        try:
+            wait_for("the brokers are registered", lambda: self.access.live_ids() >= alive, _REGISTERED_SECONDS)
+        except LabError:
+            lost = sorted(alive - self.access.live_ids())
+            nodes.kill(self.lab.state, lost)
+            start_brokers(self.lab, lost)
+            self.say(f"restarted broker {' and '.join(map(str, lost))}, which did not register again")
 
     def added_brokers(self) -> None:
         """They leave, after what lives only on them has moved; then those whose port they had come back."""

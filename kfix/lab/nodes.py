@@ -16,6 +16,7 @@ from kfix.lab.logs import decisive_line, met_a_taken_port
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.properties import broker_settings, render, zookeeper_settings
 from kfix.lab.recipes import recipe_of
+from kfix.lab.store import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,11 +64,18 @@ class Nodes:
     def zookeeper_connect(self, state: LabState) -> str:
         return ",".join(f"{self.host.address}:{node.port}" for node in state.zookeepers) + state.spec.chroot
 
+    def sasl_addresses(self, state: LabState) -> tuple[str, ...]:
+        return tuple(
+            f"{self.host.address}:{each.sasl_port}"
+            for each in state.brokers
+            if each.sasl_port is not None and not each.retired
+        )
+
     def _start_jvm(self, state: LabState, role: str, number: int, properties: str, flags: Sequence[str] = ()) -> None:
         recipe = recipe_of(state.spec.kafka)
         main = recipe.broker_class if role == "broker" else recipe.authority_class
         file = Path(state.data, f"{role}-{number}.properties")
-        file.write_text(properties, encoding="utf-8")
+        write_private(file, properties)
         log4j = Path(state.data, "log4j.properties")
         if not log4j.exists():
             log4j.write_text(resource_text("log4j.properties"), encoding="utf-8")

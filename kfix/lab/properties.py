@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from kfix.lab.spec import LabSpec
     from kfix.lab.state import BrokerDef, ZooKeeperDef
 
+SASL_PROTOCOL = "SASL_PLAINTEXT"
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+
 # Small and quick, and nothing that would heal an incident behind the operator's back.
 DEFAULTS: dict[str, str] = {
     "num.io.threads": "2",
@@ -44,11 +47,26 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
     settings["offsets.topic.replication.factor"] = str(spec.offsets_replication)
     settings["broker.id"] = str(broker.id)
     settings["listeners"] = f"PLAINTEXT://{address}:{broker.port}"
+    if spec.sasl is not None:
+        settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
+        settings |= _sasl_settings(*spec.sasl)
     settings["zookeeper.connect"] = connect
     settings["log.dirs"] = str(log_dir)
     if broker.rack is not None:
         settings["broker.rack"] = broker.rack
     return settings
+
+
+def _sasl_settings(user: str, password: str) -> dict[str, str]:
+    """PLAIN knows the user from here, SCRAM from ZooKeeper. Brokers talk to each other without either."""
+    listener = f"listener.name.{SASL_PROTOCOL.lower()}"
+    security = "org.apache.kafka.common.security"
+    plain = {
+        "sasl.enabled.mechanisms": ",".join(("PLAIN", *SCRAM)),
+        f"{listener}.plain.sasl.jaas.config": f'{security}.plain.PlainLoginModule required user_{user}="{password}";',
+    }
+    scram = f"{security}.scram.ScramLoginModule required;"
+    return plain | {f"{listener}.{mechanism.lower()}.sasl.jaas.config": scram for mechanism in SCRAM}
 
 
 def zookeeper_settings(

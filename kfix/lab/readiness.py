@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kfix.lab.state import LabState
 
 START_SECONDS = 90.0
+READ_ONLY = "read-only"
 
 
 def wait_zookeeper(
@@ -26,7 +28,8 @@ def wait_zookeeper(
     awaited = [node for node in state.zookeepers if numbers is None or node.id in set(numbers)]
     majority = 2 * len(nodes.zookeepers_in(state, "alive")) > len(state.zookeepers)
     deadline = time.monotonic() + seconds
-    while not all(_serves(nodes.host.address, node.port, quorum=majority) for node in awaited):
+    useless = {"", READ_ONLY} if majority else {""}
+    while any(zookeeper_mode(nodes.host.address, node.port) in useless for node in awaited):
         nodes.raise_if_dead(state, "zookeeper", [node.id for node in awaited])
         if numbers is None:
             nodes.raise_if_dead(state, "broker", [each.id for each in state.processes if each.role == "broker"])
@@ -66,8 +69,8 @@ def _all_answer(nodes: Nodes, access: Access, state: LabState, started: tuple[in
     return True
 
 
-def _serves(address: str, port: int, *, quorum: bool) -> bool:
-    """`srvr` is the one four-letter word every ZooKeeper allows; without a quorum it names no mode."""
+def zookeeper_mode(address: str, port: int) -> str:
+    """`srvr` is the one four-letter word every ZooKeeper allows; without a quorum it names no mode, or `read-only`."""
     try:
         with socket.create_connection((address, port), timeout=2) as connection:
             connection.sendall(b"srvr")
@@ -75,5 +78,6 @@ def _serves(address: str, port: int, *, quorum: bool) -> bool:
             while chunk := connection.recv(4096):
                 answer += chunk
     except OSError:
-        return False
-    return b"Mode:" in answer and not (quorum and b"Mode: read-only" in answer)
+        return ""
+    found = re.search(rb"^Mode: (\S+)", answer, re.MULTILINE)
+    return found[1].decode() if found else ""

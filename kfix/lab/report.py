@@ -21,6 +21,7 @@ class LabStatus:
     name: str
     kafka: str
     bootstrap_servers: str
+    sasl_bootstrap_servers: str | None
     zookeeper_connect: str
     folder: str
     processes: tuple[ProcessStatus, ...]

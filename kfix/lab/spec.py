@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_USER = re.compile(r"[A-Za-z0-9._-]{1,40}")
+_NOT_IN_JAAS = frozenset("\"'\\")
 _MAX_ID = 1_000_000_000
 _MIN_HEAP_MB = 96
 
@@ -23,6 +25,9 @@ OWNED_SETTINGS: dict[str, str] = {
     "broker.rack": "--racks",
     "listeners": "the lab's own ports",
     "advertised.listeners": "the lab's own ports",
+    "sasl.enabled.mechanisms": "--sasl",
+    "security.inter.broker.protocol": "the lab's own listeners",
+    "inter.broker.listener.name": "the lab's own listeners",
     "zookeeper.connect": "--zookeepers and --chroot",
     "log.dirs": "the lab's own folders",
     "log.dir": "the lab's own folders",
@@ -42,6 +47,7 @@ class LabSpec:
     chroot: str = ""
     heap_mb: int = 200
     kafka_home: str | None = None
+    sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
 
     def __post_init__(self) -> None:
         recipe_of(self.kafka)
@@ -55,12 +61,19 @@ class LabSpec:
             )
         if self.heap_mb < _MIN_HEAP_MB:
             raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
+        if self.sasl is not None:
+            _check_sasl(*self.sasl)
         for key in self.settings:
             if key in OWNED_SETTINGS:
                 raise UsageError(f"--set {key}: the lab sets it itself", hint=f"it follows from {OWNED_SETTINGS[key]}")
 
     def rack_of(self, broker_id: int) -> str | None:
         return self.racks[self.ids.index(broker_id)] if self.racks and broker_id in self.ids else None
+
+    @property
+    def listeners(self) -> int:
+        """How many ports a broker needs."""
+        return 1 if self.sasl is None else 2
 
     @property
     def offsets_replication(self) -> int:
@@ -72,6 +85,14 @@ def check_name(name: str) -> None:
         raise UsageError(f"--name {name!r} cannot name a lab", hint="small letters, digits and '-', at most 40")
 
 
+def parse_sasl(text: str) -> tuple[str, str]:
+    """The message never repeats the text: it may hold the password."""
+    user, colon, password = text.partition(":")
+    if not colon:
+        raise UsageError("--sasl is not USER:PASSWORD", hint="like --sasl alice:secret")
+    return user, password
+
+
 def parse_settings(pairs: list[str], flag: str = "--set") -> dict[str, str]:
     settings: dict[str, str] = {}
     for pair in pairs:
@@ -80,6 +101,13 @@ def parse_settings(pairs: list[str], flag: str = "--set") -> dict[str, str]:
             raise UsageError(f"{flag} {pair!r} is not key=value", hint=f"like {flag} key=value")
         settings[key.strip()] = value.strip()
     return settings
+
+
+def _check_sasl(user: str, password: str) -> None:
+    if not _USER.fullmatch(user):
+        raise UsageError("--sasl: the user's name is letters, digits, '.', '_' and '-', at most 40")
+    if not (password and password.isascii() and password.isprintable() and not set(password) & _NOT_IN_JAAS):
+        raise UsageError("--sasl: the password is one or more printable ASCII characters, no quote and no backslash")
 
 
 def _check_brokers(spec: LabSpec) -> None:

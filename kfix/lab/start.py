@@ -71,13 +71,17 @@ def _start(
     progress("ZooKeeper serves; waiting for the brokers")
     with open_access() as access:
         wait_brokers(nodes, access, state, spec.ids)
+        if spec.sasl is not None:
+            progress("creating the SCRAM credentials")
+            access.create_scram(*spec.sasl, nodes.sasl_addresses(state))
     progress(f"{len(spec.ids)} brokers are up")
 
 
 def _claim(spec: LabSpec, store: Store, nodes: Nodes) -> LabState:
     lab_id = secrets.token_hex(8)
     with store.choosing_ports() as taken:
-        ports = iter(free_ports(_PORTS_A_ZOOKEEPER * spec.zookeepers + len(spec.ids), taken, nodes.host.can_bind))
+        count = _PORTS_A_ZOOKEEPER * spec.zookeepers + spec.listeners * len(spec.ids)
+        ports = iter(free_ports(count, taken, nodes.host.can_bind))
         state = LabState(
             name=spec.name,
             id=lab_id,
@@ -86,7 +90,10 @@ def _claim(spec: LabSpec, store: Store, nodes: Nodes) -> LabState:
             zookeepers=tuple(
                 ZooKeeperDef(number, next(ports), next(ports), next(ports)) for number in range(1, spec.zookeepers + 1)
             ),
-            brokers=tuple(BrokerDef(broker, next(ports), spec.rack_of(broker)) for broker in sorted(spec.ids)),
+            brokers=tuple(
+                BrokerDef(each, next(ports), spec.rack_of(each), sasl_port=next(ports) if spec.sasl else None)
+                for each in sorted(spec.ids)
+            ),
         )
         store.save(state)
     return state

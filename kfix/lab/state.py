@@ -21,6 +21,7 @@ class BrokerDef:
     rack: str | None
     original: bool = True
     retired: bool = False  # its port now belongs to a broker under another id
+    sasl_port: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class LabState:
         return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
 
     def ports(self) -> set[int]:
-        used = {broker.port for broker in self.brokers}
+        used = {port for broker in self.brokers for port in (broker.port, broker.sasl_port) if port is not None}
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
         return used
@@ -111,7 +112,9 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
 
 
 def _spec(raw: dict[str, Any]) -> LabSpec:
-    return LabSpec(**{**raw, "ids": tuple(raw["ids"]), "racks": tuple(raw["racks"])})
+    sasl = raw.get("sasl")
+    changed = {"ids": tuple(raw["ids"]), "racks": tuple(raw["racks"]), "sasl": tuple(sasl) if sasl else None}
+    return LabSpec(**{**raw, **changed})
 
 
 def _baseline(raw: dict[str, Any]) -> Baseline:

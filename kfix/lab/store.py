@@ -73,7 +73,7 @@ class Store:
     def save(self, state: LabState) -> None:
         (self.dir / "logs").mkdir(parents=True, exist_ok=True)
         draft = self.dir / f".lab.json.{secrets.token_hex(4)}"
-        draft.write_text(json.dumps(lab_state.to_json(state), indent=1), encoding="utf-8")
+        write_private(draft, json.dumps(lab_state.to_json(state), indent=1))
         draft.replace(self.file)
 
     def update(self, change: Callable[[LabState], LabState]) -> LabState:
@@ -123,6 +123,13 @@ class Store:
             self.file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 self.dir.rmdir()
+
+
+def write_private(file: Path, text: str) -> None:
+    """For what may hold the password of --sasl: nobody else may read it, not even for a moment."""
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
+        handle.write(text)
 
 
 @contextlib.contextmanager

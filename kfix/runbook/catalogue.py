@@ -50,6 +50,8 @@ def validate(paths: tuple[Path, ...], *, codes: frozenset[str] = frozenset()) ->
             good.append(load_file(path, codes=codes))
         except InvalidFileError as error:
             problems += error.problems
+        except UsageError as error:
+            problems.append(str(error))
     if problems:
         raise InvalidFileError(tuple(problems))
     return tuple(good)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,7 +70,9 @@ class Journal:
             raise JournalError(f"the journal cannot be written: {error.strerror}") from error
         self._seq += 1
         self._prev = hashlib.sha256(line).hexdigest()
-        self._listener(record)
+        # An output that is full, closed or of a narrow encoding must not stop a run half-way.
+        with suppress(OSError, ValueError):
+            self._listener(record)
 
 
 @dataclass(frozen=True, slots=True)

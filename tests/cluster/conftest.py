@@ -15,13 +15,17 @@ from kfix.lab import Lab, LabSpec
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
+#: Tests wait for sessions to expire more than they compute: two clusters side by side fill two cores, more starve.
+WITH_THE_SHARED_LAB = {"test_incidents", "test_bad_weather"}
+
+
 def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            # Two clusters at once would starve each other of two cores: all of them share one worker.
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+            side = "one" if item.path.stem in WITH_THE_SHARED_LAB else "two"
+            item.add_marker(pytest.mark.xdist_group(f"cluster-{side}"))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ class Security:
         if not self.check_hostname:
             context.check_hostname = False
         if self.cert_file:
-            context.load_cert_chain(self.cert_file, self.key_file or None, self.key_password or None)
+            # Never None: OpenSSL would then ask on the terminal for the password of a key that has one.
+            context.load_cert_chain(self.cert_file, self.key_file or None, self.key_password)
         return context.wrap_socket(plain, server_hostname=host)
 
 

@@ -45,17 +45,24 @@ def parse_connect(text: str) -> Connect:
 
 def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
     """The first server that gives a full session; a read-only one (no quorum) only where there is no other."""
-    errors, fallback = [], None
+    errors: list[str] = []
+    fallback: ZooKeeperLine | None = None
     for position, server in enumerate(connect.servers):
-        share = deadline.within(deadline.left / (len(connect.servers) - position))
+        # A hung one costs its share; what there is to fall back to keeps one of its own.
+        shares = len(connect.servers) - position + (fallback is not None)
         try:
-            line = ZooKeeperLine(server, share)
+            line = ZooKeeperLine(server, deadline.within(deadline.left / shares))
         except UnreachableError as error:
             errors.append(str(error))
             continue
-        if not line.read_only:
+        if line.read_only and fallback is None:
+            fallback = line
+        elif line.read_only:
+            line.close()
+        else:
+            if fallback is not None:
+                fallback.close()
             return line
-        fallback = fallback or line
     if fallback is not None:
         return fallback
     raise UnreachableError("; ".join(errors))

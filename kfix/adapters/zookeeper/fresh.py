@@ -51,9 +51,13 @@ def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     return node, migrating(found["migration"], found["controller"])
 
 
+#: A living server answers `srvr` at once. A hung one must not take the time that brokers behind ZooKeeper need.
+_PROBE_SECONDS = 1.0
+
+
 def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
     try:
-        text = four_letter_word(server, b"srvr", deadline)
+        text = four_letter_word(server, b"srvr", deadline.within(min(_PROBE_SECONDS, deadline.left / 3)))
     except UnreachableError as error:
         return ZooKeeperNode(str(server), "", str(error))
     if "not currently serving" in text:

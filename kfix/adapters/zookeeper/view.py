@@ -28,6 +28,12 @@ _ROOTS: dict[str, Read] = {
 def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView]:
     """(cluster id, view). `protocol` chooses the brokers' listener, such as PLAINTEXT."""
     with open_line(connect, deadline) as line:
+        if line.read_only:
+            # Seen on 3.5.9: it ends sessions by its own clock and so forgets, seconds later, every broker and the
+            # controller, who are all well. Nothing of that may be judged.
+            raise UnreachableError(
+                f"zookeeper {line.endpoint}: serves read-only, it has no quorum: what it says may be stale"
+            )
         roots = read_all(line, connect, _ROOTS, deadline)
         if roots["ids"] is None:
             raise UnreachableError(_wrong_chroot(line, connect, deadline))

@@ -97,3 +97,20 @@ def test_an_unknown_mechanism_names_what_the_broker_offers():
 
     with pytest.raises(sasl.AuthenticationError, match="offers GSSAPI, not SCRAM-SHA-256"):
         sasl.authenticate(USER, offers_other, "broker")
+
+
+def test_openssl_is_never_left_to_ask_for_a_password_on_the_terminal(monkeypatch):
+    given = []
+
+    class Context:
+        check_hostname = True
+
+        def load_cert_chain(self, *arguments):
+            given.append(arguments)
+
+        def wrap_socket(self, plain, **_):
+            return plain
+
+    monkeypatch.setattr("ssl.create_default_context", lambda **_: Context())
+    Security("SSL", cert_file="c.pem", key_file="k.pem").wrap(None, "h")
+    assert given == [("c.pem", "k.pem", "")]

@@ -1,0 +1,134 @@
+"""Odd options, odd files, odd terminals: one clear line each, and never "healthy" for what nobody read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kfix.adapters.collect import details
+from kfix.adapters.collect.details import Details
+from kfix.adapters.collect.tasks import Look
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.saved import files
+from kfix.cli.app import app
+from kfix.model.snapshot import CoordinatorProbe
+from kfix_diagnostics.engine import diagnose
+from kfix_diagnostics.group_story import explain_group
+from tests.unit.diagnostics.clusters import base
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "look.json"
+    files.save(base().snapshot(), path)
+    return path
+
+
+def kfix(*args: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, args)))
+
+
+def changed(saved: Path, **changes: object) -> Path:
+    saved.write_text(json.dumps(json.loads(saved.read_text()) | changes))
+    return saved
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--debounce", "nan"],
+        ["--restart-grace", "nan"],
+        ["--debounce", "-1"],
+        ["--restart-grace", "inf"],
+        ["--group", ""],
+        ["--group", "g", "--nagios"],
+        ["--group", "g", "--only", "KFX101"],
+        ["--json", "--nagios"],
+    ],
+)
+def test_options_that_mean_nothing_are_usage_errors(saved: Path, options: list[str]) -> None:
+    result = kfix("diagnose", "--from", saved, *options)
+    assert (result.exit_code, result.stderr.count("kfix: ")) == (2, 1)
+
+
+@pytest.mark.parametrize("moment", [1e300, -1e300, float("nan"), float("inf")])
+def test_a_snapshot_of_no_moment_is_damaged(saved: Path, moment: float) -> None:
+    result = kfix("diagnose", "--from", changed(saved, taken_at=moment))
+    assert result.exit_code == 2
+    assert "is damaged" in result.stderr
+
+
+def test_a_snapshot_nested_without_end_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text('{"format":"kfix.snapshot","version":1,"a":' + "[" * 100_000)
+    result = kfix("diagnose", "--from", path)
+    assert result.exit_code == 2
+    assert "is damaged" in result.stderr
+
+
+def test_a_look_in_which_nothing_was_read_is_not_healthy(saved: Path) -> None:
+    result = kfix("diagnose", "--from", changed(saved, views={}, zookeeper=None, sources=[]))
+    assert result.exit_code == 22
+    assert "healthy" not in result.stdout
+
+
+def test_a_full_disk_behind_the_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        told = [sys.executable, "-m", "kfix", "explain"]
+        said = subprocess.run(told, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert said.returncode == 1
+    assert "kfix: cannot write: no space left on device" in said.stderr
+    assert "internal error" not in said.stderr
+
+
+def test_a_terminal_of_no_width_still_gets_its_text(saved: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "kfix", "diagnose", "--from", str(saved)],
+        env=os.environ | {"COLUMNS": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "healthy" in said.stdout
+
+
+@pytest.mark.parametrize(("find_error", "fetch_error"), [(-1, None), (30, None), (0, 30)])
+def test_a_question_not_heard_or_not_allowed_blocks_nobody(find_error: int, fetch_error: int | None) -> None:
+    from dataclasses import replace
+
+    snapshot = base().snapshot()
+    [old] = [p for p in snapshot.probes if p.group == "g2"]
+    probe = CoordinatorProbe("g2", old.partition, find_error, None, fetch_error, error="no answer in time")
+    snapshot = replace(snapshot, probes=(probe,))
+    assert [f.code for f in diagnose(snapshot).walk()] == []
+    assert explain_group(snapshot, diagnose(snapshot), "g2").blocked is None
+
+
+def test_coordinators_that_nobody_could_be_asked_for_are_a_source_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    unheard = {"g": CoordinatorProbe("g", 0, -1, None, None, error="b:1: no answer in time")}
+    monkeypatch.setattr(details, "find_coordinators", lambda *_: unheard)
+    look = Look()
+    line = SimpleNamespace()
+    Details(look, {1: line}, Deadline.after(2)).probes({"g": 0})  # type: ignore[dict-item]
+    [source] = [s for s in look.sources() if s.name == "coordinator probe"]
+    assert not source.ok
+    assert "no answer in time" in source.error
+
+
+def test_a_narrow_encoding_shows_escapes(saved: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "kfix", "diagnose", "--from", str(saved), "--group", "gr\u00fcn"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "gr\\xfcn" in said.stdout
+    assert said.stderr == ""
