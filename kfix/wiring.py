@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 
 from kfix.adapters.collect.collector import Wanted, collect
 from kfix.adapters.live import LiveCluster
@@ -55,16 +58,55 @@ def diagnose_live(
     A second look is taken only where the first shows what an ordinary election or restart also shows for a moment, and
     where ZooKeeper's own times do not already prove that it has lasted.
     """
-    from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415 - see load_snapshot
+    with _without_collector():
+        first = _InTheBackground(lambda: look(target, groups=groups, keep=keep))
+        # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
+        from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
-    options = Options(restart_grace=restart_grace)
-    seen, earlier = examine(look(target, groups=groups, keep=keep), options), None
-    pause = settle_seconds(seen, debounce, options)
-    if pause > 0:
-        waiting(pause)
-        time.sleep(pause)
-        seen, earlier = examine(look(target, groups=groups, keep=keep), options), seen
-    return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        options = Options(restart_grace=restart_grace)
+        seen, earlier = examine(first.result(), options), None
+        pause = settle_seconds(seen, debounce, options)
+        if pause > 0:
+            waiting(pause)
+            time.sleep(pause)
+            seen, earlier = examine(look(target, groups=groups, keep=keep), options), seen
+        return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+
+
+class _InTheBackground:
+    """A daemon thread, so that Ctrl-C ends the command and not only the wait."""
+
+    def __init__(self, work: Callable[[], Snapshot]) -> None:
+        self._work = work
+        self._snapshot: Snapshot | None = None
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name="kfix look", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._snapshot = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
+            self._error = error
+
+    def result(self) -> Snapshot:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._snapshot is not None
+        return self._snapshot
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """A look makes many objects and no cycles: Python's cycle collector would walk all of them, over and over."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def load_snapshot(path: Path) -> Snapshot:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from kfix.cli.lab_console import end_like_ctrl_c, numbers, open_lab, print_json, process_named, progress
-
-if TYPE_CHECKING:
-    from kfix.lab import Counts
+from kfix.cli.lab_console import (
+    end_like_ctrl_c,
+    numbers,
+    open_lab,
+    print_json,
+    process_named,
+    progress,
+    show_counts,
+    watch,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
 
@@ -277,30 +283,4 @@ def workload(
         number = start_in_background(lab, plan)
         typer.echo(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
         return
-    _show(_watch(Workload(plan), as_json), plan.group, as_json)
-
-
-def _watch(load: Any, as_json: bool) -> Counts:
-    import time
-
-    load.start()
-    try:
-        with progress(quiet=as_json) as tell:
-            while load.running:
-                now: Counts = load.counts()
-                tell(f"sent {now.sent}, acknowledged {now.acknowledged}, received {now.received}, failed {now.failed}")
-                time.sleep(0.2)
-    except KeyboardInterrupt:
-        return load.stop()  # type: ignore[no-any-return]
-    return load.wait()  # type: ignore[no-any-return]
-
-
-def _show(counts: Counts, group: str | None, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    if as_json:
-        print_json(asdict(counts) | {"group": group})
-        return
-    for key, value in asdict(counts).items():
-        shown = "unknown" if value is None else ", ".join(value) or "none" if isinstance(value, tuple) else value
-        typer.echo(f"{key.replace('_', ' '):18} {shown}")
+    show_counts(watch(Workload(plan), as_json), plan.group, as_json)

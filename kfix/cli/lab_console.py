@@ -1,4 +1,4 @@
-"""What the commands of `kfix lab` share: which lab is meant, progress on a terminal, signals."""
+"""What the commands of `kfix lab` share: which lab and process are meant, progress on a terminal, signals, counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kfix.lab import Lab
+    from kfix.lab import Counts, Lab
 
 
 def open_lab(name: str | None) -> Lab:
@@ -81,3 +81,29 @@ def end_like_ctrl_c() -> None:
 
 def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
+
+
+def watch(load: Any, as_json: bool) -> Counts:
+    import time
+
+    load.start()
+    try:
+        with progress(quiet=as_json) as tell:
+            while load.running:
+                now: Counts = load.counts()
+                tell(f"sent {now.sent}, acknowledged {now.acknowledged}, received {now.received}, failed {now.failed}")
+                time.sleep(0.2)
+    except KeyboardInterrupt:
+        return load.stop()  # type: ignore[no-any-return]
+    return load.wait()  # type: ignore[no-any-return]
+
+
+def show_counts(counts: Counts, group: str | None, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json(asdict(counts) | {"group": group})
+        return
+    for key, value in asdict(counts).items():
+        shown = "unknown" if value is None else ", ".join(value) or "none" if isinstance(value, tuple) else value
+        typer.echo(f"{key.replace('_', ' '):18} {shown}")

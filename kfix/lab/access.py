@@ -213,12 +213,9 @@ class Access:
     def create_scram(self, user: str, password: str, addresses: Iterable[str]) -> None:
         """SCRAM credentials of a user; until every broker lets that user in."""
         create_scram(self._admin(), user, password)
+        ways = [Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM]
         for address in addresses:
-            for mechanism in SCRAM:
-                security = Security(SASL_PROTOCOL, mechanism, user, password)
-                wait_for(
-                    f"{address} knows the {mechanism} user", lambda at=address, how=security: _lets_in(at, how), 20
-                )  # type: ignore[misc]
+            wait_for(f"{address} lets the user in", lambda at=address: all(_lets_in(at, way) for way in ways), 20)  # type: ignore[misc]
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         for broker in self.live_ids():

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SASL_VARIABLE = "KFIX_LAB_SASL"  # it holds a password, which no process of the lab needs from there
+
+
 @dataclass(frozen=True)
 class Host:
     address: str = "127.0.0.1"
@@ -27,7 +30,7 @@ class Host:
         pid = os.posix_spawn(
             argv[0],
             argv,
-            os.environ,
+            {name: value for name, value in os.environ.items() if name != SASL_VARIABLE},
             setsid=True,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

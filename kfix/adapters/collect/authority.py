@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.tasks import Look, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.target import Target
@@ -56,15 +56,11 @@ class ZooKeeperQuestion:
         return ZooKeeperAnswer(cluster_id, replace(view, nodes=nodes), str(self._connect))
 
 
-def discover(answers: list[BrokerAnswers]) -> tuple[Mode, Connect | None]:
-    """What the brokers' own settings say of the authority; DescribeConfigs gives the chroot too (tried on 2.7.1)."""
-    for said in answers:
-        if said.configs.get("process.roles"):
-            return Mode.KRAFT, None
-        text = said.configs.get("zookeeper.connect")
-        if text:
-            try:
-                return Mode.ZOOKEEPER, parse_connect(text)
-            except UsageError:
-                continue
-    return Mode.UNKNOWN, None
+def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
+    """What a broker's own settings say of the authority; DescribeConfigs gives the chroot too (tried on 2.7.1)."""
+    if configs.get("process.roles"):
+        return Mode.KRAFT, None
+    try:
+        return Mode.ZOOKEEPER, parse_connect(configs.get("zookeeper.connect", ""))
+    except UsageError:
+        return Mode.UNKNOWN, None

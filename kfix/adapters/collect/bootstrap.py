@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kfix.adapters.collect.broker import ask_metadata
+from kfix.adapters.collect.broker import ask_brokers, ask_configs
 from kfix.adapters.collect.tasks import Look, first_answer
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -17,11 +18,14 @@ from kfix.model.snapshot import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Bootstrapped:
-    """`broker` is the id of the broker behind the connection, None where its own list names another address."""
+    """`metadata` without partitions: who is there, fast. `broker` is the id behind the connection, None where its own
+    list names another address; then its `configs` cannot be asked for.
+    """
 
     metadata: Metadata
     connection: BrokerConnection
     broker: int | None
+    configs: Mapping[str, str]
 
 
 class _Race:
@@ -35,14 +39,17 @@ class _Race:
     def ask(self, endpoint: Endpoint) -> Bootstrapped | None:
         connection = BrokerConnection(endpoint, self._target.security)
         try:
-            said = ask_metadata(connection, self._deadline)
+            said = ask_brokers(connection, self._deadline)
+            own = _own_id(endpoint, said)
+            # They say where ZooKeeper is, whose long reading can begin while the brokers are still telling theirs.
+            configs = {} if own is None else ask_configs(connection, own, self._deadline)
         except BaseException:
             connection.close()
             raise
         if not self._won.acquire(blocking=False):
             connection.close()
             return None
-        return Bootstrapped(said, connection, _own_id(endpoint, said))
+        return Bootstrapped(said, connection, own, configs)
 
 
 def bootstrap(look: Look, target: Target, deadline: Deadline) -> Bootstrapped | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.deadline import Deadline
@@ -41,30 +42,34 @@ class BrokerAnswers:
     problems: tuple[str, ...]
 
 
-def ask_metadata(connection: BrokerConnection, deadline: Deadline) -> Metadata:
-    return connection.call(requests.metadata(), responses.metadata, deadline)
+def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> Metadata:
+    """Which brokers there are, of which cluster; no partitions."""
+    return connection.call(requests.metadata(()), responses.metadata, deadline)
+
+
+def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
+    """Empty where the broker refuses to tell."""
+    request = requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS)
+    return next((c.values for c in connection.call(request, responses.describe_configs, deadline) if not c.error), {})
 
 
 def as_view(broker: int, said: Metadata) -> BrokerView:
     return BrokerView(broker, said.controller, said.brokers, said.racks, said.partitions)
 
 
-def ask_broker(
-    connection: BrokerConnection, broker: int, deadline: Deadline, known: Metadata | None = None
-) -> BrokerAnswers:
-    """`known` is what this very broker has said a moment ago, as the bootstrap."""
+def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) -> BrokerAnswers:
     asked = [
         requests.metadata(),
         requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS),
         requests.list_groups(),
     ]
-    readers = connection.exchange(asked if known is None else asked[1:], deadline)
-    said = known if known is not None else responses.metadata(readers.pop(0))
+    metadata, configs, listed = connection.exchange(asked, deadline)
+    said = responses.metadata(metadata)
     problems = []
-    config = next(iter(responses.describe_configs(readers[0])), None)
+    config = next(iter(responses.describe_configs(configs)), None)
     if config is None or config.error:
         problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty answer'}")
-    error, groups = responses.list_groups(readers[1])
+    error, groups = responses.list_groups(listed)
     if error:
         problems.append(f"groups on broker {broker}: {name_of(error)}")
     return BrokerAnswers(

@@ -80,11 +80,13 @@ class _Collection:
             ZooKeeperQuestion(self._look, target.zookeeper, target, self._first) if target.zookeeper else None
         )
         booted = bootstrap(self._look, target, self._first) if target.bootstrap else None
+        if booted is None and asked_zookeeper is None:
+            raise unreachable(self._look)
+        mode, asked_zookeeper = self._named_by(booted, asked_zookeeper)
         if booted is not None:
             self._ask(booted.metadata.brokers, booted)
-        elif asked_zookeeper is None:
-            raise unreachable(self._look)
-        mode, asked_zookeeper = self._authority(asked_zookeeper)
+        if mode is Mode.UNKNOWN:
+            mode, asked_zookeeper = self._named_by_others()
         authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
@@ -104,34 +106,43 @@ class _Collection:
             self._addresses[broker] = endpoint
             self._tasks[broker] = self._look.start(
                 f"broker {broker}",
-                lambda line=line, broker=broker, own=own: ask_broker(  # type: ignore[misc]
-                    line, broker, self._first, own.metadata if own is not None else None
-                ),
+                lambda line=line, broker=broker: ask_broker(line, broker, self._first),  # type: ignore[misc]
             )
         if booted is not None and booted.broker is None:
             booted.connection.close()
 
-    def _authority(self, asked: ZooKeeperQuestion | None) -> tuple[Mode, ZooKeeperQuestion | None]:
+    def _named_by(
+        self, booted: Bootstrapped | None, asked: ZooKeeperQuestion | None
+    ) -> tuple[Mode, ZooKeeperQuestion | None]:
         if asked is not None:
             return Mode.ZOOKEEPER, asked
+        return self._ask_authority(booted.configs) if booted is not None else (Mode.UNKNOWN, None)
+
+    def _named_by_others(self) -> tuple[Mode, ZooKeeperQuestion | None]:
+        """The bootstrap server cannot tell (a load balancer, say): whichever broker answers first will do."""
         silent = []
         for task in as_finished(self._tasks.values(), self._first):
             answer = task.result(self._first)
             if answer is None:
                 continue
-            mode, connect = discover([answer])
-            if connect is not None:
-                return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
-            if mode is Mode.KRAFT:
-                # What nobody asked is not healthy: the quorum may be lost and the metadata frozen (kraft-facts 8).
-                self._look.failed(
-                    "KRaft quorum", "not asked: this release judges a KRaft cluster by its brokers' views alone"
-                )
-                return mode, None
+            mode, asked = self._ask_authority(answer.configs)
+            if mode is not Mode.UNKNOWN:
+                return mode, asked
             silent.append(task.name)
         if silent:
             self._look.failed("zookeeper", f"{silent[0]} does not tell where its ZooKeeper is: give --zookeeper")
         return Mode.UNKNOWN, None
+
+    def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
+        mode, connect = discover(configs)
+        if mode is Mode.KRAFT:
+            # What nobody asked is not healthy: the quorum may be lost and the metadata frozen (kraft-facts 8).
+            self._look.failed(
+                "KRaft quorum", "not asked: this release judges a KRaft cluster by its brokers' views alone"
+            )
+        if connect is None:
+            return mode, None
+        return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
 
     def _gather(self) -> None:
         for broker, task in self._tasks.items():

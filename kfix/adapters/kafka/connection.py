@@ -37,6 +37,7 @@ class BrokerConnection:
         self._allowed = allowed
         self._socket: socket.socket | None = None
         self._correlation = 0
+        self._let_in = False
 
     def __enter__(self) -> Self:
         return self
@@ -49,6 +50,7 @@ class BrokerConnection:
             with contextlib.suppress(OSError):
                 self._socket.close()
         self._socket = None
+        self._let_in = False
 
     def call(self, request: Request, decode: Callable[[Reader], T], deadline: Deadline) -> T:
         return self.call_many([request], decode, deadline)[0]
@@ -68,13 +70,15 @@ class BrokerConnection:
         try:
             if self._socket is None:
                 self._open(deadline)
-            return self._exchange(asked, deadline)
+            readers = self._exchange(asked, deadline)
         except UnreachableError:
             self.close()
             raise
         except (OSError, UnicodeError) as error:
             self.close()
             raise UnreachableError(f"{self.endpoint}: {plain_reason(error)}") from None
+        self._let_in = True
+        return readers
 
     def _check_allowed(self, request: Request) -> None:
         if request.api_key not in self._allowed:
@@ -135,11 +139,18 @@ class BrokerConnection:
         while left:
             part = self._line(deadline).recv(min(left, 1 << 20))
             if not part:
-                hint = "; not a Kafka broker, or it wants TLS or SASL (--command-config)" if fresh else ""
-                raise UnreachableError(f"{self.endpoint}: closed the connection{hint}")
+                raise UnreachableError(f"{self.endpoint}: closed the connection{self._why_closed(fresh=fresh)}")
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
+
+    def _why_closed(self, *, fresh: bool) -> str:
+        if fresh:
+            return "; not a Kafka broker, or it wants TLS or SASL (--command-config)"
+        if not self._let_in and not self._security.mechanism:
+            # A SASL listener tells its versions to anybody, and hangs up on any other question.
+            return "; it wants SASL (--command-config), or is going down"
+        return ""
 
 
 def _frame(request: Request, correlation: int) -> bytes:

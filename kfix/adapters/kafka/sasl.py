@@ -27,14 +27,19 @@ class AuthenticationError(UnreachableError):
 
 def authenticate(security: Security, exchange: Exchange, where: str) -> None:
     error, offered = responses.sasl_handshake(exchange(requests.sasl_handshake(security.mechanism)))
+    if error and not offered:
+        raise AuthenticationError(f"{where}: {name_of(error)}: that listener takes no SASL (security.protocol)")
     if error:
         raise AuthenticationError(
-            f"{where}: {name_of(error)}: the broker offers {', '.join(offered) or 'none'}, not {security.mechanism}"
+            f"{where}: {name_of(error)}: the broker offers {', '.join(offered)}, not {security.mechanism}"
         )
     if security.mechanism == "PLAIN":
         _send(exchange, f"\0{security.username}\0{security.password}".encode(), where, security)
-    else:
+        return
+    try:
         _scram(security, exchange, where)
+    except ValueError:  # not UTF-8, not base64
+        raise AuthenticationError(f"{where}: the broker's SCRAM answer is not valid") from None
 
 
 def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> bytes:

@@ -22,6 +22,12 @@ def save(snapshot: Snapshot, path: Path) -> int:
     raw = json.dumps(encode(snapshot), separators=(",", ":")).encode()
     if path.suffix == ".gz":
         raw = gzip.compress(raw, compresslevel=1)
+    write_whole(path, raw)
+    return len(raw)
+
+
+def write_whole(path: Path, raw: bytes) -> None:
+    """Beside and renamed: a reader sees all of it or what was there before."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -31,7 +37,6 @@ def save(snapshot: Snapshot, path: Path) -> int:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise UsageError(f"{path}: cannot be written: {(error.strerror or '').lower()}") from None
-    return len(raw)
 
 
 def read_text(path: Path) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.adapters.saved.files import parse, read_text, save
+from kfix.adapters.saved.files import parse, read_text, save, write_whole
 from kfix.errors import UsageError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import Snapshot
 
 KEEP = 20
+_MEMORY = "memory.json"
 #: Names enough to tell an operator who is blocked; a cluster with more says "and others".
 MOST_GROUPS = 5000
 
@@ -41,6 +43,7 @@ class SnapshotStore:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             save(snapshot, path)
+            _write(remember(snapshot), folder / _MEMORY)
             for old in self.files(snapshot.cluster.id)[:-KEEP]:
                 old.unlink(missing_ok=True)
         except (OSError, UsageError):
@@ -52,7 +55,13 @@ class SnapshotStore:
         return [] if folder is None else sorted(folder.glob("*.json.gz"))
 
     def recall(self, cluster_id: str) -> Memory:
-        """From the newest snapshot backwards, since each carries what the one before remembered."""
+        """From the small file beside the snapshots, which is read before anything is asked of the cluster; where it is
+        damaged, from the newest snapshot backwards, since each carries what the one before remembered.
+        """
+        folder = self._folder(cluster_id)
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            if folder is not None:
+                return _read(folder / _MEMORY)
         for path in reversed(self.files(cluster_id)):
             with contextlib.suppress(UsageError):
                 return remember(parse(read_text(path), path))
@@ -60,6 +69,17 @@ class SnapshotStore:
 
     def _folder(self, cluster_id: str) -> Path | None:
         return None if self._root is None else self._root / re.sub(r"[^A-Za-z0-9_-]", "_", cluster_id)
+
+
+def _write(memory: Memory, path: Path) -> None:
+    raw = {"groups": memory.groups, "brokers": {str(b): address for b, address in memory.brokers.items()}}
+    write_whole(path, json.dumps(raw).encode())
+
+
+def _read(path: Path) -> Memory:
+    raw = json.loads(path.read_bytes())
+    brokers = {int(b): str(address) for b, address in raw["brokers"].items()}
+    return Memory(tuple(map(str, raw["groups"])), brokers)
 
 
 def remember(snapshot: Snapshot) -> Memory:

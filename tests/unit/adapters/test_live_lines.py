@@ -116,7 +116,7 @@ def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pyt
     never = threading.Event()
     collection = _Collection(make_target("b:1", None, timeout=2), Wanted())
     look: Any = Look()
-    said = SimpleNamespace(configs={"zookeeper.connect": "z:1/k"})
+    said = SimpleNamespace(configs={"zookeeper.connect": "z:1/k"}, problems=())
     collection._tasks = {
         1: look.start("broker 1", never.wait),
         2: look.start("broker 2", lambda: said),
@@ -128,7 +128,7 @@ def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pyt
         return SimpleNamespace(answer=lambda: ZooKeeperAnswer("", None, str(connect)))
 
     monkeypatch.setattr("kfix.adapters.collect.collector.ZooKeeperQuestion", question)
-    mode, _ = collection._authority(None)
+    mode, _ = collection._named_by_others()
     never.set()
     assert mode is Mode.ZOOKEEPER
     assert left[0] > 0.5

@@ -156,6 +156,7 @@ def test_a_damaged_snapshot_in_the_store_is_passed_over(tmp_path):
     store.keep(whole(taken_at=1.0))
     newest = store.keep(whole(taken_at=2.0))
     newest.write_bytes(b"\x1f\x8bnothing")
+    (newest.parent / "memory.json").write_text("{torn")
     assert "g" in store.recall("abc").groups
 
 

@@ -8,7 +8,7 @@ from kfix.lab.state import BrokerDef
 from kfix.model.coordinator import partition_of_group
 
 
-@pytest.mark.parametrize("partitions", [1, 5, 50])
+@pytest.mark.parametrize("partitions", [1, 5, 31, 50, 62])
 def test_every_partition_of_the_offsets_topic_gets_a_group_with_a_plain_name(partitions):
     for wanted in range(partitions):
         name = name_for(wanted, partitions, STEMS[wanted % len(STEMS)])

@@ -1,4 +1,5 @@
 import os
+import secrets
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ from kfix.errors import LabError
 from kfix.lab import processes
 from kfix.lab.host import Host, program
 
-TAG = "0123456789abcdef"
+TAG = secrets.token_hex(8)  # another run of these tests on this machine must not find our processes
 SLEEPER = [sys.executable, "-X", f"kfix.lab.id={TAG}", "-c", "import time; time.sleep(60)"]
 
 

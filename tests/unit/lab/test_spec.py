@@ -3,7 +3,7 @@ import pytest
 from kfix.errors import UsageError
 from kfix.lab.properties import broker_settings, render, zookeeper_settings
 from kfix.lab.recipes import RECIPES, recipe_of
-from kfix.lab.spec import LabSpec, parse_settings
+from kfix.lab.spec import LabSpec, parse_sasl, parse_settings
 from kfix.lab.state import BrokerDef, ZooKeeperDef
 
 
@@ -24,6 +24,11 @@ from kfix.lab.state import BrokerDef, ZooKeeperDef
         {"chroot": "kfix"},
         {"chroot": "/kfix/"},
         {"heap_mb": 10},
+        {"sasl": ("a b", "x")},
+        {"sasl": ("alice", "")},
+        {"sasl": ("alice", 'a"b')},
+        {"sasl": ("alice", "a\\b")},
+        {"sasl": ("alice", "a\nb")},
         {"settings": {"broker.id": "7"}},
         {"settings": {"offsets.topic.replication.factor": "1"}},
     ],
@@ -78,3 +83,27 @@ def test_values_survive_the_way_through_a_properties_file():
 
 def test_every_version_of_the_table_says_so_itself():
     assert all(recipe_of(version).kafka == version for version in RECIPES)
+
+
+def test_with_sasl_a_broker_has_a_second_listener_and_its_peers_use_the_first(tmp_path):
+    spec = LabSpec(ids=(1,), sasl=("alice", "x y=;"))
+    settings = broker_settings(spec, BrokerDef(1, 20001, None, sasl_port=20002), "z", "h", tmp_path)
+    assert settings["listeners"] == "PLAINTEXT://h:20001,SASL_PLAINTEXT://h:20002"
+    assert settings["sasl.enabled.mechanisms"] == "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+    plain = settings["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+    assert plain.endswith('PlainLoginModule required user_alice="x y=;";')
+    assert not [key for key in settings if key.startswith(("security.", "inter."))]
+    assert not [key for key in broker_settings(LabSpec(), BrokerDef(1, 1, None), "z", "h", tmp_path) if "sasl" in key]
+
+
+def test_the_password_of_sasl_is_in_no_repr_and_no_error():
+    assert "s3cret" not in repr(LabSpec(sasl=("alice", "s3cret")))
+    assert parse_sasl("alice:a:b") == ("alice", "a:b")
+    for wrong in (
+        lambda: parse_sasl("s3cret"),
+        lambda: LabSpec(sasl=("", "s3cret")),
+        lambda: LabSpec(sasl=("a", 's3cret"')),
+    ):
+        with pytest.raises(UsageError) as told:
+            wrong()
+        assert "s3cret" not in str(told.value) + told.value.hint

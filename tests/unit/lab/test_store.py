@@ -40,6 +40,27 @@ def test_a_state_survives_the_way_through_its_file():
     assert store.load() == a_state()
 
 
+def test_a_state_with_a_password_is_for_its_owner_alone_and_counts_both_ports_of_a_broker():
+    store = Store("t")
+    spec = LabSpec(name="t", ids=(1,), sasl=("alice", "secret"))
+    state = a_state(spec=spec, brokers=(BrokerDef(1, 20001, None, sasl_port=20009),))
+    store.save(state)
+    assert store.load() == state
+    assert {20001, 20009} <= state.ports()
+    assert store.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_state_of_a_kfix_without_sasl_can_still_be_read():
+    store = Store("t")
+    store.save(a_state())
+    raw = json.loads(store.file.read_text())
+    del raw["spec"]["sasl"]
+    for broker in raw["brokers"]:
+        del broker["sasl_port"]
+    store.file.write_text(json.dumps(raw))
+    assert store.load() == a_state()
+
+
 def test_a_lab_that_is_not_there_is_a_usage_error_that_names_the_others():
     Store("other").save(a_state("other"))
     with pytest.raises(UsageError, match="no lab 't'") as told:
