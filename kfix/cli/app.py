@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,8 @@ from kfix.cli import demo, diagnose, explain, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
+#: What a shell reports of a command that SIGPIPE ended.
+PIPE_CLOSED = 141
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
 
@@ -31,7 +34,11 @@ class Boundary(TyperGroup):
         except KeyboardInterrupt:
             typer.echo("kfix: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+        except BrokenPipeError:
+            # `| head` has read enough. Python would complain once more when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None
+        except (typer.Exit, typer.Abort):
             raise
         except Exception as bug:
             if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:

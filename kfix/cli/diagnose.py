@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -161,6 +162,6 @@ def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_outpu
 
 
 def _console() -> Console:
-    from rich.console import Console
+    from kfix.report.console import console_on
 
-    return Console(highlight=False)
+    return console_on(sys.stdout)

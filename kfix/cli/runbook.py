@@ -34,6 +34,7 @@ Params = Annotated[
 def list_(runbooks: Folder = None, json_output: AsJson = False) -> None:
     """List the runbooks and the findings they are for."""
     from kfix.report import runbook as report
+    from kfix.report.console import console_on
     from kfix.runbook import catalogue
 
     found = catalogue.load_all(runbooks)
@@ -42,7 +43,7 @@ def list_(runbooks: Folder = None, json_output: AsJson = False) -> None:
             about = report.first_sentence(r.about)
             typer.echo(json.dumps({"id": r.id, "version": r.version, "fixes": list(r.codes), "about": about}))
         return
-    report.print_runbooks(found, report.console_on(sys.stdout))
+    report.print_runbooks(found, console_on(sys.stdout))
 
 
 @app.command()
@@ -91,7 +92,7 @@ def plan(
     """Plan a remedy and show it; nothing is changed."""
     from kfix import wiring
     from kfix.model.plan import Gate
-    from kfix.report.runbook import console_on
+    from kfix.report.console import console_on
     from kfix.runbook import catalogue, planfile
 
     runbook = catalogue.load(name, runbooks)
@@ -144,7 +145,7 @@ def apply(
 ) -> None:
     """Carry out a remedy behind its gates and prove that it helped."""
     from kfix import wiring
-    from kfix.report.runbook import console_on
+    from kfix.report.console import console_on
     from kfix.runbook import catalogue, planfile
 
     people = console_on(sys.stderr if json_output else sys.stdout)
@@ -216,7 +217,7 @@ def history(
     from dataclasses import asdict
 
     from kfix.report import runbook_history as report
-    from kfix.report.runbook import console_on
+    from kfix.report.console import console_on
     from kfix.runbook.history import summaries, summary
 
     store = flow.store()

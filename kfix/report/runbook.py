@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -16,23 +13,7 @@ from kfix.model.facts import show_value
 from kfix.model.plan import CheckCall, Gate, Plan, PlannedStep
 from kfix.model.runbook import Runbook
 
-_WIDTH = 120
 _COLOURS = {Gate.AUTO: "dim", Gate.PLAN: "cyan", Gate.STEP: "yellow", Gate.TYPED: "bold red"}
-
-
-class SteadyConsole(Console):
-    """Where the reader of a pipe is gone, rich ends the process; a run must go on, so here only the telling ends."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        if self.file is sys.stdout:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def console_on(file: TextIO) -> Console:
-    """Piped text has a fixed width, so that it does not depend on who reads it."""
-    width = None if file.isatty() else _WIDTH
-    return SteadyConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:

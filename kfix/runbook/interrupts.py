@@ -1,4 +1,4 @@
-"""Ctrl-C never falls between a change and the record of what it gave: it waits until that is on the disk.
+"""Ctrl-C, or the end of the terminal, never falls between a change and the record of what it gave: it waits for that.
 
 A second Ctrl-C does not wait.
 """
@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -26,10 +28,11 @@ def held_back() -> Iterator[None]:
             raise KeyboardInterrupt
         asked = True
 
-    before = signal.signal(signal.SIGINT, later)
+    before = {number: signal.signal(number, later) for number in _ENDS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if asked:
         raise KeyboardInterrupt

@@ -194,8 +194,9 @@ def test_ctrl_c_at_a_prompt_changes_nothing(stage: Stage) -> None:
     assert stage.journal()[-1]["outcome"] == "interrupted"
 
 
-def test_ctrl_c_during_the_call_waits_for_its_result_on_the_disk(stage: Stage) -> None:
-    stage.cluster.faults.before("reassign", lambda: os.kill(os.getpid(), signal.SIGINT))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
+def test_a_signal_during_the_call_waits_for_its_result_on_the_disk(stage: Stage, number: signal.Signals) -> None:
+    stage.cluster.faults.before("reassign", lambda: os.kill(os.getpid(), number))
     with pytest.raises(StoppedError, match="interrupted; changed before that: nudge"):
         stage.run()
     assert [r["ok"] for r in stage.journal() if r["type"] == "step.result"] == [True]

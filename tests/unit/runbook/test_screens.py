@@ -9,7 +9,8 @@ import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.registry import described
-from kfix.report.runbook import console_on, print_plan, print_runbooks
+from kfix.report.console import console_on
+from kfix.report.runbook import print_plan, print_runbooks
 from kfix.report.runbook_page import ActionWords, page
 from kfix.report.runbook_run import Teller, closing
 from kfix.runbook.catalogue import load, load_all
