@@ -44,7 +44,11 @@ def _shut_out(broker: int, case: CaseFile) -> Finding:
     shown = twice[0] if twice else None
     rows = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
     cut = _cut_off(broker, twice, case)
-    remedies = [Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself")]
+    remedies = [
+        Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself"),
+        # Seen on 2.7.1: a server that had served read-only can forget a session for good.
+        Remedy(f"if it stays unregistered while ZooKeeper has its quorum: restart broker {broker}"),
+    ]
     if cut:
         remedies.append(
             Remedy(f"expect >= {cut} records to be cut off when it returns: save them first if they matter")

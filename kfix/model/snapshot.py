@@ -139,7 +139,6 @@ class ZooKeeperView:
     preferred_election_pending: bool = False
     migrating: bool = False
     nodes: tuple[ZooKeeperNode, ...] = ()
-    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ class ZooKeeperQuestion:
     """The bulk read and one `srvr` a server, all begun at once."""
 
     def __init__(self, look: Look, connect: Connect, target: Target, deadline: Deadline) -> None:
-        self._look = look
         self._connect = connect
         self._deadline = deadline
         self._view: Task[tuple[str, ZooKeeperView]] = look.start(
@@ -44,11 +43,6 @@ class ZooKeeperQuestion:
         if answered is None:
             return ZooKeeperAnswer("", None, str(self._connect))
         cluster_id, view = answered
-        if view.read_only:
-            self._look.failed(
-                f"zookeeper {self._connect}",
-                f"zookeeper {view.server}: serves read-only, it has no quorum: what it says may be stale",
-            )
         nodes = tuple(
             task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
             for server, task in zip(self._connect.servers, self._nodes, strict=True)

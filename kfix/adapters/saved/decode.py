@@ -84,7 +84,6 @@ def _zookeeper(raw: Mapping[str, Any]) -> ZooKeeperView:
         preferred_election_pending=_flag(raw["preferred_election_pending"]),
         migrating=_flag(raw["migrating"]),
         nodes=tuple(ZooKeeperNode(**n) for n in raw["nodes"]),
-        read_only=_flag(raw["read_only"]),
     )
 
 

@@ -64,7 +64,6 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
         "nodes": [asdict(n) for n in view.nodes],
-        "read_only": view.read_only,
     }
 
 

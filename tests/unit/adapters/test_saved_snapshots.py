@@ -51,7 +51,6 @@ def whole(**changes):
         preferred_election_pending=True,
         migrating=True,
         nodes=(ZooKeeperNode("127.0.0.1:2181", "standalone", "x"),),
-        read_only=True,
     )
     snapshot = Snapshot(
         taken_at=1234.5,
