@@ -42,7 +42,6 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
         view = ZooKeeperView(
             connect=str(connect),
             server=str(line.endpoint),
-            read_only=line.read_only,
             controller=records.controller(roots["controller"], roots["epoch"]),
             registrations=_registrations(line, connect, _names(roots["ids"]), protocol, deadline),
             assignments=assigned,
