@@ -13,7 +13,7 @@ import pytest
 from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.registry import described
-from kfix.adapters.memory_incidents import ALL as INCIDENTS
+from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.errors import RefusedError
 from kfix.model.args import Args
 from kfix.model.finding import FactValue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.adapters.memory import MemoryCluster
-from kfix.adapters.memory_incidents import ALL, ORDERS, STUCK
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.incidents import ALL, ORDERS, STUCK
 from kfix.errors import UnreachableError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import TopicPartition

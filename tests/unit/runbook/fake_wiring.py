@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kfix import wiring
-from kfix.adapters.memory import MemoryCluster
+from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.model.finding import Diagnosis, Finding
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kfix import __version__
-from kfix.adapters.memory_incidents import ALL, Incident
+from kfix.adapters.memory.incidents import ALL, Incident
 from kfix.model.args import Args
 from kfix.model.plan import Created, Plan
 from kfix.runbook import catalogue, planfile

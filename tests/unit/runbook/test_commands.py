@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from kfix.adapters.memory_incidents import ALL
+from kfix.adapters.memory.incidents import ALL
 from kfix.cli.app import app
 from tests.unit.runbook.fake_wiring import FakeWiring
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.adapters.memory_incidents import ALL, STUCK
+from kfix.adapters.memory.incidents import ALL, STUCK
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.args import Args, Kind, coerce, parse_duration, parse_partition
 from kfix.model.coordinator import partition_of_group

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.memory_state import Phase
+from kfix.adapters.memory.state import Phase
 from kfix.errors import (
     ApprovalError,
     NotProvedError,

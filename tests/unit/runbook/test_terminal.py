@@ -11,7 +11,7 @@ import pytest
 
 SCRIPT = """
 import os, pathlib, pytest
-from kfix.adapters.memory_incidents import ALL
+from kfix.adapters.memory.incidents import ALL
 from tests.unit.runbook.fake_wiring import FakeWiring
 incident = ALL["stuck-offsets-partition"]()
 FakeWiring(incident.cluster, incident.finding).install(pytest.MonkeyPatch(), pathlib.Path(os.environ["STATE"]))

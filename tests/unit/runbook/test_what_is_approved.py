@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kfix.adapters.memory_incidents import ALL
+from kfix.adapters.memory.incidents import ALL
 from kfix.cli.app import app
 from kfix.errors import ApprovalError, RefusedError, StoppedError, UsageError
 from kfix.model.args import Args

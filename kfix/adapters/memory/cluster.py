@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from kfix.adapters.memory_controller import MemoryController
-from kfix.adapters.memory_faults import NO_ANSWER, Faults
-from kfix.adapters.memory_snapshot import snapshot_of
-from kfix.adapters.memory_state import Logs, ManualClock, MemoryBroker, Records
+from kfix.adapters.memory.controller import MemoryController
+from kfix.adapters.memory.faults import NO_ANSWER, Faults
+from kfix.adapters.memory.snapshot import snapshot_of
+from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.errors import UnreachableError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.reading import ChangeResult, PartitionReading

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.adapters.memory_state import Belief, Logs, MemoryBroker, Phase, Records
+from kfix.adapters.memory.state import Belief, Logs, MemoryBroker, Phase, Records
 from kfix.model.reading import ChangeResult
 from kfix.model.snapshot import NO_LEADER, Assignment, PartitionView, TopicPartition
 

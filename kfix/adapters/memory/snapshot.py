@@ -18,7 +18,7 @@ from kfix.model.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from kfix.adapters.memory import MemoryCluster
+    from kfix.adapters.memory.cluster import MemoryCluster
 
 _ADDRESS = "127.0.0.1:2181"
 

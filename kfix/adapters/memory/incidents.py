@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kfix.adapters.memory import MemoryCluster
+from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Cause, Confidence, FactValue, Finding, Severity
 from kfix.model.snapshot import TopicPartition
