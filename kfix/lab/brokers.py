@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
+from kfix.lab.nodes import StillRegisteredError
 from kfix.lab.ports import free_ports
 from kfix.lab.readiness import wait_brokers
 from kfix.lab.state import BrokerDef
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from kfix.lab.cluster import Lab
 
 _SESSION_SECONDS = 45.0
+_TRIES = 4
+_BETWEEN_TRIES_SECONDS = 3.0
 
 
 def wait_gone(lab: Lab, brokers: Iterable[int]) -> None:
@@ -32,15 +36,29 @@ def start_brokers(lab: Lab, brokers: Iterable[int]) -> None:
     wanted = tuple(brokers)
     if not wanted:
         return
-    wait_gone(lab, wanted)
+    for tries_left in reversed(range(_TRIES)):
+        wait_gone(lab, wanted)
+        _start_dead(lab, wanted)
+        try:
+            with lab.access() as access:
+                wait_brokers(lab.nodes, access, lab.state, wanted)
+        except StillRegisteredError:
+            # After a lost quorum one ZooKeeper server may know a session that the one we asked has forgotten.
+            if not tries_left:
+                raise
+            time.sleep(_BETWEEN_TRIES_SECONDS)
+        else:
+            return
+
+
+def _start_dead(lab: Lab, wanted: tuple[int, ...]) -> None:
     state = lab.state
     for number in wanted:
         broker = state.broker(number)
         if broker is None or broker.retired:
             raise UsageError(f"lab {lab.name!r} has no broker {number}", hint=f"its brokers: {lab.broker_ids}")
-        lab.nodes.start_broker(state, broker)
-    with lab.access() as access:
-        wait_brokers(lab.nodes, access, lab.state, wanted)
+        if lab.nodes.condition(state, "broker", number) == "dead":
+            lab.nodes.start_broker(state, broker)
 
 
 def add_broker(lab: Lab, new_id: int, rack: str | None, ports: Sequence[int] = ()) -> None:

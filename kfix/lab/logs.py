@@ -32,6 +32,10 @@ def met_a_taken_port(log: Path) -> bool:
     return any(_BIND.search(line) for line in read_lines(log))
 
 
+def met_its_own_registration(log: Path) -> bool:
+    return any("NodeExists" in line for line in read_lines(log))
+
+
 def read_lines(log: Path) -> list[str]:
     try:
         return log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -12,7 +12,7 @@ from kfix.errors import LabError, UsageError
 from kfix.lab import processes
 from kfix.lab.classpath import class_path, resource_text
 from kfix.lab.host import LOOPBACK, Host, program
-from kfix.lab.logs import decisive_line, met_a_taken_port
+from kfix.lab.logs import decisive_line, met_a_taken_port, met_its_own_registration
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.properties import broker_settings, render, zookeeper_settings
 from kfix.lab.recipes import recipe_of
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 JAVA = "a Java runtime, 11 or newer (Debian: default-jre-headless)"
 _KILL_SECONDS = 15.0
 _SHUTDOWN_SECONDS = 45.0
+
+
+class StillRegisteredError(LabError):
+    """A broker found its own id in ZooKeeper: the session of its life before is not over there."""
 
 
 class PortTakenError(LabError):
@@ -122,6 +126,7 @@ class Nodes:
                 continue
             log = self._store.log_file(role, number)
             kind = PortTakenError if met_a_taken_port(log) else LabError
+            kind = StillRegisteredError if met_its_own_registration(log) else kind
             raise kind(f"{role} {number} did not start: {decisive_line(log)}", hint=f"its log: {log}")
 
     # --- signals --------------------------------------------------------------------------------------------------
