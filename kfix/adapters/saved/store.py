@@ -16,16 +16,25 @@ from kfix.model.snapshot import Snapshot
 
 KEEP = 20
 _MEMORY = "memory.json"
+FORGET = 7 * 86400.0
 #: Names enough to tell an operator who is blocked; a cluster with more says "and others".
 MOST_GROUPS = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What earlier snapshots know: every group seen, and the last address of every broker id seen."""
+    """What earlier snapshots know: every group seen, and the last address of every broker id seen.
+
+    `seen` is when each broker was last there, seconds since the epoch; one unseen for `FORGET` was taken out.
+    """
 
     groups: tuple[str, ...] = ()
     brokers: Mapping[int, str] = field(default_factory=dict)
+    seen: Mapping[int, float] = field(default_factory=dict)
+
+    def at(self, now: float) -> Memory:
+        fresh = {b: a for b, a in self.brokers.items() if now - self.seen.get(b, now) <= FORGET}
+        return Memory(self.groups, fresh, {b: t for b, t in self.seen.items() if b in fresh})
 
 
 class SnapshotStore:
@@ -43,7 +52,8 @@ class SnapshotStore:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             save(snapshot, path)
-            _write(remember(snapshot), folder / _MEMORY)
+            before = self.recall(snapshot.cluster.id)
+            _write(remember(snapshot, before.seen).at(snapshot.taken_at), folder / _MEMORY)
             for old in self.files(snapshot.cluster.id)[:-KEEP]:
                 old.unlink(missing_ok=True)
         except (OSError, UsageError):
@@ -72,22 +82,28 @@ class SnapshotStore:
 
 
 def _write(memory: Memory, path: Path) -> None:
-    raw = {"groups": memory.groups, "brokers": {str(b): address for b, address in memory.brokers.items()}}
+    raw = {
+        "groups": memory.groups,
+        "brokers": {str(b): address for b, address in memory.brokers.items()},
+        "seen": {str(b): at for b, at in memory.seen.items()},
+    }
     write_whole(path, json.dumps(raw).encode())
 
 
 def _read(path: Path) -> Memory:
     raw = json.loads(path.read_bytes())
     brokers = {int(b): str(address) for b, address in raw["brokers"].items()}
-    return Memory(tuple(map(str, raw["groups"])), brokers)
+    seen = {int(b): float(at) for b, at in raw["seen"].items()}
+    return Memory(tuple(map(str, raw["groups"])), brokers, seen)
 
 
-def remember(snapshot: Snapshot) -> Memory:
+def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Memory:
     groups = dict.fromkeys((*(g.name for g in snapshot.groups), *_still_possible(snapshot)))
-    brokers = dict(snapshot.remembered_brokers)
-    for broker, endpoint in snapshot.addresses.items():
-        brokers[broker] = str(endpoint)
-    return Memory(tuple(groups)[:MOST_GROUPS], brokers)
+    brokers = {**snapshot.remembered_brokers, **{b: str(e) for b, e in snapshot.addresses.items()}}
+    last = {b: (seen or {}).get(b, snapshot.taken_at) for b in brokers} | dict.fromkeys(
+        snapshot.addresses, snapshot.taken_at
+    )
+    return Memory(tuple(groups)[:MOST_GROUPS], brokers, last)
 
 
 def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:

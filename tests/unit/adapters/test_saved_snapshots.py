@@ -169,3 +169,14 @@ def test_a_store_that_cannot_write_costs_no_look(tmp_path):
 def test_a_cluster_without_an_id_is_not_kept(tmp_path):
     nameless = whole(cluster=ClusterIdentity("", Mode.UNKNOWN))
     assert SnapshotStore(tmp_path).keep(nameless) is None
+
+
+def test_a_broker_unseen_for_a_week_is_forgotten(tmp_path):
+    """One that was taken out must not be missed for ever (KFX404)."""
+    store = SnapshotStore(tmp_path)
+    store.keep(whole(taken_at=1000.0))
+    later = whole(taken_at=1000.0 + 3 * 86400, remembered_brokers=store.recall("abc").brokers)
+    store.keep(later)
+    assert set(store.recall("abc").brokers) == {1, 9}
+    store.keep(whole(taken_at=1000.0 + 8 * 86400, remembered_brokers=store.recall("abc").brokers))
+    assert set(store.recall("abc").brokers) == {1}
