@@ -42,18 +42,19 @@ class Said:
         return json.loads(self.out)
 
     @property
-    def findings(self):
-        """{code: finding} over heads and folded ones."""
-        found = {}
-
-        def walk(finding):
-            found.setdefault(finding["code"], finding)
-            for child in finding["folded"]:
-                walk(child)
-
-        for head in self.json["findings"]:
-            walk(head)
+    def every(self):
+        """All findings, heads and folded ones."""
+        found, waiting = [], list(self.json["findings"])
+        while waiting:
+            finding = waiting.pop(0)
+            found.append(finding)
+            waiting += finding["folded"]
         return found
+
+    @property
+    def findings(self):
+        """{code: the first finding of that code}."""
+        return {finding["code"]: finding for finding in reversed(self.every)}
 
 
 class Kfix:
