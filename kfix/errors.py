@@ -78,9 +78,3 @@ class ReadOnlyViolationError(KfixError):
     """A mutating request reached a read-only transport: a mistake in kfix, stopped before it was sent."""
 
     exit_code = 1
-
-
-class InternalError(KfixError):
-    """kfix met a state that its own code excludes."""
-
-    exit_code = 1

@@ -57,6 +57,11 @@ def assignment_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
         yield Evidence("assignment", str(tp), f"replicas {ids(assignment.replicas)}")
 
 
+def partition_rows(case: CaseFile, tp: TopicPartition) -> tuple[Evidence, ...]:
+    """What every judgement of one partition rests on: its record, the brokers' views, its assignment, who is alive."""
+    return (*state_row(case, tp), *view_rows(case, tp), *assignment_row(case, tp), *live_row(case))
+
+
 def probe_rows(case: CaseFile, tps: Iterable[TopicPartition], most: int = 3) -> Iterator[Evidence]:
     wanted = {tp.partition for tp in tps}
     sick = [p for p in case.probes if p.partition in wanted and not p.answers]

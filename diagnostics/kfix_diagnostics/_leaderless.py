@@ -9,7 +9,7 @@ from kfix.model.diagnostic import Rows
 from kfix.model.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.model.partition_facts import PartitionFacts
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, look_again, preferred_election, runbook
-from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row, view_rows
+from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, ago, count, either, ids, per_topic, some
 
 
@@ -68,13 +68,7 @@ def _controller(case: CaseFile) -> int:
 
 def _evidence(row: PartitionFacts, case: CaseFile) -> tuple[Evidence, ...]:
     tp = row.tp
-    return (
-        *state_row(case, tp),
-        *view_rows(case, tp),
-        *assignment_row(case, tp),
-        *live_row(case),
-        *(probe_rows(case, [tp]) if row.offsets else ()),
-    )
+    return (*partition_rows(case, tp), *(probe_rows(case, [tp]) if row.offsets else ()))
 
 
 def _cause(row: PartitionFacts, case: CaseFile) -> Cause:

@@ -25,6 +25,11 @@ def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
     return {missing: tuple(found) for missing, found in sorted(groups.items())}
 
 
+def object_of(missing: Missing) -> str:
+    """Nobody is missing where the replication factor itself is below what is demanded."""
+    return f"without {brokers_named(missing)}" if missing else "replication factor"
+
+
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
     """Explained by dead brokers only where nobody is missing who lives."""
     away = set(case.dead) | set(case.shut_out)

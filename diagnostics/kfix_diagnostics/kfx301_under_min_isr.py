@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Blocked, Finding, Remedy, Severity
-from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view_rows
-from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained
+from kfix_diagnostics._evidence import partition_rows
+from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
 from kfix_diagnostics._words import has, ids, per_topic
 
 CODE = "KFX301"
@@ -45,16 +45,11 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
-        obj=f"without {brokers_named(missing)}" if missing else "replication factor",
+        obj=object_of(missing),
         summary=f"{per_topic(tps)} {has(len(tps))} fewer replicas in sync than min.insync.replicas demands (first: isr "
         f"{ids(case.isr(first.tp))}, min {', '.join(map(str, wanted))}): producers with acks=all fail",
         cause=cause_of(missing, rows, case),
-        evidence=(
-            *state_row(case, first.tp),
-            *view_rows(case, first.tp),
-            *assignment_row(case, first.tp),
-            *live_row(case),
-        ),
+        evidence=partition_rows(case, first.tp),
         blocked=Blocked(f"producers with acks=all of {per_topic(tps)}; consumers read on"),
         remedies=tuple(_remedies(missing, case)),
         never=("no election of any kind: the partitions have leaders, and it brings no replica back",),

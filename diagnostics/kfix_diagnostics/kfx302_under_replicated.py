@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Finding, Remedy, Severity
-from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view_rows
+from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained
 from kfix_diagnostics._words import ago, per_topic
 
@@ -51,7 +51,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         obj=f"without {brokers_named(missing)}",
         summary=f"{per_topic(tps)} {verb} under-replicated: {brokers_named(missing)} not in sync{since}",
         cause=cause_of(missing, rows, case),
-        evidence=(*state_row(case, first), *view_rows(case, first), *assignment_row(case, first), *live_row(case)),
+        evidence=partition_rows(case, first),
         remedies=tuple(_remedies(missing, case)),
         never=("no election, and no restart of the brokers that are in sync",),
         partitions=tps,

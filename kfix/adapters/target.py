@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.endpoint import parse_endpoint
@@ -20,9 +20,6 @@ class Target:
     zookeeper: Connect | None = None
     security: Security = field(default_factory=Security)
     timeout: float = 5.0
-
-    def with_zookeeper(self, connect: Connect) -> Target:
-        return replace(self, zookeeper=connect)
 
     @property
     def bootstrap_text(self) -> str:

@@ -16,8 +16,6 @@ from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.problems import Path, Problem, did_you_mean, unknown
 from kfix.runbook.refs import names_in
 
-# The facts of the finding itself, known for every finding; the rest depends on its code.
-FINDING_FIELDS = ("partitions", "obj", "code", "summary")
 _OPERATORS = ("eq", "ne", "in", "contains")
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 

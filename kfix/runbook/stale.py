@@ -23,9 +23,6 @@ class Baseline:
     def __init__(self, facts: Iterable[Fact]) -> None:
         self._facts = {fact.key: fact for fact in facts}
 
-    def of(self, keys: Iterable[str]) -> dict[str, Fact]:
-        return {key: self._facts[key] for key in keys}
-
     def compare(self, keys: Iterable[str], reader: ClusterReader) -> tuple[dict[str, Fact], tuple[Drift, ...]]:
         """(as they are now, what differs). `UnreachableError` where they cannot be read: unknown is not unchanged."""
         now = read_facts(reader, keys)

@@ -9,6 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import Metadata
 from kfix.model.snapshot import BrokerView
 
@@ -49,8 +50,12 @@ def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> Metadata:
 
 def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
     """Empty where the broker refuses to tell."""
-    request = requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS)
-    return next((c.values for c in connection.call(request, responses.describe_configs, deadline) if not c.error), {})
+    described = connection.call(_configs_of(broker), responses.describe_configs, deadline)
+    return next((c.values for c in described if not c.error), {})
+
+
+def _configs_of(broker: int) -> Request:
+    return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS)
 
 
 def as_view(broker: int, said: Metadata) -> BrokerView:
@@ -58,11 +63,7 @@ def as_view(broker: int, said: Metadata) -> BrokerView:
 
 
 def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) -> BrokerAnswers:
-    asked = [
-        requests.metadata(),
-        requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS),
-        requests.list_groups(),
-    ]
+    asked = [requests.metadata(), _configs_of(broker), requests.list_groups()]
     metadata, configs, listed = connection.exchange(asked, deadline)
     said = responses.metadata(metadata)
     problems = []
