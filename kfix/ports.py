@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from kfix.model.reading import ChangeResult, PartitionReading
+from kfix.model.reading import (
+    ChangeResult,
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
 from kfix.model.snapshot import (
     Assignment,
     ClusterIdentity,
@@ -49,6 +57,24 @@ class ClusterReader(Protocol):
 
     def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]: ...
 
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        """As `log_ends`, with the epoch of each last record: some twenty questions a replica instead of one."""
+        ...
+
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        """All partitions of a topic as recorded; empty where it does not exist."""
+        ...
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        """A key that the resource does not know is absent. A broker's are asked of that broker itself."""
+        ...
+
+    def log_dirs(self, broker: int) -> LogDirs: ...
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        """Asked of the partition's leader."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only door through which a cluster changes. Nothing retries; no answer gives `ChangeResult.unknown`."""
@@ -62,6 +88,29 @@ class ClusterChanger(Protocol):
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         """Deletes `/controller` in one transaction with a check of `/controller_epoch`'s version (kafka-facts A)."""
         ...
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        """Sets these keys on this resource and no other; `None` takes the resource's own value away."""
+        ...
+
+
+class ClusterLock(Protocol):
+    """One run a cluster at a time, wherever the operators sit."""
+
+    @property
+    def scope(self) -> str:
+        """Who sees it, in words, such as `all kfix on this cluster (ZooKeeper)`."""
+        ...
+
+    def take(self, holder: Mapping[str, str]) -> None:
+        """`HeldError` names who has it; `UnreachableError`: there is no such lock here."""
+        ...
+
+    def held(self) -> bool:
+        """False as soon as it may have been lost, as by an expired session."""
+        ...
+
+    def release(self) -> None: ...
 
 
 class Clock(Protocol):

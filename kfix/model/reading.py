@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from kfix.model.snapshot import NO_LEADER, Assignment, PartitionState, PartitionView, TopicPartition
 
@@ -68,3 +69,50 @@ class ChangeResult:
     @property
     def unknown(self) -> bool:
         return self.code == -1
+
+
+class ResourceKind(StrEnum):
+    """What has dynamic configuration of its own."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """What is in force, and whether it is set on this resource itself. `value` is None where Kafka hides it.
+
+    Not `own` means that it comes from the cluster-wide dynamic default, from server.properties or from Kafka's default.
+    """
+
+    value: str | None
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """What one broker holds, in bytes. `free` is None where it does not tell (before 3.3, DescribeLogDirs 4)."""
+
+    sizes: Mapping[TopicPartition, int]
+    free: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogTail:
+    """The end of one replica's log. The replica with the higher (`epoch`, `end`) holds more (kafka-facts F).
+
+    `epoch` is the leader epoch of the last record, -1 where the log is empty or it could not be told.
+    """
+
+    start: int
+    end: int
+    epoch: int = -1
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StableEnd:
+    """Of a partition's leader. `stable` below `high_watermark` means that a transaction is open from there on."""
+
+    stable: int
+    high_watermark: int

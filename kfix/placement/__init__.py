@@ -1,0 +1,1 @@
+"""Where replicas should lie: pure, deterministic answers from a description of the cluster."""
