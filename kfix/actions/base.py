@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from kfix.model.args import Args, Kind
 from kfix.model.facts import Fact, ReadFact
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
+from kfix.model.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.model.reading import ChangeResult
 from kfix.ports import ClusterChanger, ClusterReader
 
@@ -23,19 +23,24 @@ class NotApplicable(Exception):  # noqa: N818 - an answer of the planner's quest
 
 
 class Progress(StrEnum):
-    """How far a change got whose answer was lost."""
+    """How far a change got whose answer was lost, or whose run was killed. `IN_PROGRESS` needs waiting, not asking."""
 
     DONE = "done"
+    IN_PROGRESS = "in_progress"
     NOT_STARTED = "not_started"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Inverse:
-    """What takes the change back. `reversible` is False where nothing does, and then `text` says what that means."""
+    """What takes the change back. `reversible` is False where nothing does, and then `text` says what that means.
+
+    `undo` is that change itself, with every argument literal.
+    """
 
     reversible: bool
     text: str
+    undo: Undo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,32 @@ class Preview:
     estimate: Estimate
 
 
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How far replicas have come, in bytes. `total` is None where nobody told the size."""
+
+    done: int
+    total: int | None
+
+
 def no_guards(_args: Args) -> tuple[CheckCall, ...]:
     return ()
 
 
+def no_copying(_args: Args, _reader: ClusterReader) -> Copied | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
+    """`gate_floor` is the lowest gate of any use of it; `floor` raises it for these arguments.
+
+    `proves` are the checks that show the change is there: a rollback is proved by them. `hopeless` are checks that must
+    hold while its effect is waited for: once one fails, waiting is in vain. `copied` tells how far it has come.
+    An action that `changes` nothing waits, or tells a person what to do; its `apply` is never called. `optional`
+    parameters may be left out in YAML, and `freeze` fills them in.
+    """
+
     name: str
     summary: str
     risk: Risk
@@ -69,3 +94,17 @@ class Action:
     apply: Callable[[Args, ClusterChanger], ChangeResult]
     probe: Callable[[Args, Mapping[str, Fact], ClusterReader], Progress]
     guards: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
+    proves: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
+    hopeless: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
+    copied: Callable[[Args, ClusterReader], Copied | None] = field(default=no_copying)
+    floor: Callable[[Args], Gate] | None = None
+    optional: Mapping[str, Kind] = field(default_factory=dict)
+    changes: bool = True
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Every argument of a planned step, literal by then."""
+        return {**self.params, **self.optional, **self.frozen}
+
+    def gate_for(self, args: Args) -> Gate:
+        return self.gate_floor if self.floor is None else max(self.gate_floor, self.floor(args))

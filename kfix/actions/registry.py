@@ -15,11 +15,22 @@ ALL: Mapping[str, Action] = {
     "reassign.noop": reassign_noop.ACTION,
 }
 
-_EXAMPLES: Mapping[Kind, ArgValue] = {Kind.PARTITION: "TOPIC-0", Kind.BROKERS: (1, 2, 3), Kind.INT: 1}
+_EXAMPLES: Mapping[Kind, ArgValue] = {
+    Kind.PARTITION: "TOPIC-0",
+    Kind.BROKERS: (1, 2, 3),
+    Kind.INT: 1,
+    Kind.BROKER: 1,
+    Kind.TOPIC: "TOPIC",
+    Kind.TEXT: "TEXT",
+    Kind.RATE: 50_000_000,
+    Kind.BYTES: 0,
+    Kind.BOOL: False,
+    Kind.DURATION: 60.0,
+}
 
 
 def described(action: Action) -> tuple[str, str, str, str, str]:
     """(summary, risk, gate floor, undo, the way by hand), told with example arguments."""
-    args = Args({name: _EXAMPLES[kind] for name, kind in {**action.params, **action.frozen}.items()})
+    args = Args({name: _EXAMPLES[kind] for name, kind in action.kinds.items()})
     preview, inverse = action.preview(args), action.inverse(args)
     return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command

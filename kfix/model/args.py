@@ -16,6 +16,12 @@ ArgValue = int | float | str | bool | tuple[int, ...]
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|[KMGT]B|[KMG]iB)")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+#: A config key that the resource itself does not set, so that a default is in force. No Kafka value looks like it.
+ABSENT = "(absent)"
 
 
 class Kind(StrEnum):
@@ -27,6 +33,10 @@ class Kind(StrEnum):
     BOOL = "bool"
     TEXT = "text"
     DURATION = "duration"
+    BROKER = "broker"
+    TOPIC = "topic"
+    RATE = "rate"
+    BYTES = "bytes"
 
 
 def parse_partition(text: str) -> TopicPartition:
@@ -45,7 +55,26 @@ def parse_duration(value: object) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-def coerce(kind: Kind, value: object) -> ArgValue:  # noqa: PLR0911 - one return a kind
+def parse_bytes(value: object) -> int:
+    """`50MB`, `1GiB` in bytes. A bare number is refused: nobody should guess its unit."""
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{value!r} is not a size such as 500KB, 50MB or 2GiB")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def parse_rate(value: object) -> int:
+    """`50MB/s` in bytes per second, at least 1: a replica throttled to 0 never arrives."""
+    size, slash, unit = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not slash or unit != "s":
+        raise ValueError(f"{value!r} is not a rate such as 500KB/s or 50MB/s")
+    rate = parse_bytes(size)
+    if rate < 1:
+        raise ValueError(f"{value!r} moves nothing")
+    return rate
+
+
+def coerce(kind: Kind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - one return a kind
     """The one place where an untyped value becomes an argument; ValueError says what was wanted."""
     match kind, value:
         case Kind.PARTITION, TopicPartition() | str():
@@ -53,8 +82,16 @@ def coerce(kind: Kind, value: object) -> ArgValue:  # noqa: PLR0911 - one return
         case Kind.BROKERS, list() | tuple() if all(type(b) is int for b in value):
             return tuple(value)
         # A bool is an int to Python; to an operator `true` is no number.
-        case (Kind.INT, int()) if type(value) is int:
+        case (Kind.INT | Kind.RATE | Kind.BYTES, int()) if type(value) is int:
             return value
+        case (Kind.BROKER, int()) if type(value) is int and value >= 0:
+            return value
+        case (Kind.TOPIC, str()) if _TOPIC.fullmatch(value) and value not in {".", ".."}:
+            return value
+        case Kind.RATE, _:
+            return parse_rate(value)
+        case Kind.BYTES, _:
+            return parse_bytes(value)
         case Kind.BOOL, bool():
             return value
         case Kind.TEXT, str():
@@ -100,6 +137,12 @@ class Args(Mapping[str, ArgValue]):
         value = self.values_[key]
         if not isinstance(value, int):
             raise TypeError(f"{key} is {value!r}, wanted a whole number")
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.values_[key]
+        if not isinstance(value, bool):
+            raise TypeError(f"{key} is {value!r}, wanted true or false")
         return value
 
     def brokers(self, key: str) -> tuple[int, ...]:

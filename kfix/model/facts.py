@@ -1,4 +1,4 @@
-"""Names of the facts a plan rests on, such as `__consumer_offsets-26.isr` or `cluster.controller`.
+"""Names of the facts a plan rests on, such as `__consumer_offsets-26.isr` or `config:topic/orders/retention.ms`.
 
 The name says what to read again; `kfix.probes.facts` reads it. A topic may contain dots, so the last one counts.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kfix.model.args import parse_partition
+from kfix.model.reading import ResourceKind
 from kfix.model.snapshot import TopicPartition
 
 FactJson = int | str | bool | None | tuple[int, ...]
@@ -22,9 +23,11 @@ PARTITION_FACTS = (
     "live_replicas",
     "reassigning",
     "partition_count",
+    "log_tails",
 )
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
+_BROKER, _CONFIG, _REGISTERED = "broker:", "config:", "registered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,17 @@ ReadFact = Callable[[str], Fact]
 """Gives a fact fresh or raises `UnreachableError`; whoever reads through it puts the fact into the read set."""
 
 
+@dataclass(frozen=True, slots=True)
+class FactKey:
+    """A fact's name, taken apart. Exactly one of `tp`, `broker` and `resource` is given; none: the whole cluster."""
+
+    owner: str
+    name: str
+    tp: TopicPartition | None = None
+    broker: int | None = None
+    resource: tuple[ResourceKind, str] | None = None
+
+
 def about(tp: TopicPartition, *names: str) -> tuple[str, ...]:
     for name in names:
         if name not in PARTITION_FACTS:
@@ -55,14 +69,33 @@ def about_cluster(*names: str) -> tuple[str, ...]:
     return tuple(f"{CLUSTER}.{name}" for name in names)
 
 
-def split_key(key: str) -> tuple[TopicPartition | None, str]:
-    """The partition (None: the cluster as a whole) and the fact's own name."""
+def about_brokers(*brokers: int) -> tuple[str, ...]:
+    """Whether each of these is registered."""
+    return tuple(f"{_BROKER}{broker}.{_REGISTERED}" for broker in brokers)
+
+
+def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
+    """The resource's own value of each key: absent where it has none and a default is in force."""
+    return tuple(f"{_CONFIG}{kind.value}/{name}/{key}" for key in keys)
+
+
+def split_key(key: str) -> FactKey:
+    """ValueError where no such fact exists."""
+    if key.startswith(_CONFIG):
+        kind, _, rest = key.removeprefix(_CONFIG).partition("/")
+        name, slash, config = rest.partition("/")
+        if kind not in tuple(ResourceKind) or not name or not slash or not config:
+            raise ValueError(f"there is no fact {key!r}")
+        return FactKey(f"{kind} {name}", config, resource=(ResourceKind(kind), name))
     owner, _, name = key.rpartition(".")
     if owner == CLUSTER and name in CLUSTER_FACTS:
-        return None, name
+        return FactKey(owner, name)
+    number = owner.removeprefix(_BROKER)
+    if owner.startswith(_BROKER) and name == _REGISTERED and number.isdecimal():
+        return FactKey(f"broker {number}", name, broker=int(number))
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")
-    return parse_partition(owner), name
+    return FactKey(owner, name, tp=parse_partition(owner))
 
 
 def brokers(fact: Fact) -> tuple[int, ...]:

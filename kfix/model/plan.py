@@ -26,6 +26,7 @@ class Gate(IntEnum):
     PLAN = 1
     STEP = 2
     TYPED = 3
+    TWO_PERSON = 4
 
     @property
     def word(self) -> str:
@@ -35,8 +36,41 @@ class Gate(IntEnum):
 class Risk(StrEnum):
     """The blast radius in one word; the words are explained in `docs/runbooks.md`."""
 
+    NOTHING = "nothing"
     ONE_PARTITION = "one partition"
+    ONE_TOPIC = "one topic"
+    ONE_BROKER = "one broker"
     WHOLE_CLUSTER = "the whole cluster"
+    DATA_LOSS = "records that were acknowledged"
+
+
+class Phase(StrEnum):
+    """When a step has its turn. `ALWAYS` steps run in every ending, `AFTER_GOAL` ones only once the goal is proved."""
+
+    MAIN = "main"
+    ALWAYS = "always"
+    AFTER_GOAL = "after_goal"
+
+
+class OnFailure(StrEnum):
+    """What follows a step that was refused by a guard, or whose proof failed or was inconclusive.
+
+    `NEXT`: the next rung of the ladder has its turn, but a failed guard stops the run. `CONTINUE`: this item is left,
+    the others go on. `ASK`: a person decides; where nobody can be asked it is `STOP`.
+    """
+
+    NEXT = "next"
+    CONTINUE = "continue"
+    STOP = "stop"
+    ASK = "ask"
+    ROLLBACK = "rollback"
+
+
+class OnBreach(StrEnum):
+    """What a broken invariant does to a run: wait until it holds again, or end it."""
+
+    PAUSE = "pause"
+    STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +83,23 @@ class CheckCall:
     def __str__(self) -> str:
         inside = ", ".join(f"{k}={v if not isinstance(v, tuple) else list(v)}" for k, v in self.args.items())
         return f"{self.check}({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Holds before every change and all the while a step waits; not knowing is a breach."""
+
+    call: CheckCall
+    on_breach: OnBreach
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The change that takes a change back, literal. `keep`: a rollback leaves it unless everything is asked for."""
+
+    action: str
+    args: Args
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +127,9 @@ class Estimate:
 class PlannedStep:
     """`pre` are the facts re-read in the same second before the call; `phrase` is what a `typed` gate wants typed.
 
-    Where all of `unless` pass at the step's turn it is not needed and skipped.
+    Where all of `unless` pass at the step's turn it is not needed and skipped. Steps of one `batch` (0: none) that
+    follow each other are issued together and waited for together; then `pause` seconds pass. Where `inverse` is None
+    nothing undoes it.
     """
 
     id: str
@@ -97,6 +150,11 @@ class PlannedStep:
     verify: tuple[CheckCall, ...]
     verify_timeout: float
     estimate: Estimate
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    batch: int = 0
+    pause: float = 0.0
+    inverse: Undo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +198,27 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What the runbook allows at most; the planner refuses above them, it never cuts a plan to size."""
+    """What the runbook allows at most; the planner refuses above them, it never cuts a plan to size.
+
+    Bytes and seconds; None: no limit. `max_unclean` is 0 unless a runbook says otherwise: loss is opted into twice.
+    """
 
     max_partitions: int
     cooldown: float
+    max_brokers: int | None = None
+    max_bytes_moved: int | None = None
+    max_duration: float | None = None
+    max_concurrent_moves: int | None = None
+    max_unclean: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`plan_id` is the sha256 of the canonical body; `kfix.runbook.planfile` computes and checks it."""
+    """`plan_id` is the sha256 of the canonical body; `kfix.runbook.planfile` computes and checks it.
+
+    `standing` is not part of the proof: it is told, after a run and by `verify`, until it holds. `undoes` names the run
+    that this plan takes back.
+    """
 
     cluster: ClusterIdentity
     created: Created
@@ -162,8 +232,11 @@ class Plan:
     preconditions: tuple[CheckCall, ...]
     goal: Goal
     steps: tuple[PlannedStep, ...]
+    invariants: tuple[Invariant, ...] = ()
+    standing: tuple[CheckCall, ...] = ()
     skipped_at_plan: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
+    undoes: str = ""
     plan_id: str = ""
 
     @property

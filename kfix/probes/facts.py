@@ -36,6 +36,7 @@ class FactReader:
         self._found: dict[str, Fact] = {}
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
+        self._registered: frozenset[int] | None = None
 
     def __call__(self, key: str) -> Fact:
         if key not in self._found:
@@ -52,13 +53,28 @@ class FactReader:
             self._controller = self.reader.controller()
         return self._controller
 
+    def registered(self) -> frozenset[int]:
+        if self._registered is None:
+            self._registered = self.reader.registered_brokers()
+        return self._registered
+
 
 def _read(once: FactReader, key: str) -> Fact:
-    tp, name = split_key(key)
-    if tp is not None and name not in _ASKED_APART:
-        return _about_partition(once, key, tp, name)
-    if tp is not None:
-        return _ASKED_APART[name](once.reader, key, tp)
+    parts = split_key(key)
+    if parts.resource is not None:
+        kind, owner = parts.resource
+        found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
+        return Fact(key, found.value if found is not None and found.own else None, f"config of {parts.owner}")
+    if parts.broker is not None:
+        return Fact(key, parts.broker in once.registered(), "/brokers/ids")
+    if parts.tp is None:
+        return _about_cluster(once, key, parts.name)
+    if parts.name in _ASKED_APART:
+        return _ASKED_APART[parts.name](once.reader, key, parts.tp)
+    return _about_partition(once, key, parts.tp, parts.name)
+
+
+def _about_cluster(once: FactReader, key: str, name: str) -> Fact:
     if name == "migrating":
         return Fact(key, once.reader.migrating(), "/migration and /controller")
     node = once.controller()
@@ -92,8 +108,22 @@ def _reassigning(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
     return Fact(key, None if move is None else move.replicas, "reassignments under way")
 
 
+def _log_tails(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
+    """`2:5/10412 3:5/10398`: broker, epoch of its last record, log end, of every live replica."""
+    reading = reader.recorded(tp)
+    if reading.assignment is None or reading.registered is None:
+        raise UnreachableError(_because(reading, "the live replicas"))
+    live = tuple(b for b in reading.assignment.replicas if b in reading.registered)
+    tails = reader.log_tails(tp, live)
+    bad = [f"broker {b}: {tail.error}" for b, tail in tails.items() if tail.error]
+    if bad:
+        raise UnreachableError(f"{tp}: log ends: {'; '.join(bad)}")
+    text = " ".join(f"{b}:{tails[b].epoch}/{tails[b].end}" for b in sorted(tails))
+    return Fact(key, text, "each live replica")
+
+
 # Facts that no reading of the partition holds.
-_ASKED_APART = {"partition_count": _partition_count, "reassigning": _reassigning}
+_ASKED_APART = {"partition_count": _partition_count, "reassigning": _reassigning, "log_tails": _log_tails}
 
 
 def _of_state(key: str, reading: PartitionReading, value: Callable[[PartitionState], FactJson]) -> Fact:

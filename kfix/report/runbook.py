@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kfix.model.facts import show_value
+from kfix.model.facts import show_value, split_key
 from kfix.model.plan import CheckCall, Gate, Plan, PlannedStep
 from kfix.model.runbook import Runbook
 
@@ -82,8 +82,8 @@ def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
 def _facts(plan: Plan) -> list[str]:
     owners: dict[str, list[str]] = {}
     for fact in plan.facts:
-        owner, _, name = fact.key.rpartition(".")
-        owners.setdefault(owner, []).append(f"{name.replace('_', ' ')} {show_value(fact.value)}")
+        parts = split_key(fact.key)
+        owners.setdefault(parts.owner, []).append(f"{parts.name.replace('_', ' ')} {show_value(fact.value)}")
     return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
 
 

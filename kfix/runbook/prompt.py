@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.model.facts import Fact, show_value
+from kfix.model.facts import Fact, show_value, split_key
 from kfix.model.plan import Estimate, Gate, Plan, PlannedStep
 from kfix.runbook.gates import Screen
 
@@ -66,8 +66,8 @@ def _now(now: Mapping[str, Fact]) -> str:
     """By owner, so that a partition's name is not repeated before each of its facts."""
     owners: dict[str, list[str]] = {}
     for key, fact in now.items():
-        owner, _, name = key.rpartition(".")
-        owners.setdefault(owner, []).append(f"{name.replace('_', ' ')} {show_value(fact.value)}")
+        parts = split_key(key)
+        owners.setdefault(parts.owner, []).append(f"{parts.name.replace('_', ' ')} {show_value(fact.value)}")
     return "\n          ".join(f"{owner}: {', '.join(words)}" for owner, words in owners.items())
 
 
