@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.model.snapshot import TopicPartition
@@ -25,6 +25,27 @@ class World:
     isr: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
 
+    def rack(self, broker: int) -> str | None:
+        """None also for a broker that is not live: where it will come back, nobody knows."""
+        return self.live.get(broker)
+
+    def leader(self, tp: TopicPartition) -> int | None:
+        """The live one that is assigned; None where there is none, or nobody told."""
+        leader = self.leaders.get(tp)
+        return leader if leader in self.live and leader in self.assignments[tp] else None
+
+    def live_isr(self, tp: TopicPartition) -> tuple[int, ...]:
+        """Assigned, live and in sync. Empty where the ISR is unknown: unknown is not in sync."""
+        isr = self.isr.get(tp, ())
+        return tuple(b for b in self.assignments[tp] if b in isr and b in self.live)
+
+    def live_text(self) -> str:
+        """For messages: how many brokers are alive, and which."""
+        ids = sorted(self.live)
+        if not ids:
+            return "no broker is alive"
+        return f"{len(ids)} {'broker is' if len(ids) == 1 else 'brokers are'} alive ({', '.join(map(str, ids))})"
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -41,3 +62,25 @@ class Move:
     @property
     def removing(self) -> tuple[int, ...]:
         return tuple(b for b in self.before if b not in self.replicas)
+
+
+Wanted = Move | tuple[TopicPartition, tuple[int, ...]]
+
+
+def as_pair(wanted: Wanted) -> tuple[TopicPartition, tuple[int, ...]]:
+    return (wanted.tp, wanted.replicas) if isinstance(wanted, Move) else wanted
+
+
+def chosen(world: World, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """The partitions in order, each once. PlacementError where the cluster does not know one of them."""
+    wanted = sorted(set(tps))
+    unknown = [tp for tp in wanted if tp not in world.assignments]
+    if unknown:
+        raise PlacementError(f"{and_more(unknown)}: no such partition in this cluster")
+    return tuple(wanted)
+
+
+def and_more(tps: Iterable[TopicPartition]) -> str:
+    """For messages: the first one by name, the others by number."""
+    first, *others = sorted(tps)
+    return f"{first} and {len(others)} more" if others else str(first)

@@ -1,0 +1,116 @@
+"""Is this a placement one should ask for? Whoever made it: kfix, another tool, a person."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kfix.model.snapshot import TopicPartition
+from kfix.placement.load import most_racks, racks_of
+from kfix.placement.world import Wanted, World, as_pair
+
+#: Of fewer partitions nobody can tell a skew from chance.
+_ENOUGH = 6
+
+
+class Severity(StrEnum):
+    """An error must not be sent; a warning is worse than need be, or worse than before."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Rule(StrEnum):
+    UNKNOWN_PARTITION = "unknown-partition"
+    PARTITION_TWICE = "partition-twice"
+    EMPTY_LIST = "empty-list"
+    DUPLICATE_REPLICA = "duplicate-replica"
+    UNKNOWN_BROKER = "unknown-broker"
+    RF_LOWERED = "rf-lowered"
+    FEWER_RACKS = "fewer-racks"
+    LEADER_SKEW = "leader-skew"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`tp` is None where the placement as a whole is meant. `text` names the partition nowhere."""
+
+    tp: TopicPartition | None
+    rule: Rule
+    severity: Severity
+    text: str
+
+
+def judge(wanted: Iterable[Wanted], world: World) -> tuple[Problem, ...]:
+    """Everything that is wrong, in the order of the partitions; what is wrong with the whole comes last.
+
+    A broker that is not live is an error where it is added, a warning where it holds the partition already: the
+    reassignment then does not complete before that broker is back (kafka-facts B6).
+    """
+    pairs = sorted(as_pair(w) for w in wanted)
+    lists: dict[TopicPartition, list[tuple[int, ...]]] = defaultdict(list)
+    for tp, replicas in pairs:
+        lists[tp].append(replicas)
+    problems: list[Problem] = []
+    for tp, given in lists.items():
+        if tp not in world.assignments:
+            problems.append(_error(tp, Rule.UNKNOWN_PARTITION, "the cluster has no such partition"))
+        if len(given) > 1:
+            problems.append(_error(tp, Rule.PARTITION_TWICE, f"given {len(given)} times: {_each(given)}"))
+        for replicas in dict.fromkeys(given):
+            problems += _list(tp, replicas, world)
+    problems += _skew([given[0] for given in lists.values()], world)
+    return tuple(problems)
+
+
+def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterator[Problem]:
+    if not replicas:
+        yield _error(tp, Rule.EMPTY_LIST, "no replica at all")
+        return
+    twice = sorted(b for b, n in Counter(replicas).items() if n > 1)
+    if twice:
+        yield _error(tp, Rule.DUPLICATE_REPLICA, f"{_each([replicas])} names broker {_ids(twice)} more than once")
+    before = world.assignments.get(tp, ())
+    dead = sorted(set(replicas) - world.live.keys())
+    if added := [b for b in dead if b not in before]:
+        yield _error(tp, Rule.UNKNOWN_BROKER, f"broker {_ids(added)} cannot take a replica: {world.live_text()}")
+    if kept := [b for b in dead if b in before]:
+        text = f"broker {_ids(kept)} stays and is not alive: the move does not complete before it is back"
+        yield Problem(tp, Rule.UNKNOWN_BROKER, Severity.WARNING, text)
+    distinct = len(set(replicas))
+    if distinct < len(before):
+        text = f"{len(before)} replicas become {distinct}: {_each([before])} becomes {_each([replicas])}"
+        yield Problem(tp, Rule.RF_LOWERED, Severity.WARNING, text)
+    racks, most = len(racks_of(world, replicas)), most_racks(world, replicas)
+    if racks < most:
+        text = f"{_each([replicas])} lies in {racks} rack{'' if racks == 1 else 's'} where {most} are possible"
+        yield Problem(tp, Rule.FEWER_RACKS, Severity.WARNING, text)
+
+
+def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[Problem]:
+    """A share is at least one partition: where brokers are many and partitions few, some lead and others do not."""
+    first = Counter(replicas[0] for replicas in lists if replicas and replicas[0] in world.live)
+    if len(lists) < _ENOUGH or not world.live:
+        return
+    share = max(1.0, len(lists) / len(world.live))
+    for broker, n in sorted(first.items()):
+        if n > 2 * share:
+            text = (
+                f"broker {broker} would be the preferred leader of {n} of {len(lists)} partitions; "
+                f"an even share of {len(world.live)} live brokers is {share:.1f}"
+            )
+            yield Problem(None, Rule.LEADER_SKEW, Severity.WARNING, text)
+
+
+def _error(tp: TopicPartition, rule: Rule, text: str) -> Problem:
+    return Problem(tp, rule, Severity.ERROR, text)
+
+
+def _ids(brokers: Iterable[int]) -> str:
+    return ", ".join(map(str, brokers))
+
+
+def _each(lists: Iterable[tuple[int, ...]]) -> str:
+    return " and ".join(f"[{_ids(replicas)}]" for replicas in lists)
