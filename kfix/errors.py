@@ -56,6 +56,18 @@ class StoppedError(KfixError):
     exit_code = 6
 
 
+class RolledBackError(KfixError):
+    """A step failed and everything was taken back, proved: the cluster is as it was before the run."""
+
+    exit_code = 7
+
+
+class RollbackFailedError(KfixError):
+    """A step failed and could not all be taken back: a person is needed."""
+
+    exit_code = 8
+
+
 class HeldError(KfixError):
     """Another run or operator holds the cluster, or its cooldown has not passed."""
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from kfix.adapters.collect.collector import Wanted, collect
 from kfix.adapters.live import LiveCluster
@@ -20,6 +21,9 @@ from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Snapshot
+
+if TYPE_CHECKING:
+    from kfix.runbook.testing import Fixtures
 
 DEBOUNCE = 10.0
 RESTART_GRACE = 120.0
@@ -140,3 +144,10 @@ def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluste
         raise UnreachableError("no broker tells where its ZooKeeper is", hint="give --zookeeper HOST:PORT[/chroot]")
     connect = target.zookeeper or parse_connect(known.cluster.zookeeper)
     return LiveCluster(target, connect, known.cluster, known.addresses)
+
+
+def runbook_fixtures() -> Fixtures:
+    """The sick clusters in memory that runbooks name in their tests."""
+    from kfix.adapters.memory.incidents import ALL  # noqa: PLC0415
+
+    return ALL

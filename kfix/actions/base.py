@@ -74,6 +74,8 @@ def no_copying(_args: Args, _reader: ClusterReader) -> Copied | None:
 class Action:
     """`gate_floor` is the lowest gate of any use of it; `floor` raises it for these arguments.
 
+    `risk` is the widest blast radius of any use of it; `radius` tells that of these arguments.
+
     `proves` are the checks that show the change is there: a rollback is proved by them. `hopeless` are checks that must
     hold while its effect is waited for: once one fails, waiting is in vain. `copied` tells how far it has come.
     An action that `changes` nothing waits, or tells a person what to do; its `apply` is never called. `optional`
@@ -98,6 +100,7 @@ class Action:
     hopeless: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
     copied: Callable[[Args, ClusterReader], Copied | None] = field(default=no_copying)
     floor: Callable[[Args], Gate] | None = None
+    radius: Callable[[Args], Risk] | None = None
     optional: Mapping[str, Kind] = field(default_factory=dict)
     changes: bool = True
 
@@ -108,3 +111,6 @@ class Action:
 
     def gate_for(self, args: Args) -> Gate:
         return self.gate_floor if self.floor is None else max(self.gate_floor, self.floor(args))
+
+    def risk_for(self, args: Args) -> Risk:
+        return self.risk if self.radius is None else self.radius(args)

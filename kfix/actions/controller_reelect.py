@@ -13,7 +13,7 @@ from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
 from kfix.errors import UnreachableError
 from kfix.model.args import Args, Kind
 from kfix.model.facts import Fact, ReadFact, about_cluster
-from kfix.model.plan import Estimate, Gate, Risk
+from kfix.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.model.reading import ChangeResult
 from kfix.ports import ClusterChanger, ClusterReader
 
@@ -64,10 +64,16 @@ def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> Pro
         node = reader.controller()
     except UnreachableError:
         return Progress.UNKNOWN
-    if node.epoch_version == args.number("epoch_version"):
-        # The node may be gone while nobody has been elected yet.
-        return Progress.NOT_STARTED if node.broker == args.number("controller") else Progress.UNKNOWN
-    return Progress.DONE
+    if node.epoch_version != args.number("epoch_version"):
+        return Progress.DONE
+    if node.broker is None:
+        # The node is gone and nobody has been elected yet.
+        return Progress.IN_PROGRESS
+    return Progress.NOT_STARTED if node.broker == args.number("controller") else Progress.UNKNOWN
+
+
+def proves(args: Args) -> tuple[CheckCall, ...]:
+    return (CheckCall("controller_reelected", Args({"after": args.number("epoch")})),)
 
 
 ACTION = Action(
@@ -84,4 +90,5 @@ ACTION = Action(
     inverse=inverse,
     apply=apply,
     probe=probe,
+    proves=proves,
 )

@@ -15,6 +15,7 @@ from kfix.actions.partition import (
     elected,
     live_isr_guard,
     reads,
+    won,
     writes,
 )
 from kfix.model.args import Args, Kind
@@ -72,4 +73,5 @@ ACTION = Action(
     apply=apply,
     probe=elected,
     guards=live_isr_guard,
+    proves=won,
 )

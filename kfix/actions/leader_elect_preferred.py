@@ -1,28 +1,35 @@
-"""Elects the preferred leader, the first of the assignment. Kafka refuses it unless that one is alive and in sync."""
+"""Elects the preferred leader, the first of the assignment. Kafka refuses it unless that one is alive and in sync.
+
+With `after_reorder` it is planned for the order that `reassign.reorder` makes with the same word in an earlier step.
+"""
 
 from __future__ import annotations
 
 from kfix.actions.base import Action, Inverse, NotApplicable, Preview
+from kfix.actions.ordering import AS_IT_IS, facts_of, ordered
 from kfix.actions.partition import (
     ONE_ELECTION,
     assignment_and_live_isr,
     elected,
     live_isr_guard,
-    reads,
+    won,
     writes,
 )
+from kfix.actions.partition import reads as partition_reads
 from kfix.model.args import Args, Kind
 from kfix.model.facts import ReadFact
-from kfix.model.plan import Gate, Risk
+from kfix.model.plan import CheckCall, Gate, Risk
 from kfix.model.reading import ChangeResult
 from kfix.ports import ClusterChanger
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
     assignment, live = assignment_and_live_isr(args, read)
-    if assignment[0] not in live:
-        raise NotApplicable(f"the preferred replica {assignment[0]} is not in the live ISR {list(live)}")
-    return args.with_(winner=assignment[0])
+    literal = Args({"after_reorder": AS_IT_IS, **args})
+    order = ordered(args.tp(), literal.text("after_reorder"), assignment, read)
+    if order[0] not in live:
+        raise NotApplicable(f"the preferred replica {order[0]} is not in the live ISR {list(live)}")
+    return literal.with_(winner=order[0])
 
 
 def preview(args: Args) -> Preview:
@@ -39,6 +46,23 @@ def preview(args: Args) -> Preview:
     )
 
 
+def reads(args: Args) -> tuple[str, ...]:
+    word = args.text("after_reorder")
+    return partition_reads(args) if word == AS_IT_IS else (*partition_reads(args), *_more(args, word))
+
+
+def _more(args: Args, word: str) -> tuple[str, ...]:
+    return tuple(key for key in facts_of(args.tp(), word) if key not in partition_reads(args))
+
+
+def guards(args: Args) -> tuple[CheckCall, ...]:
+    """Where the reorder before it did not take, the wrong one would be elected."""
+    if args.text("after_reorder") == AS_IT_IS:
+        return live_isr_guard(args)
+    first = Args({"partition": args.text("partition"), "broker": args.number("winner")})
+    return (*live_isr_guard(args), CheckCall("preferred_is", first))
+
+
 def inverse(_args: Args) -> Inverse:
     return Inverse(False, "none needed: leadership alone moves, no replica and no record does")
 
@@ -53,6 +77,7 @@ ACTION = Action(
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.PLAN,
     params={"partition": Kind.PARTITION},
+    optional={"after_reorder": Kind.TEXT},
     frozen={"winner": Kind.INT},
     reads=reads,
     writes=writes,
@@ -61,5 +86,6 @@ ACTION = Action(
     inverse=inverse,
     apply=apply,
     probe=elected,
-    guards=live_isr_guard,
+    guards=guards,
+    proves=won,
 )

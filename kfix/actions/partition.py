@@ -30,6 +30,14 @@ def live_isr_guard(args: Args) -> tuple[CheckCall, ...]:
     return (CheckCall("partition_has_live_isr", Args({"partition": args.text("partition")})),)
 
 
+def leads(args: Args, broker: int) -> CheckCall:
+    return CheckCall("leader_is", Args({"partition": args.text("partition"), "broker": broker}))
+
+
+def won(args: Args) -> tuple[CheckCall, ...]:
+    return (leads(args, args.number("winner")),)
+
+
 def assignment_and_live_isr(args: Args, read: ReadFact) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(assignment, live ISR), both in assignment order: the order in which Kafka looks for a leader."""
     assignment_key, live_key = about(args.tp(), "assignment", "live_isr")

@@ -7,8 +7,6 @@ ZooKeeper's (kafka-facts B6, B7).
 
 from __future__ import annotations
 
-import json
-
 from kfix.actions.base import Action, Inverse, NotApplicable, Preview
 from kfix.actions.partition import (
     ONE_ELECTION,
@@ -18,6 +16,7 @@ from kfix.actions.partition import (
     reads,
     writes,
 )
+from kfix.actions.words import reassign_command
 from kfix.model.args import Args, Kind
 from kfix.model.facts import ReadFact, about
 from kfix.model.plan import CheckCall, Gate, Risk
@@ -37,16 +36,11 @@ def freeze(args: Args, read: ReadFact) -> Args:
 
 def preview(args: Args) -> Preview:
     tp, replicas = args.tp(), args.brokers("replicas")
-    entry = {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
-    body = json.dumps({"version": 1, "partitions": [entry]}, separators=(",", ":"))
     return Preview(
         what=f"reassign {tp} to the replicas it has, {list(replicas)}: the controller looks again",
         target=str(tp),
         live=f"replicas {','.join(map(str, replicas))}",
-        command=(
-            f"echo '{body}' > noop.json && kafka-reassign-partitions.sh --bootstrap-server HOST:PORT "
-            "--reassignment-json-file noop.json --execute"
-        ),
+        command=reassign_command(tp, replicas, "noop", "--execute"),
         estimate=ONE_ELECTION,
     )
 
@@ -57,6 +51,12 @@ def inverse(_args: Args) -> Inverse:
 
 def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return changer.reassign(args.tp(), args.brokers("replicas"))
+
+
+def proves(args: Args) -> tuple[CheckCall, ...]:
+    partition = Args({"partition": args.text("partition")})
+    same = CheckCall("assignment_is", partition.with_(replicas=args.brokers("replicas")))
+    return (same, CheckCall("partition_has_leader", partition))
 
 
 def guards(args: Args) -> tuple[CheckCall, ...]:
@@ -79,4 +79,5 @@ ACTION = Action(
     apply=apply,
     probe=elected,
     guards=guards,
+    proves=proves,
 )

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions import controller_reelect, leader_elect_isr, leader_elect_preferred, reassign_noop
+from kfix.actions import (
+    config_set,
+    controller_reelect,
+    leader_elect_isr,
+    leader_elect_preferred,
+    leader_elect_unclean,
+    manual,
+    manual_bring_back,
+    reassign_cancel,
+    reassign_move,
+    reassign_noop,
+    reassign_reorder,
+    throttle_rate,
+    throttle_remove,
+    throttle_replicas,
+    throttle_restore,
+    wait,
+)
 from kfix.actions.base import Action
-from kfix.model.args import Args, ArgValue, Kind
+from kfix.model.args import ABSENT, Args, ArgValue, Kind
 
 ALL: Mapping[str, Action] = {
+    "config.set": config_set.ACTION,
     "controller.reelect": controller_reelect.ACTION,
     "leader.elect_isr": leader_elect_isr.ACTION,
     "leader.elect_preferred": leader_elect_preferred.ACTION,
+    "leader.elect_unclean": leader_elect_unclean.ACTION,
+    "manual": manual.ACTION,
+    "manual.bring_back": manual_bring_back.ACTION,
+    "reassign.cancel": reassign_cancel.ACTION,
+    "reassign.move": reassign_move.ACTION,
     "reassign.noop": reassign_noop.ACTION,
+    "reassign.reorder": reassign_reorder.ACTION,
+    "throttle.rate": throttle_rate.ACTION,
+    "throttle.remove": throttle_remove.ACTION,
+    "throttle.replicas": throttle_replicas.ACTION,
+    "throttle.restore": throttle_restore.ACTION,
+    "wait": wait.ACTION,
 }
 
 _EXAMPLES: Mapping[Kind, ArgValue] = {
@@ -27,10 +56,45 @@ _EXAMPLES: Mapping[Kind, ArgValue] = {
     Kind.BOOL: False,
     Kind.DURATION: 60.0,
 }
+# Where the kind alone would tell nonsense: a move to where the replicas are, a kind of resource that does not exist.
+_NAMED_EXAMPLES: Mapping[str, ArgValue] = {
+    "before": (1, 2),
+    "original": (1, 2),
+    "adding": (3,),
+    "removing": (),
+    "kind": "topic",
+    "name": "TOPIC",
+    "key": "KEY",
+    "value": "VALUE",
+    "effective": "OLD",
+    "first": "longest-log",
+    "after_reorder": "",
+    "leader": ABSENT,
+    "follower": ABSENT,
+    "leaders": "0:1",
+    "followers": "0:2",
+    "leader_before": ABSENT,
+    "follower_before": ABSENT,
+    "leaders_before": ABSENT,
+    "followers_before": ABSENT,
+    "lost_at_most": -1,
+    "do": "WHAT TO DO",
+}
 
 
 def described(action: Action) -> tuple[str, str, str, str, str]:
     """(summary, risk, gate floor, undo, the way by hand), told with example arguments."""
-    args = Args({name: _EXAMPLES[kind] for name, kind in action.kinds.items()})
+    args = example(action)
     preview, inverse = action.preview(args), action.inverse(args)
     return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command
+
+
+def example(action: Action) -> Args:
+    """Arguments that an action could have, for pages and for rules over all actions."""
+    return Args({name: _example(name, kind) for name, kind in action.kinds.items()})
+
+
+def _example(name: str, kind: Kind) -> ArgValue:
+    """A name may mean a text here and brokers there."""
+    example = _NAMED_EXAMPLES.get(name, _EXAMPLES[kind])
+    return example if type(example) is type(_EXAMPLES[kind]) else _EXAMPLES[kind]

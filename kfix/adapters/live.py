@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
@@ -16,20 +15,30 @@ from typing import Self, TypeVar
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import questions, requests, resources, responses
 from kfix.adapters.kafka.codec import Reader
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.live_lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import Connect, open_line
+from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.adapters.zookeeper.write import delete_controller
 from kfix.errors import UnreachableError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.reading import ChangeResult, PartitionReading
+from kfix.model.reading import (
+    ChangeResult,
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
 from kfix.model.snapshot import (
     Assignment,
     ClusterIdentity,
@@ -53,12 +62,11 @@ class LiveReader:
         self._target = target
         self._connect = connect
         self._identity = identity
-        self._lines = {b: BrokerConnection(e, target.security) for b, e in addresses.items()}
+        self._lines = BrokerLines(target.security, addresses, self._registered_address)
         self._session: ZooKeeperLine | None = None
 
     def close(self) -> None:
-        for line in self._lines.values():
-            line.close()
+        self._lines.close()
         self._end_session()
 
     def identity(self) -> ClusterIdentity:
@@ -83,10 +91,11 @@ class LiveReader:
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
         controller = self.controller().broker
-        if controller is None or controller not in self._lines:
-            raise UnreachableError(f"the controller ({controller}) cannot be asked for reassignments")
-        error, found = self._lines[controller].call(
-            requests.list_reassignments(), responses.list_reassignments, self._deadline()
+        if controller is None:
+            raise UnreachableError("there is no controller that can be asked for reassignments")
+        end = self._deadline()
+        error, found = self._lines.ask(
+            controller, lambda line: line.call(requests.list_reassignments(), responses.list_reassignments, end), end
         )
         if error:
             raise UnreachableError(f"broker {controller}: reassignments: {name_of(error)}")
@@ -96,49 +105,81 @@ class LiveReader:
         count = self._ask_zookeeper(lambda line, end: fresh.read_partition_count(line, self._connect, topic, end))
         return count or None
 
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        return self._ask_zookeeper(lambda line, end: fresh.read_assignments(line, self._connect, topic, end))
+
     def probe_group(self, group: str) -> CoordinatorProbe:
         partitions = self.partition_count(OFFSETS_TOPIC)
         if partitions is None:
             raise UnreachableError(f"group {group}: {OFFSETS_TOPIC} does not exist, and asking would create it")
         partition = partition_of_group(group, partitions)
-        live = self.registered_brokers()
-        askers = [line for broker, line in self._lines.items() if broker in live]
-        probe = find_coordinators(askers, {group: partition}, self._deadline()).get(group)
+        end = self._deadline()
+        askers = self._lines.to(self.registered_brokers())
+        probe = find_coordinators(askers.values(), {group: partition}, end).get(group)
         if probe is None:
             return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker can be asked")
-        if probe.coordinator is None or probe.coordinator not in self._lines:
+        line = None if probe.coordinator is None else self._lines.to((probe.coordinator,)).get(probe.coordinator)
+        if probe.coordinator is None or line is None:
             return probe
-        return fetch_offsets(self._lines[probe.coordinator], [probe], self._deadline())[0]
+        fetched = fetch_offsets(line, [probe], end)[0]
+        if fetched.fetch_error == NO_ANSWER and (line := self._lines.renewed(probe.coordinator)) is not None:
+            return fetch_offsets(line, [probe], end)[0]
+        return fetched
 
     def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
-        return {broker: self._log_end(tp, broker) for broker in brokers}
+        end = self._deadline()
+        said = self._lines.ask_each(brokers, lambda line: ask_log_ends(line, (tp,), end)[tp], end)
+        return {b: LogEnd(-1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        end = self._deadline()
+        said = self._lines.ask_each(brokers, lambda line: questions.ask_log_tail(line, tp, end), end)
+        return {b: LogTail(-1, -1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        end = self._deadline()
+        if kind is ResourceKind.BROKER:
+            if not name.isdigit():
+                raise UnreachableError(f"configs of broker {name!r}: that is no broker id")
+            return self._lines.ask(int(name), lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
+        live = sorted(self.registered_brokers())
+        return self._lines.ask_any(
+            live, lambda line, until: questions.ask_configs_of(line, kind, name, keys, until), end
+        )
+
+    def log_dirs(self, broker: int) -> LogDirs:
+        end = self._deadline()
+        return self._lines.ask(broker, lambda line: questions.ask_log_dirs(line, broker, end), end)
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        state = self.recorded(tp).state
+        if state is None or state.leader < 0:
+            raise UnreachableError(
+                f"{tp}: {'has no leader' if state else 'does not exist'}: no stable end can be asked"
+            )
+        end = self._deadline()
+        return self._lines.ask(state.leader, lambda line: questions.ask_stable_end(line, tp, end), end)
 
     def address(self, broker: int) -> Endpoint | None:
-        line = self._lines.get(broker)
-        return None if line is None else line.endpoint
+        """Where it is registered now; failing that, where it was."""
+        return self._lines.address(broker)
 
-    def _log_end(self, tp: TopicPartition, broker: int) -> LogEnd:
-        line = self._lines.get(broker)
-        if line is None:
-            return LogEnd(-1, -1, f"broker {broker}: its address is not known")
-        try:
-            return ask_log_ends(line, (tp,), self._deadline())[tp]
-        except UnreachableError as error:
-            return LogEnd(-1, -1, str(error))
+    def _registered_address(self, broker: int) -> Endpoint | None:
+        protocol = self._target.security.protocol
+        with contextlib.suppress(UnreachableError):
+            return self._ask_zookeeper(
+                lambda line, end: fresh.read_endpoint(line, self._connect, broker, protocol, end)
+            )
+        return None
 
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
         """All at once: several hung brokers cost one time-out, not one each."""
-        asked = {broker: line for broker, line in self._lines.items() if broker in live}
         end = self._deadline()
-
-        def ask(line: BrokerConnection) -> PartitionView | UnreachableError | None:
-            try:
-                return line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp)
-            except UnreachableError as error:
-                return error
-
-        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
-            answers = dict(zip(asked, pool.map(ask, asked.values()), strict=True))
+        answers = self._lines.ask_each(
+            sorted(live),
+            lambda line: line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp),
+            end,
+        )
         views = {broker: said for broker, said in answers.items() if isinstance(said, PartitionView)}
         errors = (f"broker {broker}: {said}" for broker, said in answers.items() if isinstance(said, UnreachableError))
         return views, tuple(errors)
@@ -183,27 +224,41 @@ class LiveChanger:
 
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
         request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
-        return self._send(request, responses.elect_leaders)
+        return self._send_to_controller(request, responses.elect_leaders)
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
         request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
-        return self._send(request, responses.alter_reassignment)
+        return self._send_to_controller(request, responses.alter_reassignment)
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        """A broker's go to that broker, which alone can judge whether it can live with them."""
+        request = requests.alter_configs(questions.resource_type(kind), name, changes)
+        if kind is ResourceKind.TOPIC:
+            return self._send_to_controller(request, resources.altered_configs)
+        if not name.isdigit():
+            return ChangeResult(42, "NOT_SENT", f"{name!r} is no broker id")
+        return self._send(request, resources.altered_configs, int(name))
 
     @property
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)
 
-    def _send(self, request: Request, decode: Callable[[Reader], PartitionResult]) -> ChangeResult:
+    def _send_to_controller(self, request: Request, decode: Callable[[Reader], PartitionResult]) -> ChangeResult:
         try:
             controller = self._reader.controller().broker
         except UnreachableError as error:
             return ChangeResult(41, "NOT_SENT", str(error))
-        address = None if controller is None else self._reader.address(controller)
+        if controller is None:
+            return ChangeResult(41, name_of(41), "there is no controller now (/controller does not exist)")
+        return self._send(request, decode, controller)
+
+    def _send(self, request: Request, decode: Callable[[Reader], PartitionResult], broker: int) -> ChangeResult:
+        address = self._reader.address(broker)
         if address is None:
-            return ChangeResult(41, name_of(41), f"no controller that can be asked (/controller: {controller})")
+            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or nobody tells its address")
         allowed = requests.READ_ONLY | {request.api_key}
         with BrokerConnection(address, self._target.security, allowed=allowed) as line:
             try:
@@ -213,7 +268,7 @@ class LiveChanger:
                 return ChangeResult(41, "NOT_SENT", str(error))
             here = self._reader.identity().id
             if here and said_first.cluster_id != here:
-                why = f"broker {controller} at {address} is of cluster {said_first.cluster_id}, not of {here}"
+                why = f"broker {broker} at {address} is of cluster {said_first.cluster_id}, not of {here}"
                 return ChangeResult(41, "NOT_SENT", why)
             try:
                 # The broker may take its whole timeout; the answer is then still on its way.
@@ -224,16 +279,18 @@ class LiveChanger:
 
 
 class LiveCluster:
-    """Reader and changer of one cluster for the time of a run."""
+    """Reader, changer and lock of one cluster for the time of a run."""
 
     def __init__(
         self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
     ) -> None:
         self.reader = LiveReader(target, connect, identity, addresses)
         self.changer = LiveChanger(target, connect, self.reader)
+        self.lock = ZooKeeperLock(connect, identity.name, timeout=target.timeout)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.lock.release()
         self.reader.close()

@@ -157,7 +157,7 @@ def apply(
         target = wiring.make_target(known, zookeeper or given.cluster.zookeeper or None, command_config, timeout)
         with wiring.open_cluster(target) as live:
             flow.show(given, people)
-            flow.carry_out(given, live.reader, live.changer, (approve or [], ack or []), people, json_output)
+            flow.carry_out(given, live, (approve or [], ack or []), people, json_output)
         return
     if name is None:
         raise UsageError("say which runbook, or --plan FILE", hint="kfix runbook list")
@@ -177,7 +177,7 @@ def apply(
         with flow.after(changed), wiring.open_cluster(target, snapshot) as live:
             made = flow.make(runbook, one, live.reader, params, people)
             if made is not None:
-                changed += flow.carry_out(made, live.reader, live.changer, ([], []), people, json_output)
+                changed += flow.carry_out(made, live, ([], []), people, json_output)
 
 
 @app.command()
@@ -199,13 +199,15 @@ def verify(
     known = bootstrap_server or plan.cluster.bootstrap or None
     target = wiring.make_target(known, zookeeper or plan.cluster.zookeeper or None, command_config, timeout)
     with wiring.open_cluster(target) as live:
-        proof = prove_again(plan, live.reader, SystemClock())
+        proof, standing = prove_again(plan, live.reader, SystemClock())
     for call, answer in proof.last:
         told = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
         typer.echo(json.dumps(told) if json_output else f"{answer.verdict.value:<13} {call}: {answer.observed}")
     if proof.verdict != "pass":
         raise NotProvedError(f"{found.id}: not proved ({proof.verdict}):\n{proof.words}")
     typer.echo(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
+    for call, answer in standing:
+        typer.echo(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
 
 
 @app.command()

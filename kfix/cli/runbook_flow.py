@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kfix.errors import KfixError, NotProvedError, StoppedError, UnreachableError
 
@@ -18,9 +18,22 @@ if TYPE_CHECKING:
     from kfix.model.plan import Plan
     from kfix.model.runbook import Runbook
     from kfix.model.snapshot import Snapshot
-    from kfix.ports import ClusterChanger, ClusterReader
+    from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
     from kfix.runbook.store import RunStore
     from kfix.wiring import Target
+
+
+class Live(Protocol):
+    """A cluster that is open for reading, for changes and for its lock."""
+
+    @property
+    def reader(self) -> ClusterReader: ...
+
+    @property
+    def changer(self) -> ClusterChanger: ...
+
+    @property
+    def lock(self) -> ClusterLock: ...
 
 
 def find(runbook: Runbook, target: Target, key: str | None, people: Console) -> tuple[tuple[Finding, ...], Snapshot]:
@@ -74,8 +87,7 @@ def show(plan: Plan, people: Console) -> None:
 
 def carry_out(
     plan: Plan,
-    reader: ClusterReader,
-    changer: ClusterChanger,
+    live: Live,
     given: tuple[list[str], list[str]],
     people: Console,
     json_output: bool,
@@ -84,18 +96,20 @@ def carry_out(
     from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
     from kfix.runbook.clock import SystemClock
     from kfix.runbook.gates import parse_given
-    from kfix.runbook.run import Scene, run_plan
+    from kfix.runbook.rollback import run_or_roll_back
+    from kfix.runbook.scene import Scene
 
     scene = Scene(
-        reader=reader,
-        changer=changer,
+        reader=live.reader,
+        changer=live.changer,
+        lock=live.lock,
         clock=SystemClock(),
         store=store(),
         human=Terminal(people),
         given=parse_given(*given, plan),
         listener=NdjsonTeller(sys.stdout) if json_output else Teller(plan, people),
     )
-    healed = run_plan(plan, scene)
+    healed = run_or_roll_back(plan, scene)
     people.print()
     people.print(closing(plan, healed.changed, healed.seconds, healed.run), soft_wrap=True)
     return healed.changed

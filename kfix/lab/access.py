@@ -25,7 +25,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.security import Security
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.asking import ask
-from kfix.lab.clients import QUIET, create_scram, produce, produce_error, readable
+from kfix.lab.clients import QUIET, create_scram, produce, produce_error, readable, transact
 from kfix.lab.properties import SASL_PROTOCOL, SCRAM
 from kfix.lab.state import Baseline
 from kfix.lab.waiting import wait_for
@@ -136,6 +136,12 @@ class Access:
         state |= {"leader": leader, "leader_epoch": state["leader_epoch"] + 1, "isr": list(isr)}
         self._zk.set(path, json.dumps(state).encode(), version=stat.version)
 
+    def poke(self, topic: str, partition: int) -> None:
+        """As a leader before 2.7 told of a new ISR: the controller re-reads the state, and tells all brokers of it."""
+        note = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
+        path = "/isr_change_notification/isr_change_"
+        self._zk.create(path, json.dumps(note).encode(), sequence=True, makepath=True)
+
     def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]], seconds: float = 40.0) -> None:
         entries = [
             {"topic": topic, "partition": number, "replicas": list(ids)}
@@ -235,6 +241,9 @@ class Access:
 
     def readable(self, topic: str, partition: int) -> bool:
         return readable(self._bootstrap(), topic, partition)
+
+    def transact(self, transactional_id: str, topic: str) -> None:
+        transact(self._bootstrap(), transactional_id, topic)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED

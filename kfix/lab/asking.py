@@ -1,4 +1,4 @@
-"""Questions to one chosen broker, over the protocol code of the adapters, and the one change they have no words for."""
+"""Questions to one chosen broker, over the protocol code of the adapters, and the changes a lab makes that way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.codec import Reader, Writer
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import READ_ONLY, Request
+from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, READ_ONLY, Request
 from kfix.adapters.kafka.security import Security
 from kfix.model.snapshot import Endpoint, TopicPartition
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OFFSET_COMMIT = 8
+OFFSET_COMMIT, INIT_PRODUCER_ID = 8, 22
+_ALLOWED = READ_ONLY | {OFFSET_COMMIT, INIT_PRODUCER_ID, ALTER_REASSIGNMENTS}
 _FROM_OUTSIDE = -1  # the generation of a commit by somebody who is no member, and the default retention
 
 
@@ -26,7 +27,7 @@ def ask(
     """A connection of its own for each question. No answer is an `UnreachableError`."""
     host, _, port = address.rpartition(":")
     endpoint = Endpoint(host, int(port))
-    with BrokerConnection(endpoint, security or Security(), allowed=READ_ONLY | {OFFSET_COMMIT}) as line:
+    with BrokerConnection(endpoint, security or Security(), allowed=_ALLOWED) as line:
         return line.call(request, decode, Deadline.after(seconds))
 
 

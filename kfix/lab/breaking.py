@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.errors import UsageError
 from kfix.lab.incidents import INCIDENTS
+from kfix.lab.options import checked
 from kfix.lab.stage import Stage
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def incident_named(name: str) -> Incident:
 
 def break_lab(lab: Lab, name: str, options: dict[str, Any], progress: Callable[[str], None]) -> Broken:
     incident = incident_named(name)
-    _check(lab, incident, options)
+    _check(lab, incident)
+    options = checked(incident, options)
     with lab.access() as access:
         stage = Stage(lab, access, options, progress)
         stage.ensure_offsets_topic()
@@ -38,7 +40,7 @@ def break_lab(lab: Lab, name: str, options: dict[str, Any], progress: Callable[[
         return incident.run(stage)
 
 
-def _check(lab: Lab, incident: Incident, options: dict[str, Any]) -> None:
+def _check(lab: Lab, incident: Incident) -> None:
     state = lab.state
     if state.incident:
         raise UsageError(f"lab {lab.name!r} is in incident {state.incident!r} already", hint="kfix lab mend first")
@@ -47,12 +49,10 @@ def _check(lab: Lab, incident: Incident, options: dict[str, Any]) -> None:
             f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
             hint=f"kfix lab up --brokers {incident.needs}",
         )
+    if unfit := incident.suits([broker for broker in state.brokers if not broker.retired]):
+        raise UsageError(f"{incident.name} cannot be made in lab {lab.name!r}: {unfit}")
     nodes = lab.nodes
     lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
     lame += [f"zookeeper {each}" for condition in ("dead", "stopped") for each in nodes.zookeepers_in(state, condition)]
     if lame:
         raise UsageError(f"not running in lab {lab.name!r}: {', '.join(lame)}", hint="kfix lab mend first")
-    for option in options:
-        if option not in incident.options:
-            known = ", ".join(incident.options) or "none"
-            raise UsageError(f"{incident.name} has no option {option!r}", hint=f"its options: {known}")

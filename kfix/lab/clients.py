@@ -29,9 +29,9 @@ def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, by
         if error is not None:
             failures.append(str(error))
 
-    producer = Producer(
-        {"bootstrap.servers": bootstrap, "acks": acks, "message.timeout.ms": 20_000, "linger.ms": 5} | QUIET
-    )
+    # A batch that is larger than a segment is refused, and some topics have segments that hold one record.
+    config = {"bootstrap.servers": bootstrap, "acks": acks, "message.timeout.ms": 20_000, "batch.num.messages": 1}
+    producer = Producer(config | QUIET)
     for partition, pairs in records.items():
         for key, value in pairs:
             producer.produce(topic, value, key, partition, on_delivery=delivered)
@@ -74,6 +74,18 @@ def readable(bootstrap: str, topic: str, partition: int) -> bool:
         return message is not None and message.error() is None
     finally:
         consumer.close()
+
+
+def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
+    """One transaction of one record."""
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET)
+    try:
+        producer.init_transactions(25)
+        producer.begin_transaction()
+        producer.produce(topic, b"transaction", transactional_id, 0)
+        producer.commit_transaction(25)
+    except KafkaException as problem:
+        raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
 
 
 def create_scram(admin: AdminClient, user: str, password: str) -> None:

@@ -54,12 +54,16 @@ class Groups:
         error, broker = self.coordinator(partition, self._somebody())
         if error:
             return False
+        error, count = self.fetch(partition, broker)
+        return error == 0 and count > 0
+
+    def fetch(self, partition: int, broker: int) -> tuple[int, int]:
+        """Error code and number of committed offsets, in the answer of one broker to the group."""
         request = requests.offset_fetch(self.by_partition[partition])
         try:
-            error, count = ask(self.access.addresses()[broker], request, responses.offset_fetch, _ANSWER_SECONDS)
+            return ask(self.access.addresses()[broker], request, responses.offset_fetch, _ANSWER_SECONDS)
         except UnreachableError:
-            return False
-        return error == 0 and count > 0
+            return COORDINATOR_NOT_AVAILABLE, 0
 
     def commit_all(self, offsets: Mapping[TopicPartition, int]) -> None:
         for partition, group in self.by_partition.items():

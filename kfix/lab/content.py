@@ -1,11 +1,16 @@
-"""What the topics of an incident hold: plain records of a shop."""
+"""What the topics of an incident hold: plain records of a shop, and bulk where a move has to take time."""
 
 from __future__ import annotations
 
 import json
+import secrets
 
 CONTENT_TOPIC = "orders"
 RECORDS = 20
+MEGABYTE = 1_000_000
+
+_BACKLOG_RECORD_BYTES = 200_000
+_BULK_RECORD_BYTES = 40_000
 
 
 def records(topic: str, partition: int) -> list[tuple[str, bytes]]:
@@ -16,4 +21,17 @@ def records(topic: str, partition: int) -> list[tuple[str, bytes]]:
             json.dumps({singular: number, "amount": 10 + number, "currency": "EUR"}).encode(),
         )
         for number in range(RECORDS)
+    ]
+
+
+def backlog(count: int) -> list[tuple[str, bytes]]:
+    """Random bytes, so that no compression shrinks them."""
+    return [(f"backlog-{each}", secrets.token_bytes(_BACKLOG_RECORD_BYTES)) for each in range(count)]
+
+
+def bulk(size: int) -> list[tuple[str, bytes]]:
+    """Random bytes, `size` in all."""
+    return [
+        (f"bulk-{at // _BULK_RECORD_BYTES}", secrets.token_bytes(min(_BULK_RECORD_BYTES, size - at)))
+        for at in range(0, size, _BULK_RECORD_BYTES)
     ]

@@ -7,7 +7,7 @@ from itertools import count
 from kfix.model.coordinator import partition_of_group
 
 STEMS = ("payments", "orders", "billing", "shipping", "search", "fraud", "mail", "reports")
-COORDINATOR_NOT_AVAILABLE = 15
+NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 6, 15, 16
 
 
 def name_for(partition: int, partitions: int, stem: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.leading import phantoms
 from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -30,17 +31,23 @@ def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
         for number, replicas in access.assignment(topic).items():
             where = TopicPartition(topic, number)
             found += _of_partition(where, replicas, states.get(where), seen)
+    found += [f"{where}: its leader says that it does not lead it" for where in sorted(phantoms(access, states))]
     return tuple(found)
 
 
 def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | None]:
-    """No leader, a dead leader, or a leader other than the one the live brokers believe in."""
+    """No leader, a dead leader, a leader other than the one the live brokers believe in, or one that does not lead."""
     live = access.live_ids()
     opinions = [seen for broker in sorted(live) if (seen := access.metadata(broker)) is not None]
+    states = access.states()
+    disowned = phantoms(access, states)
     return {
         where: state
-        for where, state in access.states().items()
-        if state is None or state.leader not in live or not all(_agrees(each, where, state) for each in opinions)
+        for where, state in states.items()
+        if state is None
+        or state.leader not in live
+        or where in disowned
+        or not all(_agrees(each, where, state) for each in opinions)
     }
 
 

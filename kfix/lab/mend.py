@@ -6,29 +6,29 @@ works after a break that was itself interrupted.
 
 from __future__ import annotations
 
-import time
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
 from kfix.lab.brokers import remove_broker, start_brokers
 from kfix.lab.heal import Healer
-from kfix.lab.health import trouble
+from kfix.lab.moves import moves, start_move
 from kfix.lab.readiness import READ_ONLY, wait_brokers, wait_zookeeper, zookeeper_mode
-from kfix.lab.waiting import POLL_SECONDS, wait_for
+from kfix.lab.settling import WELL_SECONDS, Settling
+from kfix.lab.waiting import wait_for
 from kfix.lab.zookeepers import start_zookeepers
 from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from kfix.lab.access import Access, PartitionState
+    from kfix.lab.access import Access
     from kfix.lab.cluster import Lab
     from kfix.lab.state import Assignment, Baseline
 
-_WELL_SECONDS = 90.0
 _DELETED_SECONDS = 12.0
-_IN_SYNC_SECONDS = 12.0
+_MOVED_SECONDS = 15.0
 # A broker that was frozen for long first has to register again.
 _REGISTERED_SECONDS = 10.0
 
@@ -46,7 +46,7 @@ def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
         mender.leaders()
         mender.assignments()
         mender.finish_deletions()
-        mender.wait_well()
+        Settling(lab, access, mender.brokers, mender.say).wait_well()
     lab.store.update(lambda state: replace(state, baseline=None, incident=None))
     return tuple(mender.did) or ("nothing was to be done",)
 
@@ -170,10 +170,27 @@ class _Mender:
 
     def delete_new_topics(self) -> None:
         new = [topic for topic in self.access.topics() if topic not in self._old_topics()]
+        self._end_moves(new)
         for topic in new:
             self.access.delete_topic(topic)
         if new:
             self.say(f"deleted topic {' and '.join(new)}")
+
+    def _end_moves(self, topics: list[str]) -> None:
+        """A topic that is deleted while it moves is not deleted: seen on 2.7.1, also after the move has ended."""
+        if not any(self.access.being_reassigned(topic) for topic in topics):
+            return
+        with contextlib.suppress(LabError):
+            wait_for(
+                "the moves of new topics end",
+                lambda: not any(self.access.being_reassigned(topic) for topic in topics),
+                _MOVED_SECONDS,
+            )
+            return
+        for where in moves(self.access):
+            if where.topic in topics:
+                start_move(self.access, where, None)
+                self.say(f"cancelled the move of {where}")
 
     def finish_deletions(self) -> None:
         """A replica on a broker id that is no more would hold a deletion up for ever."""
@@ -202,7 +219,7 @@ class _Mender:
                 if number in now and (now[number] != replicas or unsettled):
                     targets[TopicPartition(topic, number)] = replicas
         if targets:
-            self.access.reassign(targets, _WELL_SECONDS)
+            self._move_back(targets)
             self.say(f"gave {len(targets)} partitions their replicas back")
         lost = [topic for topic in (self.baseline.topics if self.baseline else {}) if topic not in topics]
         for topic in lost:
@@ -211,53 +228,22 @@ class _Mender:
             self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
             self.say(f"created topic {topic} anew, which somebody had deleted: it is empty")
 
+    def _move_back(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
+        """Each overrides whatever move of its partition is under way, which may wait for a broker that never comes."""
+        for where, replicas in targets.items():
+            start_move(self.access, where, replicas)
+        topics = {where.topic for where in targets}
+
+        def back() -> bool:
+            if any(self.access.being_reassigned(topic) for topic in topics):
+                return False
+            now = {topic: self.access.assignment(topic) for topic in topics}
+            return all(now[where.topic].get(where.partition) == replicas for where, replicas in targets.items())
+
+        wait_for("all replicas are back where they were", back, WELL_SECONDS)
+
     def _wanted(self, topic: str, now: Assignment) -> Assignment:
         if self.baseline is not None:
             return self.baseline.topics[topic]
         spare = self.brokers[0]
         return {number: tuple(each for each in ids if each in self.brokers) or (spare,) for number, ids in now.items()}
-
-    def wait_well(self) -> None:
-        self._wait_in_sync()
-        self._prefer_first_replicas()
-        deadline = time.monotonic() + _WELL_SECONDS
-        while found := trouble(self.access, self.brokers):
-            if time.monotonic() > deadline:
-                raise LabError(f"not well after {_WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab down and up")
-            time.sleep(POLL_SECONDS)
-
-    def _wait_in_sync(self) -> None:
-        """Seen on 2.7.1: a leader whose request for a larger ISR met a frozen controller never asks again."""
-        patience = time.monotonic() + _IN_SYNC_SECONDS
-        while time.monotonic() < patience:
-            if not self._lagging():
-                return
-            time.sleep(POLL_SECONDS)
-        leaders = sorted({state.leader for state in self._lagging() if state.leader in self.brokers})
-        if leaders:
-            self.lab.nodes.kill(self.lab.state, leaders)
-            start_brokers(self.lab, leaders)
-            self.say(
-                f"restarted broker {' and '.join(map(str, leaders))}, which did not take replicas back into the isr"
-            )
-        wait_for("all replicas are in sync", lambda: not self._lagging(), _WELL_SECONDS)
-
-    def _lagging(self) -> list[PartitionState]:
-        assignments = {topic: self.access.assignment(topic) for topic in self.access.topics()}
-        return [
-            state
-            for (topic, number), state in self.access.states(assignments).items()
-            if state is not None and number in assignments[topic] and set(state.isr) != set(assignments[topic][number])
-        ]
-
-    def _prefer_first_replicas(self) -> None:
-        states = self.access.states()
-        elsewhere = [
-            where
-            for topic in self.access.topics()
-            for number, replicas in self.access.assignment(topic).items()
-            if (state := states.get(where := TopicPartition(topic, number))) is not None and state.leader != replicas[0]
-        ]
-        if elsewhere:
-            self.access.elect(elsewhere, unclean=False)
-            self.say(f"led {len(elsewhere)} partitions back to their first replica")

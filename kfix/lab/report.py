@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,4 @@ class Broken:
     partitions: tuple[tuple[str, int], ...]
     dead: tuple[int, ...]
     expect: tuple[str, ...]
+    details: Mapping[str, int | str] = field(default_factory=dict)  # numbers that a remedy is measured by

@@ -7,11 +7,13 @@ else they replicate recovers at once.
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
+from kfix.lab import throttles
+from kfix.lab.content import backlog
 from kfix.lab.readiness import wait_brokers
+from kfix.lab.throttles import Throttle
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -20,25 +22,28 @@ if TYPE_CHECKING:
     from kfix.lab.stage import Stage
     from kfix.model.snapshot import TopicPartition
 
-_RATE = "follower.replication.throttled.rate"
-_REPLICAS = "follower.replication.throttled.replicas"
-_APPLIES = "Processing override for entityPath: {} "
-# A throttled replica still fetches 1 MB (replica.fetch.max.bytes) each time its quota's 11 s are over: 5 MB last 50 s.
+# A throttled replica still fetches what is left of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
+# quota's 11 s are over. With a segment a record, the backlog lasts four minutes.
+_SEGMENTS = {"segment.bytes": "250000"}
 _BACKLOG_RECORDS = 25
-_RECORD_BYTES = 200_000
+_HEAD_START_RECORDS = 12
 
 
-def fall_behind(stage: Stage, partitions: Iterable[TopicPartition], followers: tuple[int, ...]) -> None:
+def fall_behind(
+    stage: Stage, partitions: Iterable[TopicPartition], followers: tuple[int, ...], *, one_by_one: bool = False
+) -> None:
+    """With `one_by_one` the first of `followers` has the fewest records, the last the most."""
     partitions = tuple(partitions)
-    _throttle(stage, partitions, followers)
-    for broker in followers:
-        stage.lab.nodes.stop(stage.lab.state, broker)
-    for topic, number in partitions:
-        stage.wait_state(
-            topic, number, f"{followers} left its isr", lambda each: not set(each.isr) & set(followers), 40
-        )
-    for topic, number in partitions:
-        _backlog(stage, topic, number)
+    for topic in {topic for topic, _ in partitions}:
+        stage.set_config("topics", topic, _SEGMENTS)
+    throttles.put(stage, Throttle(1, dict.fromkeys(partitions, followers)))
+    groups = [(broker,) for broker in followers] if one_by_one else [followers]
+    for number, group in enumerate(groups):
+        _drop_out(stage, partitions, group)
+        last = number == len(groups) - 1
+        for topic, partition in partitions:
+            records = backlog(_BACKLOG_RECORDS if last else _HEAD_START_RECORDS)
+            stage.access.produce(topic, {partition: records}, acks="1" if last else "all")
     for broker in followers:
         stage.lab.nodes.cont(stage.lab.state, broker)
     wait_brokers(stage.lab.nodes, stage.access, stage.lab.state, followers)
@@ -54,41 +59,20 @@ def fall_behind(stage: Stage, partitions: Iterable[TopicPartition], followers: t
 
 def lift_throttle(stage: Stage, topics: Iterable[str], brokers: Iterable[int]) -> None:
     """Once their leader is dead nothing can be caught up, and no setting gives the lab away."""
-    for kind, names, key in (("topics", topics, _REPLICAS), ("brokers", map(str, brokers), _RATE)):
-        for name in names:
-            config = dict(stage.access.configs(kind).get(name, {}))
-            config.pop(key, None)
-            stage.access.write_config(kind, name, config)
-
-
-def _throttle(stage: Stage, partitions: tuple[TopicPartition, ...], followers: tuple[int, ...]) -> None:
-    topics = sorted({topic for topic, _ in partitions})
-    logs = {broker: stage.lab.store.log_file("broker", broker) for broker in followers}
-    read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
-    for broker in followers:
-        stage.set_config("brokers", str(broker), {_RATE: "1"})
+    topics = tuple(topics)
+    throttles.lift(stage, topics, brokers)
     for topic in topics:
-        pairs = [f"{number}:{broker}" for name, number in partitions if name == topic for broker in followers]
-        stage.set_config("topics", topic, {_REPLICAS: ",".join(pairs)})
+        config = stage.access.configs("topics").get(topic, {})
+        stage.access.write_config("topics", topic, {key: config[key] for key in config.keys() - _SEGMENTS.keys()})
 
-    def applied(broker: int) -> bool:
-        with logs[broker].open(encoding="utf-8", errors="replace") as log:
-            log.seek(read_so_far[broker])
-            news = log.read()
-        return all(
-            _APPLIES.format(entity) in news
-            for entity in (f"brokers/{broker}", *(f"topics/{topic}" for topic in topics))
-        )
 
-    # No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once.
+def _drop_out(stage: Stage, partitions: tuple[TopicPartition, ...], followers: tuple[int, ...]) -> None:
     for broker in followers:
-        wait_for(f"broker {broker} has read its throttle", lambda each=broker: applied(each), 20)  # type: ignore[misc]
-
-
-def _backlog(stage: Stage, topic: str, number: int) -> None:
-    # Random bytes, so that no compression shrinks it.
-    records = [(f"backlog-{each}", secrets.token_bytes(_RECORD_BYTES)) for each in range(_BACKLOG_RECORDS)]
-    stage.access.produce(topic, {number: records}, acks="1")
+        stage.lab.nodes.stop(stage.lab.state, broker)
+    for topic, number in partitions:
+        stage.wait_state(
+            topic, number, f"{followers} left its isr", lambda each: not set(each.isr) & set(followers), 40
+        )
 
 
 def _wait_rest(stage: Stage, lagging: frozenset[TopicPartition]) -> None:

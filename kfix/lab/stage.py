@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 from kfix.errors import LabError, UsageError
 from kfix.lab.brokers import replace_broker, start_brokers, wait_gone
 from kfix.lab.commits import Groups
-from kfix.lab.content import CONTENT_TOPIC, RECORDS, records
+from kfix.lab.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.groups import STEMS, name_for
+from kfix.lab.health import trouble
 from kfix.lab.layout import ids_by_rack, spread
+from kfix.lab.leading import answers_as_leader, log_ends
+from kfix.lab.moves import moves, start_move
 from kfix.lab.properties import DEFAULTS
 from kfix.lab.report import Broken
+from kfix.lab.transactions import Transactions
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,9 +56,17 @@ class Stage:
         topic: str | None = None,
         partitions: Iterable[TopicPartition] = (),
         dead: Iterable[int] = (),
+        details: Mapping[str, int | str] | None = None,
     ) -> Broken:
         return Broken(
-            incident, tuple(self._did), group, topic, tuple(sorted(partitions)), tuple(sorted(dead)), tuple(expect)
+            incident,
+            tuple(self._did),
+            group,
+            topic,
+            tuple(sorted(partitions)),
+            tuple(sorted(dead)),
+            tuple(expect),
+            dict(details or {}),
         )
 
     def require(self, truth: bool, claim: str) -> None:
@@ -103,6 +115,11 @@ class Stage:
         where = "; ".join(f"{number} on {replicas}" for number, replicas in enumerate(assignment))
         self.say(f"created topic {name} ({where}) with {RECORDS} records a partition")
 
+    def fill(self, topic: str, partitions: int, megabytes: int) -> None:
+        """So many megabytes in all, for a move that takes measurable time."""
+        self.access.produce(topic, {number: bulk(megabytes * MEGABYTE // partitions) for number in range(partitions)})
+        self.say(f"wrote {megabytes} MB of random bytes to {topic}")
+
     def content(self) -> Groups:
         """A topic on all brokers, and in every partition of the offsets topic a group that has read half of it."""
         if CONTENT_TOPIC not in self.access.topics():
@@ -113,6 +130,13 @@ class Stage:
         groups.commit_all({TopicPartition(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
         self.say(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
         return groups
+
+    def transact(self, transactional_ids: dict[int, str]) -> Transactions:
+        """Each commits a transaction. `transactional_ids` is partition of the transactions topic -> who lives there."""
+        for each in transactional_ids.values():
+            self.access.transact(each, CONTENT_TOPIC)
+        self.say(f"transactional producers {', '.join(transactional_ids.values())} committed a transaction each")
+        return Transactions(self.access, transactional_ids)
 
     # --- faults ---------------------------------------------------------------------------------------------------
 
@@ -135,10 +159,20 @@ class Stage:
             "moved " + ", ".join(f"{topic}-{number} to {list(ids)}" for (topic, number), ids in sorted(targets.items()))
         )
 
+    def begin_move(self, where: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """`reassign` waits for the end."""
+        start_move(self.access, where, replicas)
+
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
 
     # --- what came out --------------------------------------------------------------------------------------------
+
+    def wait_well(self, seconds: float = 30) -> None:
+        def well() -> bool:
+            return not trouble(self.access, self.lab.broker_ids)
+
+        wait_for("all replicas are in sync and all brokers agree", well, seconds)
 
     def live_state(self, topic: str, number: int) -> PartitionState:
         return wait_for(f"{topic}-{number} has a state in ZooKeeper", lambda: self.access.state(topic, number), 10)
@@ -151,6 +185,16 @@ class Stage:
             return state if state is not None and holds(state) else None
 
         return wait_for(f"{topic}-{number}: {what}", probe, seconds)
+
+    def wait_move(self, where: TopicPartition) -> Assignment:
+        return wait_for(f"the controller moves {where}", lambda: moves(self.access).get(where), 10)
+
+    def log_ends(self, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
+        return log_ends(self.access, where, brokers)
+
+    def error_as_leader(self, broker: int, where: TopicPartition) -> int | None:
+        """What a consumer is told that takes this broker for the leader; None: no answer."""
+        return answers_as_leader(self.access, broker, [where]).get(where)
 
     def wait_dead_left_isr(self, besides: frozenset[TopicPartition], seconds: float = 30) -> None:
         def left() -> bool:

@@ -24,10 +24,13 @@ PARTITION_FACTS = (
     "reassigning",
     "partition_count",
     "log_tails",
+    "adding",
+    "removing",
+    "replica_bytes",
 )
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
-_BROKER, _CONFIG, _REGISTERED = "broker:", "config:", "registered"
+_BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,17 @@ ReadFact = Callable[[str], Fact]
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """A fact's name, taken apart. Exactly one of `tp`, `broker` and `resource` is given; none: the whole cluster."""
+    """A fact's name, taken apart. Exactly one of `tp`, `broker` and `resource` is given; none: the whole cluster.
+
+    `own` is False for the value in force, whoever set it.
+    """
 
     owner: str
     name: str
     tp: TopicPartition | None = None
     broker: int | None = None
     resource: tuple[ResourceKind, str] | None = None
+    own: bool = True
 
 
 def about(tp: TopicPartition, *names: str) -> tuple[str, ...]:
@@ -79,14 +86,20 @@ def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
     return tuple(f"{_CONFIG}{kind.value}/{name}/{key}" for key in keys)
 
 
+def about_effective(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
+    """The value of each key that is in force, be it the resource's own or a default."""
+    return tuple(f"{_EFFECTIVE}{kind.value}/{name}/{key}" for key in keys)
+
+
 def split_key(key: str) -> FactKey:
     """ValueError where no such fact exists."""
-    if key.startswith(_CONFIG):
-        kind, _, rest = key.removeprefix(_CONFIG).partition("/")
+    if key.startswith((_CONFIG, _EFFECTIVE)):
+        prefix, _, path = key.partition(":")
+        kind, _, rest = path.partition("/")
         name, slash, config = rest.partition("/")
         if kind not in tuple(ResourceKind) or not name or not slash or not config:
             raise ValueError(f"there is no fact {key!r}")
-        return FactKey(f"{kind} {name}", config, resource=(ResourceKind(kind), name))
+        return FactKey(f"{kind} {name}", config, resource=(ResourceKind(kind), name), own=f"{prefix}:" == _CONFIG)
     owner, _, name = key.rpartition(".")
     if owner == CLUSTER and name in CLUSTER_FACTS:
         return FactKey(owner, name)

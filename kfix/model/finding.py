@@ -65,6 +65,9 @@ class Remedy:
     runbook: str = ""
 
 
+#: The code of what a person asked for without any finding, such as another replication factor.
+REQUEST = "REQUEST"
+
 FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
 
 

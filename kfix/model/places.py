@@ -1,4 +1,6 @@
-"""Where kfix keeps what it remembers: runs, locks, the last snapshots of each cluster."""
+"""Where kfix keeps what it remembers (runs, locks, the last snapshots of each cluster), and where a site tells it more
+(runbooks of its own, a policy).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,19 @@ from kfix.errors import UsageError
 def state_home(env: Mapping[str, str]) -> Path:
     """`KFIX_STATE_HOME`, else `XDG_STATE_HOME`, else `~/.local/state`; always with `kfix` below it."""
     chosen = env.get("KFIX_STATE_HOME") or env.get("XDG_STATE_HOME") or "~/.local/state"
+    return _folder(chosen, "state", "KFIX_STATE_HOME") / "kfix"
+
+
+def config_home(env: Mapping[str, str]) -> Path:
+    """`XDG_CONFIG_HOME`, else `~/.config`; always with `kfix` below it."""
+    return _folder(env.get("XDG_CONFIG_HOME") or "~/.config", "settings", "XDG_CONFIG_HOME") / "kfix"
+
+
+def _folder(chosen: str, what: str, variable: str) -> Path:
     try:
         base = Path(chosen).expanduser()
     except RuntimeError:
-        raise UsageError("this user has no home folder to keep state in", hint="set KFIX_STATE_HOME") from None
+        raise UsageError(f"this user has no home folder to keep {what} in", hint=f"set {variable}") from None
     if not base.is_absolute():
-        raise UsageError(f"the state folder {base} is not an absolute path", hint="set KFIX_STATE_HOME to one")
-    return base / "kfix"
+        raise UsageError(f"the {what} folder {base} is not an absolute path", hint=f"set {variable} to one")
+    return base

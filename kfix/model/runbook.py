@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kfix.model.args import ArgValue, Kind
-from kfix.model.plan import Caps, Gate
+from kfix.model.plan import Caps, Gate, OnBreach, OnFailure, Phase
 from kfix.model.snapshot import Mode
 
 RawValue = int | float | str | bool | tuple["RawValue", ...]
@@ -22,17 +22,54 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """Conditions put together; `how` is `all`, `any` or `not` (of exactly one)."""
+
+    how: str
+    parts: tuple[Condition, ...]
+
+
+Condition = When | Several
+
+
+def words(when: Condition) -> str:
+    if isinstance(when, Several):
+        inside = [f"({words(p)})" if isinstance(p, Several) else words(p) for p in when.parts]
+        return f"not {inside[0]}" if when.how == "not" else f" {'and' if when.how == 'all' else 'or'} ".join(inside)
+    return f"{when.fact} {when.op} {list(when.value) if isinstance(when.value, tuple) else when.value}"
+
+
+@dataclass(frozen=True, slots=True)
 class ForEach:
+    """`batch` items are issued together; the first `canary` of them go alone before the rest. 0: one by one."""
+
     items: str
     name: str
+    batch: RawValue = 0
+    canary: int = 0
+    pause: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckTemplate:
     check: str
     args: Mapping[str, RawValue]
-    when: When | None = None
+    when: Condition | None = None
     for_each: ForEach | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantTemplate:
+    check: CheckTemplate
+    on_breach: OnBreach
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where replicas should lie: computed once, while planning; `kfix.runbook.placing` knows the kinds."""
+
+    kind: str
+    args: Mapping[str, RawValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +79,27 @@ class StepTemplate:
     why: str
     with_: Mapping[str, RawValue]
     gate: Gate | None
-    when: When | None
+    when: Condition | None
     for_each: ForEach | None
     require: tuple[CheckTemplate, ...]
     unless: tuple[CheckTemplate, ...]
     verify: tuple[CheckTemplate, ...]
-    verify_timeout: float
+    verify_timeout: RawValue
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    from_step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
+    """`default` None: it must be given. `low` and `high` are the least and most it may be."""
+
     kind: Kind
-    default: ArgValue
+    default: ArgValue | None
     help: str
+    low: ArgValue | None = None
+    high: ArgValue | None = None
+    choices: tuple[ArgValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +126,13 @@ class RunbookTest:
     cluster: str
     finding: Mapping[str, RawValue]
     expect: Expect
+    params: Mapping[str, RawValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
+    """`codes` are the findings it is for; `request` is what it is for without any: `topic`, `cluster` or ""."""
+
     id: str
     version: int
     owner: str
@@ -92,6 +140,7 @@ class Runbook:
     title: str
     about: str
     codes: tuple[str, ...]
+    request: str
     params: Mapping[str, Param]
     caps: Caps
     preconditions: tuple[CheckTemplate, ...]
@@ -100,3 +149,6 @@ class Runbook:
     tests: tuple[RunbookTest, ...]
     sha256: str
     origin: str = ""
+    placement: Placement | None = None
+    invariants: tuple[InvariantTemplate, ...] = ()
+    standing: tuple[CheckTemplate, ...] = ()

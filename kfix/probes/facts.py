@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kfix.errors import UnreachableError
 from kfix.model.facts import Fact, FactJson, split_key
-from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import ControllerNode, PartitionState, TopicPartition
+from kfix.model.reading import LogDirs, PartitionReading
+from kfix.model.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
 from kfix.ports import ClusterReader
+from kfix.probes.resource import effective_value, own_value
 
 _STATE: Mapping[str, Callable[[PartitionState], FactJson]] = {
     "leader": lambda state: state.leader,
@@ -37,6 +38,8 @@ class FactReader:
         self._partitions: dict[TopicPartition, PartitionReading] = {}
         self._controller: ControllerNode | None = None
         self._registered: frozenset[int] | None = None
+        self._log_dirs: dict[int, LogDirs | None] = {}
+        self._moves: Mapping[TopicPartition, Assignment] | None = None
 
     def __call__(self, key: str) -> Fact:
         if key not in self._found:
@@ -58,19 +61,34 @@ class FactReader:
             self._registered = self.reader.registered_brokers()
         return self._registered
 
+    def moves(self) -> Mapping[TopicPartition, Assignment]:
+        if self._moves is None:
+            self._moves = self.reader.reassignments()
+        return self._moves
+
+    def log_dirs(self, broker: int) -> LogDirs | None:
+        """A broker holds thousands of replicas and is asked once. None: it does not tell."""
+        if broker not in self._log_dirs:
+            try:
+                self._log_dirs[broker] = self.reader.log_dirs(broker)
+            except UnreachableError:
+                self._log_dirs[broker] = None
+        return self._log_dirs[broker]
+
 
 def _read(once: FactReader, key: str) -> Fact:
     parts = split_key(key)
     if parts.resource is not None:
         kind, owner = parts.resource
         found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
-        return Fact(key, found.value if found is not None and found.own else None, f"config of {parts.owner}")
+        read = own_value if parts.own else effective_value
+        return Fact(key, read(found, parts.name), f"config of {parts.owner}")
     if parts.broker is not None:
         return Fact(key, parts.broker in once.registered(), "/brokers/ids")
     if parts.tp is None:
         return _about_cluster(once, key, parts.name)
     if parts.name in _ASKED_APART:
-        return _ASKED_APART[parts.name](once.reader, key, parts.tp)
+        return _ASKED_APART[parts.name](once, key, parts.tp)
     return _about_partition(once, key, parts.tp, parts.name)
 
 
@@ -99,22 +117,45 @@ def _about_partition(once: FactReader, key: str, tp: TopicPartition, name: str) 
     return Fact(key, tuple(b for b in assigned if b in reading.registered), "/brokers/ids")
 
 
-def _partition_count(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
-    return Fact(key, reader.partition_count(tp.topic), f"partitions of {tp.topic}")
+def _partition_count(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    return Fact(key, once.reader.partition_count(tp.topic), f"partitions of {tp.topic}")
 
 
-def _reassigning(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
-    move = reader.reassignments().get(tp)
-    return Fact(key, None if move is None else move.replicas, "reassignments under way")
+def _reassigning(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    move = once.moves().get(tp)
+    return Fact(key, None if move is None else move.replicas, _MOVES)
 
 
-def _log_tails(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
+def _adding(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    move = once.moves().get(tp)
+    return Fact(key, None if move is None else move.adding, _MOVES)
+
+
+def _removing(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    move = once.moves().get(tp)
+    return Fact(key, None if move is None else move.removing, _MOVES)
+
+
+def _replica_bytes(once: FactReader, key: str, tp: TopicPartition) -> Fact:
+    """What one replica takes on disk: the leader's, else any live one's. Absent where nobody tells."""
+    reading = once.partition(tp)
+    assigned = () if reading.assignment is None else reading.assignment.replicas
+    leader = NO_LEADER if reading.state is None else reading.state.leader
+    live = [b for b in assigned if b in (reading.registered or ())]
+    for broker in sorted(live, key=lambda b: b != leader):
+        dirs = once.log_dirs(broker)
+        if dirs is not None and tp in dirs.sizes:
+            return Fact(key, dirs.sizes[tp], f"log directories of broker {broker}")
+    return Fact(key, None, "log directories")
+
+
+def _log_tails(once: FactReader, key: str, tp: TopicPartition) -> Fact:
     """`2:5/10412 3:5/10398`: broker, epoch of its last record, log end, of every live replica."""
-    reading = reader.recorded(tp)
+    reading = once.partition(tp)
     if reading.assignment is None or reading.registered is None:
         raise UnreachableError(_because(reading, "the live replicas"))
     live = tuple(b for b in reading.assignment.replicas if b in reading.registered)
-    tails = reader.log_tails(tp, live)
+    tails = once.reader.log_tails(tp, live)
     bad = [f"broker {b}: {tail.error}" for b, tail in tails.items() if tail.error]
     if bad:
         raise UnreachableError(f"{tp}: log ends: {'; '.join(bad)}")
@@ -123,7 +164,15 @@ def _log_tails(reader: ClusterReader, key: str, tp: TopicPartition) -> Fact:
 
 
 # Facts that no reading of the partition holds.
-_ASKED_APART = {"partition_count": _partition_count, "reassigning": _reassigning, "log_tails": _log_tails}
+_MOVES = "reassignments under way"
+_ASKED_APART = {
+    "partition_count": _partition_count,
+    "reassigning": _reassigning,
+    "adding": _adding,
+    "removing": _removing,
+    "replica_bytes": _replica_bytes,
+    "log_tails": _log_tails,
+}
 
 
 def _of_state(key: str, reading: PartitionReading, value: Callable[[PartitionState], FactJson]) -> Fact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -10,10 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from kfix.model.facts import show_value, split_key
-from kfix.model.plan import CheckCall, Gate, Plan, PlannedStep
+from kfix.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.runbook import Runbook
 
-_COLOURS = {Gate.AUTO: "dim", Gate.PLAN: "cyan", Gate.STEP: "yellow", Gate.TYPED: "bold red"}
+_COLOURS = {
+    Gate.AUTO: "dim",
+    Gate.PLAN: "cyan",
+    Gate.STEP: "yellow",
+    Gate.TYPED: "bold red",
+    Gate.TWO_PERSON: "bold red",
+}
+_PHASES = {Phase.ALWAYS: "in every ending: ", Phase.AFTER_GOAL: "once the goal is proved: "}
 
 
 def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
@@ -33,17 +40,26 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     goal = plan.goal
     rows.append(("proof", f"{goal.consecutive} good reads in a row, within {goal.timeout:g} s, of"))
     rows += [("", line) for line in _checks(goal.checks)]
+    rows += [("watched", f"{line}; else {how}") for how, line in _invariants(plan)]
+    rows += [("standing", line) for line in _checks(plan.standing)]
     rows += [("at worst", _impact(plan)), ("expires", _time(plan.expires_at))]
     _rows(console, rows)
 
 
-def print_runbooks(runbooks: Iterable[Runbook], console: Console) -> None:
+def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collection[str] = ()) -> None:
+    """`own` are the ids of those that kfix did not ship: where they come from is told."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("runbook", "fixes", "what it is for"):
+    for name in ("runbook", "fixes", "what it is for", *(("from",) if own else ())):
         table.add_column(name, overflow="fold")
     for runbook in runbooks:
-        table.add_row(runbook.id, ", ".join(runbook.codes), first_sentence(runbook.about))
+        row = [runbook.id, ", ".join(fixes(runbook)), first_sentence(runbook.about)]
+        table.add_row(*row, *((runbook.origin if runbook.id in own else "kfix",) if own else ()))
     console.print(table)
+
+
+def fixes(runbook: Runbook) -> list[str]:
+    """Codes, and what may be asked for without one."""
+    return [*runbook.codes, *([f"a request ({runbook.request})"] if runbook.request else [])]
 
 
 def first_sentence(text: str) -> str:
@@ -58,7 +74,7 @@ def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
     table.add_column("what, why, undo", overflow="fold")
     said: tuple[str, str] | None = None
     for number, step in steps:
-        told = Text(step.what)
+        told = Text(_PHASES.get(step.phase, "") + step.what)
         # The same rung for many partitions tells its reason once.
         if said != (step.why, step.undo):
             told.append(f"\nwhy:  {step.why}\nundo: {step.undo}\n", "dim")
@@ -95,6 +111,13 @@ def _checks(checks: Iterable[CheckCall]) -> list[str]:
         words = " ".join([str(call.args.get("partition", "")), *rest])
         groups.setdefault(call.check, []).append(words)
     return [f"{check}: {', '.join(words)}" for check, words in groups.items()]
+
+
+def _invariants(plan: Plan) -> list[tuple[str, str]]:
+    kinds = dict.fromkeys(one.on_breach.value for one in plan.invariants)
+    return [
+        (how, line) for how in kinds for line in _checks(i.call for i in plan.invariants if i.on_breach.value == how)
+    ]
 
 
 def _impact(plan: Plan) -> str:

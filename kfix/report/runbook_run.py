@@ -14,10 +14,12 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from kfix.model.plan import Plan
+from kfix.model.plan import CheckCall, Plan
+from kfix.model.verdict import Answer
+from kfix.report.runbook_progress import ProgressLine
+from kfix.report.runbook_words import told_of_run, told_of_step
 
 Record = Mapping[str, Any]
-_SKIPPED = {"goal_met": "the goal is met", "not_needed": "what it is for is there already"}
 
 
 class Teller:
@@ -27,59 +29,42 @@ class Teller:
         self._console = console
         self._what = {step.id: step.what for step in plan.steps}
         self._wanted = plan.goal.consecutive
-        self._began = 0.0
+        self._began: float | None = None
         self._said = ""
         self._in_row = 0
+        self._progress = ProgressLine(console)
 
     def __call__(self, record: Record) -> None:
-        if record["type"] == "run.start":
+        # A run that takes another one back is told by the same teller: it begins anew.
+        if self._began is None or record["type"] in {"run.start", "run.resumed"}:
             self._began = record["mono"]
-        told = self._told(record)
-        if told is not None and told[0] != self._said:
-            self._said = told[0]
-            with suppress(OSError):
-                self._line(record["mono"] - self._began, *told)
+        seconds = record["mono"] - self._began
+        with suppress(OSError):
+            if record["type"] == "progress":
+                self._progress.show(seconds, record)
+                return
+            self._progress.clear()
+            told = self._told(record)
+            if told is not None and told[0] != self._said:
+                self._said = told[0]
+                self._line(seconds, *told)
 
     def _line(self, seconds: float, text: str, style: str) -> None:
         self._console.print(Text.assemble((f"{seconds:7.2f} s  ", "dim"), (text, style)))
 
     def _told(self, record: Record) -> tuple[str, str] | None:
         """None for what only the journal needs."""
-        match record["type"]:
-            case "run.start":
-                return f"run {record['run']}", "bold"
-            case "facts.recheck":
-                return f"{record['key']} was {record['was']}, is {record['is_']}", "red"
-            case "verify.sample":
-                return self._proof(record) if record["part"] == "proof" else None
-            case _:
-                return self._of_step(record.get("step", ""), record)
-
-    def _of_step(self, step: str, record: Record) -> tuple[str, str] | None:
-        words: tuple[str, str] | None = None
-        match record["type"]:
-            case "gate.answered" if record["passed"]:
-                words = f"approved ({record['answer']})", "green"
-            case "step.intent":
-                words = self._what[step], "bold"
-            case "step.result":
-                words = self._result(record)
-            case "step.probe":
-                words = f"looked at the cluster, did not ask again: {record['progress']}", "yellow"
-            case "step.verified":
-                words = "took", "green"
-            case "step.unproved":
-                words = f"did not take ({record['verdict']}): {record['text']}", "yellow"
-            case "step.skipped":
-                words = f"not needed, {_SKIPPED[record['why']]}", "dim"
+        if record["type"] == "verify.sample":
+            return self._proof(record) if record["part"] == "proof" else None
+        if "step" not in record or record["type"] == "facts.recheck":
+            return told_of_run(record)
+        step = record["step"]
+        words = told_of_step(record, self._meaning(step))
         return None if words is None else (f"{step}: {words[0]}", words[1])
 
-    def _result(self, record: Record) -> tuple[str, str]:
-        if record["ok"]:
-            return "accepted", ""
-        if record["changed"] is None:
-            return f"no answer ({record['error']}); it may or may not have happened", "red"
-        return f"not done: {record['error']}", "yellow"
+    def _meaning(self, step: str) -> str:
+        """A step that takes another one back is not in the plan that failed."""
+        return self._what.get(step) or f"takes back: {self._what.get(step.removeprefix('undo-'), step)}"
 
     def _proof(self, record: Record) -> tuple[str, str] | None:
         if record["verdict"] != "pass":
@@ -91,13 +76,28 @@ class Teller:
         return f"proof: good read {self._in_row} of {self._wanted}", "green"
 
 
-def closing(plan: Plan, changed: tuple[str, ...], seconds: float, run: str) -> Text:
-    """The last line: what healed it, and how long it took from the approval to the proof."""
+def closing(
+    plan: Plan,
+    changed: tuple[str, ...],
+    seconds: float,
+    run: str,
+    *,
+    standing: tuple[tuple[CheckCall, Answer], ...] = (),
+    left: tuple[str, ...] = (),
+) -> Text:
+    """The last lines: what healed it, how long from the approval to the proof, and what is still to come."""
     if not changed:
         return Text(f"ALREADY WELL  {plan.finding.key}; nothing was changed (run {run})", "bold green")
-    steps = ", ".join(dict.fromkeys(text.partition(":")[0] for text in changed))
-    head = Text(f"PROVED HEALED  {plan.finding.key}  by {steps}, {seconds:.2f} s from approval to proof", "bold green")
-    return head.append(f"\nlater:  kfix runbook verify {run}", "")
+    steps = ", ".join(dict.fromkeys(text.partition(":")[0].removeprefix("undo-") for text in changed))
+    done = (
+        f"TAKEN BACK  run {plan.undoes}: {steps}" if plan.undoes else f"PROVED HEALED  {plan.finding.key}  by {steps}"
+    )
+    told = Text(f"{done}, {seconds:.2f} s from approval to proof", "bold green")
+    for text in left:
+        told.append(f"\nleft out:  {text}", "yellow")
+    for call, answer in standing:
+        told.append(f"\nstill to come:  {call}: {answer.observed}; wanted: {answer.wanted}", "yellow")
+    return told.append(f"\nlater:  kfix runbook verify {run}", "")
 
 
 class NdjsonTeller:

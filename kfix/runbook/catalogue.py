@@ -1,4 +1,4 @@
-"""Where runbooks are: shipped with kfix, and a site's own in a folder given with `--runbooks`."""
+"""Where runbooks are: shipped with kfix, in the user's own folder, and in a folder given with `--runbooks`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ def shipped_dir() -> Path:
     return Path(str(resources.files("kfix"))).parent / "runbooks"
 
 
-def files(site: Path | None) -> dict[str, Path]:
-    """Names and files. A site's runbook of the same name stands in for the shipped one."""
+def files(site: Path | None, own: Path | None = None) -> dict[str, Path]:
+    """Names and files. Of one name the site's goes before the user's own, and that before the shipped one."""
     found = {path.stem: path for path in sorted(shipped_dir().glob("*.yaml"))}
-    if site is not None:
-        if not site.is_dir():
-            raise UsageError(f"{site}: there is no such folder of runbooks")
-        found |= {path.stem: path for path in sorted(site.glob("*.yaml"))}
+    for folder in (own, site):
+        if folder is not None:
+            if not folder.is_dir():
+                raise UsageError(f"{folder}: there is no such folder of runbooks")
+            found |= {path.stem: path for path in sorted(folder.glob("*.yaml"))}
     return dict(sorted(found.items()))
 
 
-def load_all(site: Path | None) -> tuple[Runbook, ...]:
-    return validate(tuple(files(site).values()))
+def load_all(site: Path | None, own: Path | None = None) -> tuple[Runbook, ...]:
+    return validate(tuple(files(site, own).values()))
 
 
-def load(name: str, site: Path | None) -> Runbook:
-    found = files(site)
+def load(name: str, site: Path | None, own: Path | None = None) -> Runbook:
+    found = files(site, own)
     if name not in found:
         hint = f"known: {', '.join(found)}" if found else "there are none"
         raise UsageError(f"unknown runbook {name!r}{did_you_mean(name, found)}", hint=hint)

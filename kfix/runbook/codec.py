@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum, IntEnum
 from types import UnionType
 from typing import Any
 
-from kfix.model.args import Args, parse_partition
+from kfix.model.args import Args, ArgValue, parse_partition
 from kfix.model.snapshot import TopicPartition
 
 
@@ -34,7 +35,7 @@ def from_plain(wanted: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 - o
     if wanted is TopicPartition:
         return parse_partition(_a(str, value, where))
     if wanted is Args:
-        return Args({k: _tuples(v) for k, v in _a(dict, value, where).items()})
+        return Args({k: from_plain(ArgValue, v, f"{where}.{k}") for k, v in _a(dict, value, where).items()})
     if isinstance(wanted, type) and issubclass(wanted, Enum):
         return _enum(wanted, value, where)
     if isinstance(wanted, type) and dataclasses.is_dataclass(wanted):
@@ -45,7 +46,9 @@ def from_plain(wanted: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 - o
     if origin is Mapping or (isinstance(origin, type) and issubclass(origin, Mapping)):
         return {k: from_plain(inner[1], v, f"{where}.{k}") for k, v in _a(dict, value, where).items()}
     if origin in (typing.Union, UnionType):
-        return _tuples(value)
+        return _one_of(inner, value, where)
+    if wanted is type(None) and value is None:
+        return None
     return _a(wanted, value, where)
 
 
@@ -58,15 +61,21 @@ def _dataclass(wanted: type, value: dict[str, Any], where: str) -> Any:
     return wanted(**{name: from_plain(hints[name], value[name], f"{where}.{name}") for name in value})
 
 
+def _one_of(wanted: tuple[Any, ...], value: Any, where: str) -> Any:
+    for kind in wanted:
+        # A whole number would pass for a float of equal value and be written back as another text.
+        if kind is float and type(value) is int and int in wanted:
+            continue
+        with suppress(ValueError):
+            return from_plain(kind, value, where)
+    raise ValueError(f"{where}: {value!r} is none of what it may be")
+
+
 def _enum(wanted: type[Enum], value: Any, where: str) -> Enum:
     for member in wanted:
         if to_plain(member) == value:
             return member
     raise ValueError(f"{where}: {value!r} is no {wanted.__name__.lower()}")
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
 
 
 def _a(wanted: type, value: Any, where: str) -> Any:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kfix.model.plan import Plan, PlannedStep
-from kfix.runbook.walk import walk
+from kfix.model.plan import Phase, Plan, PlannedStep
+from kfix.runbook.walk import Batch, walk
 
 
 @dataclass(slots=True)
 class Explain:
     visited: list[tuple[int, PlannedStep]] = field(default_factory=list)
 
-    def visit(self, number: int, step: PlannedStep) -> None:
-        self.visited.append((number, step))
+    def visit(self, batch: Batch) -> None:
+        self.visited += batch
 
 
 def explain(plan: Plan) -> tuple[tuple[int, PlannedStep], ...]:
     """The steps in the order in which they would be tried, with their numbers."""
     reader = Explain()
-    walk(plan, reader)
+    for phase in (Phase.MAIN, Phase.ALWAYS, Phase.AFTER_GOAL):
+        walk(plan, reader, phase)
     return tuple(reader.visited)

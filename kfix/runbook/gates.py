@@ -6,16 +6,17 @@ There is no yes by default and no flag for "never ask": no answer, an end of inp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from kfix.errors import UsageError
-from kfix.model.plan import Gate, Plan, PlannedStep
+from kfix.model.plan import Gate, OnFailure, Plan, PlannedStep
 
 _APPROVAL = re.compile(r"(plan|step):([0-9a-f]{8})")
 _TRIES = 3
-KEYS = "[y] yes  [n] stop here  [d] details  [?] why am I asked"
+KEYS = "[y] yes  [n] stop here  [d] details  [r] read again  [?] why am I asked"
+SKIP = "  [s] leave this one out"
 
 
 class Human(Protocol):
@@ -40,10 +41,11 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line approved: at most one level for one plan, and phrases by step."""
+    """What the command line approved: at most one level for one plan, phrases by step, and who signed beside them."""
 
     level: Gate = Gate.AUTO
     acks: Mapping[str, str] | None = None
+    countersigned: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,10 @@ class Reply:
     passed: bool
     answer: str
     phrase_ok: bool | None = None
+    skip: bool = False
 
 
-def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan) -> Given:
+def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan, countersigned: str = "") -> Given:
     """`plan:1a2b3c4d` and `step:1a2b3c4d`; approving a plan is not approving any plan."""
     level = Gate.AUTO
     for text in approvals:
@@ -66,49 +69,68 @@ def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan) -> Gi
             raise UsageError(f"--approve {text} names another plan; this one is {plan.short_id}")
         level = max(level, Gate[match[1].upper()])
     phrases = dict(_ack(text, plan) for text in acks)
-    return Given(level, phrases)
+    return Given(level, phrases, countersigned)
 
 
 def _ack(text: str, plan: Plan) -> tuple[str, str]:
     step, equals, phrase = text.partition("=")
-    known = [s.id for s in plan.steps if s.gate is Gate.TYPED]
+    known = [s.id for s in plan.steps if s.gate >= Gate.TYPED]
     if not equals or step not in known:
         raise UsageError(f"--ack {text!r} is not STEP=PHRASE for a typed step; those are: {', '.join(known) or 'none'}")
     return step, phrase
 
 
 class Gatekeeper:
-    def __init__(self, plan: Plan, human: Human, given: Given) -> None:
+    """`lowest` raises the gate of every change, as where nobody can lock the cluster; it never lowers one."""
+
+    def __init__(self, plan: Plan, human: Human, given: Given, lowest: Gate = Gate.AUTO) -> None:
         self.plan = plan
         self.human = human
         self.given = given
+        self.lowest = lowest
         self.plan_approved = False
+
+    def level(self, step: PlannedStep) -> Gate:
+        """What takes nothing away and what puts back what was there asks nobody, in any case."""
+        return step.gate if step.gate is Gate.AUTO else max(step.gate, self.lowest)
 
     def open_without_asking(self, step: PlannedStep) -> bool:
         """No gate, or the plan was approved in this run and the gate is not above that; a flag is an answer too."""
-        return step.gate is Gate.AUTO or (step.gate is Gate.PLAN and self.plan_approved)
+        level = self.level(step)
+        return level is Gate.AUTO or (level is Gate.PLAN and self.plan_approved)
 
-    def ask(self, step: PlannedStep, screen: Screen) -> Reply:
-        reply = self._typed(step, screen) if step.gate is Gate.TYPED else self._yes_or_no(step, screen)
+    def ask(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
+        """`again` reads the facts afresh for a screen of now; it may end the run where they changed."""
+        level = self.level(step)
+        reply = self._typed(step, screen, again) if level >= Gate.TYPED else self._yes_or_no(step, screen, again)
         # A yes to one step was given to that step's screen, which says nothing of the others.
-        if reply.passed and step.gate is Gate.PLAN:
+        if reply.passed and level is Gate.PLAN:
             self.plan_approved = True
         return reply
 
     def needed(self, step: PlannedStep) -> str:
         """What to pass on a command line for a gate that nobody can answer."""
-        if step.gate is Gate.TYPED:
-            return f"--ack '{step.id}={step.phrase}'"
-        return f"--approve {step.gate.word}:{self.plan.short_id}"
+        level = self.level(step)
+        if level < Gate.TYPED:
+            return f"--approve {level.word}:{self.plan.short_id}"
+        phrase = f"--ack '{step.id}={step.phrase}'"
+        return phrase if level is Gate.TYPED else f"{phrase} --countersign FILE"
 
-    def _yes_or_no(self, step: PlannedStep, screen: Screen) -> Reply:
-        if self.given.level >= step.gate:
+    def go_on(self, text: str) -> bool:
+        if not self.human.interactive:
+            return False
+        self.human.show(text)
+        return (self.human.ask("[y] go on  [n] stop here > ") or "").strip().lower() in {"y", "yes"}
+
+    def _yes_or_no(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
+        if self.given.level >= self.level(step):
             return Reply(True, f"flag --approve {self.given.level.word}:{self.plan.short_id}")
         if not self.human.interactive:
             return Reply(False, "not covered, and nobody to ask")
+        may_skip = step.on_failure in {OnFailure.NEXT, OnFailure.CONTINUE}
         self.human.show(screen.text)
         while True:
-            said = self.human.ask(f"{KEYS} > ")
+            said = self.human.ask(f"{KEYS}{SKIP if may_skip else ''} > ")
             match said.strip().lower() if said is not None else None:
                 case None:
                     return Reply(False, "end of input")
@@ -116,27 +138,42 @@ class Gatekeeper:
                     return Reply(True, "yes")
                 case "n" | "no":
                     return Reply(False, "no")
+                case "s" if may_skip:
+                    return Reply(False, "left out", skip=True)
+                case "r":
+                    screen = again()
+                    self.human.show(screen.text)
                 case other:
                     self._more(other, screen)
 
-    def _typed(self, step: PlannedStep, screen: Screen) -> Reply:
+    def _typed(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
+        if self.level(step) is Gate.TWO_PERSON and not self.given.countersigned:
+            return Reply(False, "nobody else has signed this plan (--countersign FILE)")
         given = (self.given.acks or {}).get(step.id)
         if given is not None:
             right = given == step.phrase
             return Reply(right, "flag --ack" if right else "wrong phrase in --ack", right)
         if not self.human.interactive:
             return Reply(False, "not covered, and nobody to ask")
+        return self._at_the_keyboard(step, screen, again)
+
+    def _at_the_keyboard(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         self.human.show(screen.text)
         tries = 0
         while tries < _TRIES:
-            said = self.human.ask(f"type  {step.phrase}  to go on ([n] stop here  [d] details  [?] why) > ")
+            said = self.human.ask(f"type  {step.phrase}  to go on (Enter: stop here  [d] details  [?] why) > ")
             if said is None:
                 return Reply(False, "end of input", False)
-            if said.strip() == step.phrase:
+            word = said.strip()
+            if word == step.phrase:
                 return Reply(True, "phrase", True)
-            if said.strip().lower() in {"n", "no"}:
+            if word.lower() in {"n", "no", ""}:
                 return Reply(False, "no", False)
-            tries += not self._more(said.strip().lower(), screen)
+            if word.lower() == "r":
+                screen = again()
+                self.human.show(screen.text)
+                continue
+            tries += not self._more(word.lower(), screen)
         return Reply(False, "wrong phrase", False)
 
     def _more(self, said: str, screen: Screen) -> bool:

@@ -11,12 +11,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from kfix.errors import KfixError
+from kfix.model.plan import CheckCall
+from kfix.model.verdict import Answer
 from kfix.ports import Clock
 
 Record = Mapping[str, Any]
@@ -41,13 +43,17 @@ class JournalFile(Protocol):
 
 
 class Journal:
-    def __init__(self, file: JournalFile, common: Record, clock: Clock, listener: Listener) -> None:
+    """`after` is what the file holds already: its chain goes on where it ends."""
+
+    def __init__(
+        self, file: JournalFile, common: Record, clock: Clock, listener: Listener, after: ReadBack | None = None
+    ) -> None:
         self._file = file
         self._common = dict(common)
         self._clock = clock
         self._listener = listener
-        self._seq = 0
-        self._prev = _START
+        self._seq = 0 if after is None else len(after.records)
+        self._prev = _START if after is None else after.tail
 
     def write(self, type_: str, **fields: Any) -> None:
         """On the disk when it returns. The listener hears of it after that, never before."""
@@ -75,13 +81,43 @@ class Journal:
             self._listener(record)
 
 
+@dataclass(slots=True)
+class Samples:
+    """Answers of checks into the journal. Through a long wait only what differs from the last answer is written."""
+
+    journal: Journal
+    last: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
+
+    def told(self, call: CheckCall, answer: Answer, *, part: str, step: str | None = None, in_row: int = 0) -> None:
+        where, said = (part, step, call), (answer.verdict, answer.observed, in_row)
+        if self.last.get(where) == said:
+            return
+        self.last[where] = said
+        fields: dict[str, Any] = {} if step is None else {"step": step}
+        self.journal.write(
+            "verify.sample",
+            **fields,
+            part=part,
+            check=str(call),
+            observed=answer.observed,
+            wanted=answer.wanted,
+            verdict=answer.verdict.value,
+            in_row=in_row,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """`torn` is a last line without an end; `broken` names the line from which on nothing can be trusted."""
+    """`torn` is a last line without an end; `broken` names the line from which on nothing can be trusted.
+
+    `tail` is the hash that the next record must name, `size` how many bytes the whole lines take.
+    """
 
     records: tuple[dict[str, Any], ...]
     torn: bool = False
     broken: str = ""
+    tail: str = _START
+    size: int = 0
 
 
 def read_back(path: Path) -> ReadBack:
@@ -99,7 +135,7 @@ def read_back(path: Path) -> ReadBack:
             return ReadBack(tuple(records), bool(rest), f"{path}:{number}: {what}; it was edited or damaged")
         records.append(record)
         prev = hashlib.sha256(line).hexdigest()
-    return ReadBack(tuple(records), torn=bool(rest))
+    return ReadBack(tuple(records), torn=bool(rest), tail=prev, size=len(raw) - len(rest))
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -111,5 +147,4 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def utc(seconds: float) -> str:
-
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from kfix.errors import InvalidFileError, UsageError
-from kfix.model.args import Kind, coerce
-from kfix.model.plan import Caps, Gate
-from kfix.model.runbook import (
-    CheckTemplate,
-    Expect,
-    ForEach,
-    GoalTemplate,
-    Param,
-    RawValue,
-    Runbook,
-    RunbookTest,
-    StepTemplate,
-    When,
-)
-from kfix.model.snapshot import Mode
+from kfix.model.runbook import Runbook
 from kfix.runbook import schema
+from kfix.runbook.build import build
 from kfix.runbook.lint import lint
 from kfix.runbook.nodes import Document, parse
 from kfix.runbook.problems import Path, Problem, did_you_mean
-
-_OPERATORS = (("eq", "eq"), ("ne", "ne"), ("in_", "in"), ("contains", "contains"))
 
 
 def load_file(path: FilePath, *, codes: frozenset[str] = frozenset()) -> Runbook:
@@ -57,7 +42,7 @@ def load_text(text: str, *, origin: str, stem: str, codes: frozenset[str] = froz
     if problems or model is None:
         told = dict.fromkeys(f"{origin}:{p.line}:{p.column}: {t}" for p, t in sorted(problems))
         raise InvalidFileError(tuple(told) or (f"{origin}:1:1: the file holds no runbook",))
-    return _runbook(model, hashlib.sha256(text.encode()).hexdigest(), origin)
+    return build(model, hashlib.sha256(text.encode()).hexdigest(), origin)
 
 
 def _shape(document: Document) -> tuple[schema.RunbookModel | None, list[Problem]]:
@@ -123,75 +108,3 @@ def _name(data: object, stem: str) -> Iterable[Problem]:
     name = metadata.get("id") if isinstance(metadata, dict) else None
     if isinstance(name, str) and name != stem:
         yield Problem(("metadata", "id"), f"the runbook is called {name!r} but its file {stem!r}")
-
-
-# -- models into dataclasses
-
-
-def _runbook(m: schema.RunbookModel, sha256: str, origin: str) -> Runbook:
-    return Runbook(
-        id=m.metadata.id,
-        version=m.metadata.version,
-        owner=m.metadata.owner,
-        modes=frozenset(Mode(x) for x in m.metadata.modes),
-        title=m.title,
-        about=m.about.strip(),
-        codes=tuple(m.on.finding),
-        params={k: Param(Kind(p.type), coerce(Kind(p.type), p.default), p.help) for k, p in m.params.items()},
-        caps=Caps(m.limits.max_partitions, m.limits.cooldown),
-        preconditions=_checks(m.preconditions),
-        goal=GoalTemplate(_checks(m.goal.all), m.goal.timeout, m.goal.interval, m.goal.consecutive),
-        steps=tuple(_step(s) for s in m.steps),
-        tests=tuple(_test(t) for t in m.tests),
-        sha256=sha256,
-        origin=origin,
-    )
-
-
-def _step(m: schema.StepModel) -> StepTemplate:
-    return StepTemplate(
-        id=m.id,
-        action=m.action,
-        why=m.why.strip(),
-        with_=_raw_mapping(m.with_),
-        gate=None if m.gate is None else Gate[m.gate.upper()],
-        when=_when(m.when),
-        for_each=_for_each(m.for_each),
-        require=_checks(m.require),
-        unless=_checks(m.unless),
-        verify=_checks(m.verify),
-        verify_timeout=m.verify_timeout,
-    )
-
-
-def _checks(models: Iterable[schema.CheckModel]) -> tuple[CheckTemplate, ...]:
-    return tuple(CheckTemplate(m.check, _raw_mapping(m.args), _when(m.when), _for_each(m.for_each)) for m in models)
-
-
-def _when(m: schema.WhenModel | None) -> When | None:
-    if m is None:
-        return None
-    field, op = next((field, op) for field, op in _OPERATORS if field in m.model_fields_set)
-    return When(m.fact, op, _raw(getattr(m, field)))
-
-
-def _for_each(m: schema.ForEachModel | None) -> ForEach | None:
-    return None if m is None else ForEach(m.items, m.as_)
-
-
-def _test(m: schema.TestModel) -> RunbookTest:
-    e = m.expect
-    gate = None if e.max_gate is None else Gate[e.max_gate.upper()]
-    expect = Expect(tuple(e.steps), gate, e.refused_by, e.healed)
-    return RunbookTest(m.name, m.cluster, _raw_mapping(m.finding), expect)
-
-
-def _raw_mapping(values: Mapping[str, Any]) -> dict[str, RawValue]:
-    return {k: _raw(v) for k, v in values.items()}
-
-
-def _raw(value: Any) -> RawValue:
-    if isinstance(value, list):
-        return tuple(_raw(v) for v in value)
-    assert isinstance(value, int | float | str | bool), value
-    return value

@@ -15,8 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kfix.errors import HeldError, RefusedError
-
-_BLANK: Mapping[str, str] = {}
+from kfix.model.holder import held_error, parse_holder
 
 
 @contextmanager
@@ -32,7 +31,7 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise _held(cluster, _holder(file.read())) from error
+            raise _held(cluster, file.read()) from error
         try:
             file.truncate(0)
             file.seek(0)
@@ -43,18 +42,7 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         yield
 
 
-def _holder(text: str) -> Mapping[str, str]:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return _BLANK
-    return data if isinstance(data, dict) else _BLANK
-
-
-def _held(cluster: str, holder: Mapping[str, str]) -> HeldError:
-    who = f"{holder.get('user', 'somebody')} (process {holder.get('pid', '?')} on {holder.get('host', 'this host')})"
-    text = (
-        f"{cluster} is held by {who} since {holder.get('since', '?')}: "
-        f"run {holder.get('run', '?')}, plan {holder.get('plan', '?')}; nothing was changed"
+def _held(cluster: str, text: str) -> HeldError:
+    return held_error(
+        cluster, parse_holder(text), where="this host", hint="wait for it, or look with kfix runbook history"
     )
-    return HeldError(text, hint="wait for it, or look with kfix runbook history")

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from kfix.errors import UsageError
 from kfix.model.args import Args, ArgValue, Kind, coerce
-from kfix.model.runbook import Runbook
+from kfix.model.runbook import Param, Runbook
 from kfix.runbook.problems import unknown
 
 
 def parse_params(runbook: Runbook, given: Iterable[str]) -> Args:
-    """Defaults, and over them what was given. Every value has the kind the runbook declares."""
-    found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items()}
+    """What was given, over the defaults. Every value has the kind the runbook declares and lies within its bounds."""
+    found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items() if p.default is not None}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
@@ -22,14 +22,29 @@ def parse_params(runbook: Runbook, given: Iterable[str]) -> Args:
             raise UsageError(f"{runbook.id}: {what}")
         try:
             found[name] = _of_kind(runbook.params[name].kind, value)
+            _within(runbook.params[name], found[name])
         except ValueError as error:
             raise UsageError(f"--param {name}: {error}") from error
+    missing = [name for name in runbook.params if name not in found]
+    if missing:
+        text = f"{runbook.id} needs the parameter {missing[0]!r}: {runbook.params[missing[0]].help}"
+        raise UsageError(text, hint=f"-p {missing[0]}=VALUE")
     return Args(found)
 
 
 def _of_kind(kind: Kind, text: str) -> ArgValue:
-    if kind is Kind.INT and text.lstrip("-").isdecimal():
-        return int(text)
+    if kind in {Kind.INT, Kind.BROKER} and text.lstrip("-").isdecimal() and text.isascii():
+        return coerce(kind, int(text))
     if kind is Kind.BOOL and text in ("true", "false"):
         return text == "true"
     return coerce(kind, text)
+
+
+def _within(param: Param, value: ArgValue) -> None:
+    if param.choices and value not in param.choices:
+        raise ValueError(f"{value!r} is none of {', '.join(map(str, param.choices))}")
+    for bound, word in ((param.low, "least"), (param.high, "most")):
+        if isinstance(bound, int | float) and isinstance(value, int | float):
+            bad = value < bound if word == "least" else value > bound
+            if bad:
+                raise ValueError(f"{value} is out of bounds: at {word} {bound}")

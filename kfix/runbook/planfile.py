@@ -17,9 +17,13 @@ from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.args import Args, coerce
-from kfix.model.plan import SCHEMA, CheckCall, Plan, PlannedStep
+from kfix.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.codec import from_plain, to_plain
+from kfix.runbook.limits import over_limits
+
+#: Half an hour; five minutes where a phrase is typed, which the planner sees to.
+LONGEST_SECONDS = 30 * 60.0
 
 
 def seal(plan: Plan) -> Plan:
@@ -90,13 +94,17 @@ def audit(plan: Plan, origin: str) -> None:
     """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
     if not plan.steps or not plan.goal.checks:
         raise UsageError(f"{origin}: a plan without {'a check of its goal' if plan.steps else 'steps'}")
+    if plan.expires_at - plan.created.at > LONGEST_SECONDS or not plan.created.at <= plan.expires_at:
+        raise UsageError(f"{origin}: no plan is good for longer than {LONGEST_SECONDS / 60:g} minutes")
+    for problem in over_limits(plan):
+        raise UsageError(f"{origin}: {problem}")
     for step in plan.steps:
-        problem = _audit_step(step, {fact.key for fact in plan.facts})
+        problem = _audit_step(step, {fact.key for fact in plan.facts}) or _audit_restore(step, plan)
         if not problem and plan.created.kfix == __version__:
             problem = _audit_words(step, plan.cluster.name)
         if problem:
             raise UsageError(f"{origin}: step {step.id}: {problem}")
-    for call in (*plan.preconditions, *plan.goal.checks):
+    for call in (*plan.preconditions, *plan.goal.checks, *plan.standing, *(i.call for i in plan.invariants)):
         problem = _audit_check(call)
         if problem:
             raise UsageError(f"{origin}: {problem}")
@@ -106,7 +114,7 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     action = ACTIONS.get(step.action)
     if action is None:
         return f"unknown action {step.action!r}"
-    kinds = {**action.params, **action.frozen}
+    kinds = action.kinds
     problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
     problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
     problem = problem or ("" if step.verify else "no check proves it")
@@ -117,11 +125,22 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
             coerce(kind, step.args[name])
     except ValueError as error:
         return str(error)
-    if step.gate < action.gate_floor:
-        return f"gate {step.gate.word!r} is below the floor {action.gate_floor.word!r} of {action.name}"
+    floor = action.gate_for(step.args)
+    if step.gate < floor:
+        return f"gate {step.gate.word!r} is below the floor {floor.word!r} of {action.name}"
     reads, guards = set(action.reads(step.args)), set(action.guards(step.args))
     whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
     return "" if whole else f"guards or facts that {action.name} rests on are missing"
+
+
+def _audit_restore(step: PlannedStep, plan: Plan) -> str:
+    """What asks nobody may only put back what another step of the same plan found."""
+    if step.gate is not Gate.AUTO or not ACTIONS[step.action].changes:
+        return ""
+    found = (s.inverse for s in plan.steps if s.inverse is not None)
+    if any((u.action, u.args) == (step.action, step.args) for u in found):
+        return ""
+    return f"{step.action} asks nobody, and puts back what no step of this plan found"
 
 
 def _audit_words(step: PlannedStep, cluster: str) -> str:
@@ -134,9 +153,10 @@ def _audit_words(step: PlannedStep, cluster: str) -> str:
         "phrase": f"{cluster}/{preview.target}/{preview.live}",
         "command": preview.command,
         "estimate": preview.estimate,
-        "risk": action.risk,
+        "risk": action.risk_for(step.args),
         "reversible": inverse.reversible,
         "undo": inverse.text,
+        "inverse": inverse.undo,
     }
     odd = [name for name, value in shown.items() if getattr(step, name) != value]
     return f"{odd[0]!r} does not tell what {action.name} with these arguments does" if odd else ""

@@ -6,38 +6,45 @@ the size of a limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
-from kfix.model.args import Args, ArgValue, Kind, coerce
-from kfix.model.facts import Fact
-from kfix.model.finding import Finding
+from kfix.model.args import Args
+from kfix.model.finding import REQUEST, Finding
 from kfix.model.plan import (
     CheckCall,
     Created,
     Gate,
     Goal,
+    Invariant,
+    OnFailure,
+    Phase,
     Plan,
     PlannedFor,
     PlannedStep,
-    Risk,
     RunbookRef,
     Skipped,
 )
-from kfix.model.runbook import CheckTemplate, ForEach, RawValue, Runbook, StepTemplate
+from kfix.model.runbook import ForEach, Runbook, StepTemplate, words
 from kfix.model.snapshot import ClusterIdentity, TopicPartition
 from kfix.model.verdict import Answer
+from kfix.placement.world import Move
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
-from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
-from kfix.runbook.decide import decide, words
+from kfix.runbook.decide import decide
+from kfix.runbook.expand import Expander, source_of
+from kfix.runbook.limits import refuse_over_limits
+from kfix.runbook.loops import Items
+from kfix.runbook.placing import KINDS, Look, Wish, place
 from kfix.runbook.planfile import seal
-from kfix.runbook.refs import UnknownReference, Value, resolve
+from kfix.runbook.policy import NO_POLICY, Policy
+from kfix.runbook.steps import Shape, build_step
+from kfix.runbook.values import Names, known_of
+from kfix.runbook.warnings import warnings
 
 PLAN_SECONDS = 30 * 60.0
 # Who types a phrase must have looked at the cluster just now.
@@ -46,48 +53,92 @@ TYPED_PLAN_SECONDS = 5 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class AlreadyMet:
-    """The goal is met before anything was done: there is nothing to plan."""
+    """The goal is met before anything was done: there is nothing to plan. `why` says so where no check does."""
 
     answers: tuple[tuple[CheckCall, Answer], ...]
+    why: str = ""
 
 
 def make_plan(
-    runbook: Runbook, finding: Finding, reader: ClusterReader, *, created: Created, params: Args | None = None
+    runbook: Runbook,
+    finding: Finding,
+    reader: ClusterReader,
+    *,
+    created: Created,
+    params: Args | None = None,
+    look: Look | None = None,
+    policy: Policy = NO_POLICY,
 ) -> Plan | AlreadyMet:
-    return _Planner(runbook, finding, reader, params or _defaults(runbook)).plan(created)
+    """`look` is needed by runbooks that place replicas or go over the whole cluster."""
+    return _Planner(runbook, finding, reader, _complete(runbook, params), look, policy).plan(created)
 
 
-def _defaults(runbook: Runbook) -> Args:
-    return Args({name: p.default for name, p in runbook.params.items()})
+def _complete(runbook: Runbook, params: Args | None) -> Args:
+    """The defaults, and over them what was given. What has no default must be given."""
+    found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
+    missing = [name for name in runbook.params if name not in found]
+    if missing:
+        raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
+    return Args(found)
 
 
 class _Planner:
     """One look at the cluster: all facts of a plan are read once, close together."""
 
-    def __init__(self, runbook: Runbook, finding: Finding, reader: ClusterReader, params: Args) -> None:
+    def __init__(
+        self,
+        runbook: Runbook,
+        finding: Finding,
+        reader: ClusterReader,
+        params: Args,
+        look: Look | None,
+        policy: Policy,
+    ) -> None:
         self.runbook = runbook
         self.finding = finding
         self.reader = reader
         self.params = params
+        self.policy = policy
         self.read = FactReader(reader)
         self.skipped: list[Skipped] = []
-        self.known = _known(finding, params)
+        self.items = Items(finding.partitions, reader, look)
+        self.look = look
+        self.names = Names(runbook.id, finding.key, known_of(finding, params))
+        self.expand = Expander(self.items, self.read, self.skipped, finding.key)
+        self.batches = 0
 
     def plan(self, created: Created) -> Plan | AlreadyMet:
         identity = self.reader.identity()
         self._fits(identity)
+        if self.runbook.placement is not None:
+            self.items.moves = self._placed(self.look)
+            if not self.items.moves and any("placement." in loop.items for loop in self._goal_loops()):
+                return AlreadyMet((), "no replica has to move")
         goal = self._goal()
         answers = tuple((call, ask(call, self.reader)) for call in goal.checks)
         if all(answer.passed for _, answer in answers):
             return AlreadyMet(answers)
-        preconditions = self._checks(self.runbook.preconditions, "preconditions", self.known)
+        preconditions = self.expand.checks(self.runbook.preconditions, "preconditions", self.names)
         self._must_pass(preconditions)
-        steps = tuple(step for template in self.runbook.steps for step in self._steps(template, identity))
-        if not steps:
+        steps: list[PlannedStep] = []
+        for template in self.runbook.steps:
+            steps += self._steps(template, identity, steps)
+        if not any(step.phase is Phase.MAIN for step in steps):
             raise RefusedError(
                 "\n".join((f"{self.runbook.id}: no step applies to {self.finding.key}", *self._reasons()))
             )
-        return self._sealed(created, identity, (preconditions, goal, steps))
+        return self._sealed(created, identity, (preconditions, goal, tuple(steps)))
+
+    def _goal_loops(self) -> Iterator[ForEach]:
+        return (c.for_each for c in self.runbook.goal.checks if c.for_each is not None)
+
+    def _placed(self, look: Look | None) -> tuple[Move, ...]:
+        placement = self.runbook.placement
+        assert placement is not None
+        kind = KINDS[placement.kind]
+        args = self.names.args(placement.args, {**kind.params, **kind.optional}, "placement")
+        wish = Wish(self.items.world, self.finding.partitions, args, () if look is None else look.moves)
+        return place(placement.kind, wish)
 
     def _sealed(
         self,
@@ -96,40 +147,38 @@ class _Planner:
         parts: tuple[tuple[CheckCall, ...], Goal, tuple[PlannedStep, ...]],
     ) -> Plan:
         preconditions, goal, steps = parts
-        typed = any(step.gate is Gate.TYPED for step in steps)
+        typed = any(step.gate >= Gate.TYPED for step in steps)
+        keys = dict.fromkeys(key for step in steps for key in step.pre)
         plan = Plan(
             cluster=identity,
             created=created,
             expires_at=created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS),
             runbook=RunbookRef(self.runbook.id, self.runbook.version, self.runbook.sha256),
-            title=str(self._resolve(self.runbook.title, self.known, "title")),
+            title=self.names.text(self.runbook.title, "title"),
             finding=_planned_for(self.finding),
             params=self.params,
-            caps=self.runbook.caps,
-            facts=self._facts(steps),
+            caps=self.policy.caps(self.runbook.caps),
+            facts=tuple(self.read(key) for key in keys),
             preconditions=preconditions,
             goal=goal,
             steps=steps,
+            invariants=self._invariants(),
+            standing=self.expand.checks(self.runbook.standing, "standing", self.names),
             skipped_at_plan=tuple(self.skipped),
-            warnings=tuple(self._warnings(goal, steps)),
+            warnings=tuple(warnings(self.finding, goal, steps)),
         )
+        refuse_over_limits(plan)
         return seal(plan)
 
     # -- refusals
 
     def _fits(self, identity: ClusterIdentity) -> None:
-        if self.finding.code not in self.runbook.codes:
+        if self.finding.code not in self.runbook.codes and not (self.runbook.request and self.finding.code == REQUEST):
             text = f"{self.runbook.id} is for {', '.join(self.runbook.codes)}, not for {self.finding.code}"
             raise RefusedError(text)
         if identity.mode not in self.runbook.modes:
             modes = ", ".join(sorted(self.runbook.modes))
             raise RefusedError(f"{self.runbook.id} is for {modes}; {identity.name} is of mode {identity.mode}")
-        count, cap = len(self.finding.partitions), self.runbook.caps.max_partitions
-        if count > cap:
-            text = (
-                f"{self.finding.key} covers {count} partitions; {self.runbook.id} allows {cap} (limits.max_partitions)"
-            )
-            raise RefusedError(text, hint="raise the limit in a copy of the runbook and give it with --runbooks DIR")
 
     def _must_pass(self, checks: tuple[CheckCall, ...]) -> None:
         for call in checks:
@@ -143,142 +192,104 @@ class _Planner:
 
     # -- steps
 
-    def _steps(self, template: StepTemplate, identity: ClusterIdentity) -> Iterator[PlannedStep]:
-        if template.when is not None and not decide(template.when, self.known, template.id):
+    def _steps(
+        self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
+    ) -> Iterator[PlannedStep]:
+        if template.when is not None and not decide(template.when, self.names.known, template.id):
             self.skipped.append(Skipped(template.id, f"only when {words(template.when)}"))
             return
-        for name, known in self._each(template.id, template.for_each, self.known):
-            try:
-                yield self._step(name, template, known, identity)
-            except NotApplicable as reason:
-                self.skipped.append(Skipped(name, str(reason)))
+        if template.from_step:
+            yield from self._from_step(template, identity, before)
+            return
+        for portion, canary in self._portions(template):
+            numbered, self.batches = (self.batches + 1,) * 2 if len(portion) > 1 else (0, self.batches)
+            for n, (name, names) in enumerate(portion, 1):
+                pause = template.for_each.pause if template.for_each is not None and n == len(portion) else 0.0
+                try:
+                    yield self._step(name, template, names, (identity, numbered, pause, canary))
+                except NotApplicable as reason:
+                    self.skipped.append(Skipped(name, str(reason)))
+
+    def _portions(self, template: StepTemplate) -> Iterator[tuple[list[tuple[str, Names]], bool]]:
+        """(steps that are issued together, whether they are the canary)."""
+        loop = template.for_each
+        size = 0 if loop is None else self.names.number(loop.batch, f"{template.id} for_each batch")
+        if loop is None or size == 0:
+            yield from (([one], False) for one in self.expand.each(template.id, loop, self.names))
+            return
+        source = source_of(loop)
+        portions = tuple(self.items.portions(source, loop.name, size, loop.canary))
+        if not portions:
+            raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to go over")
+        for n, portion in enumerate(portions):
+            named = [(f"{template.id}:{item.suffix}", self.names.inside(item.values)) for item in portion]
+            yield named, n == 0 and loop.canary > 0
 
     def _step(
-        self, name: str, template: StepTemplate, known: Mapping[str, Value], identity: ClusterIdentity
+        self, name: str, template: StepTemplate, names: Names, shape: tuple[ClusterIdentity, int, float, bool]
     ) -> PlannedStep:
+        identity, batch, pause, canary = shape
         action = ACTIONS[template.action]
-        args = action.freeze(self._args(template.with_, action.params, known, name), self.read)
-        own = self._checks(template.require, f"{name} require", known)
-        require = tuple(dict.fromkeys((*action.guards(args), *own)))
-        preview, inverse = action.preview(args), action.inverse(args)
-        verify = self._proving(template.verify, f"{name} verify", known)
-        reads = (key for call in require for key in PROBES[call.check].reads(call.args))
-        return PlannedStep(
+        args = action.freeze(names.args(template.with_, {**action.params, **action.optional}, name), self.read)
+        gate = max(template.gate or Gate.AUTO, self.policy.gate(action.name), Gate.STEP if canary else Gate.AUTO)
+        verify = self.expand.checks(template.verify, f"{name} verify", names)
+        if template.verify and not verify:
+            raise RefusedError(f"{self.runbook.id}: {name} verify: no check applies: it proves nothing")
+        wanted = Shape(
             id=name,
-            action=action.name,
-            args=args,
-            gate=template.gate or action.gate_floor,
-            risk=action.risk,
-            why=str(self._resolve(template.why, known, name)),
-            what=preview.what,
-            target=preview.target,
-            phrase=f"{identity.name}/{preview.target}/{preview.live}",
-            reversible=inverse.reversible,
-            undo=inverse.text,
-            command=preview.command,
-            pre=tuple(dict.fromkeys((*action.reads(args), *reads))),
-            require=require,
-            unless=self._checks(template.unless, f"{name} unless", known) or verify,
+            why=names.text(template.why, name),
+            gate=gate,
+            require=self.expand.checks(template.require, f"{name} require", names),
+            unless=self.expand.checks(template.unless, f"{name} unless", names),
             verify=verify,
-            verify_timeout=template.verify_timeout,
-            estimate=preview.estimate,
+            verify_timeout=names.seconds(template.verify_timeout, f"{name} verify_timeout"),
+            phase=template.phase,
+            on_failure=template.on_failure,
+            batch=batch,
+            pause=pause,
         )
+        return build_step(wanted, action.name, args, identity.name)
 
-    def _each(
-        self, name: str, loop: ForEach | None, known: Mapping[str, Value]
-    ) -> Iterator[tuple[str, Mapping[str, Value]]]:
-        """Literal copies, one an item. One item keeps the plain name; no item at all is an error, never "nothing"."""
-        if loop is None:
-            yield name, known
-            return
-        items = self.finding.partitions
-        if not items:
-            raise RefusedError(f"{name}: {self.finding.key} names no partition to go over")
-        for item in items:
-            yield (f"{name}:{item}" if len(items) > 1 else name), {**known, loop.name: item}
+    def _from_step(
+        self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
+    ) -> Iterator[PlannedStep]:
+        """The inverse of every step that `from_step` made, last first: exactly what those found."""
+        made = [s for s in before if s.id.partition(":")[0] == template.from_step and s.inverse is not None]
+        if not made:
+            self.skipped.append(Skipped(template.id, f"{template.from_step} is not in the plan"))
+        for source in reversed(made):
+            assert source.inverse is not None
+            suffix = source.id.partition(":")[2]
+            shape = Shape(
+                id=f"{template.id}:{suffix}" if suffix else template.id,
+                why=self.names.text(template.why, template.id),
+                verify=self.expand.checks(template.verify, f"{template.id} verify", self.names),
+                verify_timeout=self.names.seconds(template.verify_timeout, template.id),
+                phase=template.phase,
+                on_failure=OnFailure.CONTINUE,
+            )
+            yield build_step(shape, source.inverse.action, source.inverse.args, identity.name)
 
     # -- checks
 
     def _goal(self) -> Goal:
         template = self.runbook.goal
+        checks = self.expand.checks(template.checks, "goal", self.names)
+        if not checks:
+            raise RefusedError(f"{self.runbook.id}: goal: no check applies to {self.finding.key}: it proves nothing")
         return Goal(
-            checks=self._proving(template.checks, "goal", self.known),
-            timeout=self._seconds(template.timeout, "goal.timeout"),
-            interval=self._seconds(template.interval, "goal.interval"),
+            checks=checks,
+            timeout=self.names.seconds(template.timeout, "goal.timeout"),
+            interval=self.names.seconds(template.interval, "goal.interval"),
             consecutive=template.consecutive,
         )
 
-    def _checks(
-        self, templates: tuple[CheckTemplate, ...], where: str, known: Mapping[str, Value]
-    ) -> tuple[CheckCall, ...]:
-        return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", known))
-
-    def _proving(
-        self, templates: tuple[CheckTemplate, ...], where: str, known: Mapping[str, Value]
-    ) -> tuple[CheckCall, ...]:
-        """Where no check is left nothing could be proved, and nothing left to prove must not look like proved."""
-        checks = self._checks(templates, where, known)
-        if not checks:
-            raise RefusedError(f"{self.runbook.id}: {where}: no check applies to {self.finding.key}: it proves nothing")
-        return checks
-
-    def _check(self, template: CheckTemplate, where: str, known: Mapping[str, Value]) -> Iterator[CheckCall]:
-        if template.when is not None and not decide(template.when, known, where):
-            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
-            return
-        probe = PROBES[template.check]
-        for _, one in self._each(where, template.for_each, known):
-            args = self._args(template.args, {**probe.params, **probe.optional}, one, where)
-            yield CheckCall(template.check, probe.freeze(args, self.read))
-
-    # -- values
-
-    def _args(
-        self, raw: Mapping[str, RawValue], kinds: Mapping[str, Kind], known: Mapping[str, Value], where: str
-    ) -> Args:
-        found: dict[str, ArgValue] = {}
-        for name, value in raw.items():
-            resolved = self._resolve(value, known, where)
-            try:
-                found[name] = coerce(kinds[name], resolved)
-            except ValueError as error:
-                raise RefusedError(f"{self.runbook.id}: {where}: {name}: {error}") from error
-        return Args(found)
-
-    def _resolve(self, value: RawValue, known: Mapping[str, Value], where: str) -> Any:
-        try:
-            return resolve(value, known)
-        except UnknownReference as error:
-            text = f"{self.runbook.id}: {where}: {self.finding.key} says nothing about {error.args[0]}"
-            raise RefusedError(text) from error
-
-    def _seconds(self, value: RawValue, where: str) -> float:
-        resolved = self._resolve(value, self.known, where)
-        if not isinstance(resolved, float):
-            raise RefusedError(f"{self.runbook.id}: {where}: {resolved!r} is not a duration")
-        return resolved
-
-    def _facts(self, steps: tuple[PlannedStep, ...]) -> tuple[Fact, ...]:
-        keys = dict.fromkeys(key for step in steps for key in step.pre)
-        return tuple(self.read(key) for key in keys)
-
-    def _warnings(self, goal: Goal, steps: tuple[PlannedStep, ...]) -> Iterator[str]:
-        if self.finding.unsettled:
-            yield "the finding was seen once only: it may be an ordinary election that is still going on"
-        wide = [step.id for step in steps if step.risk is Risk.WHOLE_CLUSTER]
-        if wide:
-            yield f"{', '.join(wide)} touches the whole cluster; it comes last and asks by itself"
-        group = self.known.get("finding.group")
-        made_up = sorted({str(c.args["group"]) for c in goal.checks if c.args.get("group", group) != group})
-        if made_up:
-            yield f"no group is known to live there; the proof asks for {', '.join(made_up)}, which nobody uses"
-
-
-def _known(finding: Finding, params: Args) -> dict[str, Value]:
-    known: dict[str, Value] = {f"finding.{name}": value for name, value in finding.facts.items()}
-    known["finding.partitions"] = finding.partitions
-    known |= {"finding.code": finding.code, "finding.obj": finding.obj, "finding.summary": finding.summary}
-    return known | {f"params.{name}": value for name, value in params.items()}
+    def _invariants(self) -> tuple[Invariant, ...]:
+        return tuple(
+            Invariant(call, one.on_breach)
+            for one in self.runbook.invariants
+            for call in self.expand.checks((one.check,), "invariants", self.names)
+        )
 
 
 def _planned_for(finding: Finding) -> PlannedFor:

@@ -12,9 +12,13 @@ _SHOWN = 8
 _INDENT = "\n          "
 
 
-def screen(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> Screen:
-    text = _plan_text(plan, number, changed) if step.gate is Gate.PLAN else _step_text(plan, number, step, now, changed)
-    return Screen(text=text, details=_details(step, now), why=_why(plan, step))
+def screen(
+    plan: Plan, number: int, asked: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
+) -> Screen:
+    """`asked` is the step and the gate that is in force in this run."""
+    step, level = asked
+    text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
+    return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
 
 
 def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
@@ -98,11 +102,12 @@ def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
     )
 
 
-def _why(plan: Plan, step: PlannedStep) -> str:
+def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
     reasons = {
         Gate.PLAN: "The plan changes the cluster. One answer covers every step of the level 'plan'; others ask again.",
         Gate.STEP: f"{step.action} asks by itself: it touches {step.risk.value} or rests on facts of this very second.",
         Gate.TYPED: "The phrase holds the cluster and a fact of now, so that no habit and no script can answer.",
+        Gate.TWO_PERSON: "The site's policy wants a second person: the plan is countersigned, and the phrase is typed.",
         Gate.AUTO: "It changes nothing.",
     }
-    return f"{reasons[step.gate]}\n{plan.title}\n{step.why}"
+    return f"{reasons[level]}\n{plan.title}\n{step.why}"

@@ -46,7 +46,13 @@ class Wanted:
     consecutive: int
 
 
-def prove(wanted: Wanted, reader: ClusterReader, clock: Clock, on_sample: OnSample) -> Proof:
+def prove(
+    wanted: Wanted,
+    reader: ClusterReader,
+    clock: Clock,
+    on_sample: OnSample,
+    between: Callable[[], None] = lambda: None,
+) -> Proof:
     """A deadline that passes while things looked bad is a fail, while they were unknown it is inconclusive.
 
     Good, but not often enough in a row, is inconclusive too: metadata may be flapping.
@@ -65,4 +71,5 @@ def prove(wanted: Wanted, reader: ClusterReader, clock: Clock, on_sample: OnSamp
         if seconds + wanted.interval > wanted.timeout:
             end = Verdict.INCONCLUSIVE if verdict is Verdict.PASS else verdict
             return Proof(end, asked, in_row, seconds)
+        between()
         clock.sleep(wanted.interval)

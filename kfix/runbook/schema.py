@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from kfix.model.args import parse_duration
+from kfix.model.args import parse_bytes, parse_duration
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 Text = Annotated[str, Field(min_length=1)]
+GateName = Literal["auto", "plan", "step", "typed", "two_person"]
 Code = Annotated[str, Field(pattern=r"^KFX[0-9]{3}$")]
 
 
@@ -32,13 +33,22 @@ def _plain(value: object) -> object:
     raise ValueError("wanted a plain value or a list of plain values")
 
 
-Raw = Annotated[Any, BeforeValidator(_plain)]
-Duration = Annotated[float, BeforeValidator(_duration)]
-DurationOrRef = Annotated[float | str, BeforeValidator(_duration)]
+# What a file may hold, for editors: a validator that reads text into a number cannot tell them.
+_SECONDS = {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h)$", "examples": ["30s"]}
+_SECONDS_OR_REF = {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|s|m|h)$|\$\{)", "examples": ["30s"]}
+_SIZE = {"type": "string", "pattern": r"^\d+(\.\d+)?(B|[KMGT]B|[KMG]iB)$", "examples": ["50GB"]}
+#: Where any plain value may stand; `published` writes out what that is.
+PLAIN = "x-plain-value"
+
+Reference = Annotated[str, Field(pattern=r"^\$\{params\.[a-z_0-9]+\}$")]
+Raw = Annotated[Any, BeforeValidator(_plain), WithJsonSchema({PLAIN: True})]
+Bytes = Annotated[int, BeforeValidator(parse_bytes), WithJsonSchema(_SIZE)]
+Duration = Annotated[float, BeforeValidator(_duration), WithJsonSchema(_SECONDS)]
+DurationOrRef = Annotated[float | str, BeforeValidator(_duration), WithJsonSchema(_SECONDS_OR_REF)]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Open(BaseModel):
@@ -55,22 +65,38 @@ class Metadata(Strict):
 
 
 class On(Strict):
-    finding: Annotated[list[Code], Field(min_length=1)]
+    """What a runbook is for: findings, a person's request, or both."""
+
+    finding: list[Code] = Field(default_factory=list)
+    request: Literal["topic", "cluster"] | None = None
 
 
 class WhenModel(Strict):
-    """Exactly one comparison; `lint` says so where there are none or two."""
+    """One comparison of a fact, or conditions put together; `lint` says so where it is neither or both."""
 
-    fact: Text
+    fact: Text | None = None
     eq: Raw = None
     ne: Raw = None
+    lt: Raw = None
+    le: Raw = None
+    gt: Raw = None
+    ge: Raw = None
     in_: list[Raw] | None = Field(default=None, alias="in")
     contains: Raw = None
+    all: list[WhenModel] | None = None
+    any: list[WhenModel] | None = None
+    not_: WhenModel | None = Field(default=None, alias="not")
 
 
 class ForEachModel(Strict):
     items: Text
     as_: Annotated[str, Field(alias="as", pattern=r"^[a-z][a-z_]*$")]
+
+
+class StepForEachModel(ForEachModel):
+    batch: Annotated[int, Field(ge=1)] | Reference | None = None
+    canary: Annotated[int, Field(ge=0)] = 0
+    pause: Duration = 0.0
 
 
 class CheckModel(Open):
@@ -83,15 +109,37 @@ class CheckModel(Open):
         return dict(self.model_extra or {})
 
 
+class InvariantModel(CheckModel):
+    on_breach: Literal["pause", "stop"] = "stop"
+
+
+class PlacementModel(Open):
+    kind: Text
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
 class ParamModel(Strict):
-    type: Literal["duration", "int", "bool", "text"]
-    default: Raw
+    """Without a `default` it must be given."""
+
+    type: Literal["duration", "int", "bool", "text", "broker", "topic", "rate", "bytes"]
+    default: Raw = None
+    min: Raw = None
+    max: Raw = None
+    choices: list[Raw] = Field(default_factory=list)
     help: Text
 
 
 class Limits(Strict):
-    max_partitions: Annotated[int, Field(ge=1)]
+    max_partitions: Annotated[int, Field(ge=0)]
     cooldown: Duration
+    max_brokers: Annotated[int, Field(ge=1)] | None = None
+    max_bytes_moved: Bytes | None = None
+    max_duration: Duration | None = None
+    max_concurrent_moves: Annotated[int, Field(ge=1)] | None = None
+    max_unclean: Annotated[int, Field(ge=0)] = 0
 
 
 class GoalModel(Strict):
@@ -106,18 +154,22 @@ class StepModel(Strict):
     action: Text
     why: Text
     with_: Annotated[dict[str, Raw], Field(default_factory=dict, alias="with")]
-    gate: Literal["auto", "plan", "step", "typed"] | None = None
+    gate: GateName | None = None
     when: WhenModel | None = None
-    for_each: ForEachModel | None = None
+    for_each: StepForEachModel | None = None
+    from_step: Slug | None = None
     require: list[CheckModel] = Field(default_factory=list)
     unless: list[CheckModel] = Field(default_factory=list)
-    verify: Annotated[list[CheckModel], Field(min_length=1)]
-    verify_timeout: Duration = 10.0
+    verify: list[CheckModel] = Field(default_factory=list)
+    verify_timeout: DurationOrRef = 10.0
+    on_failure: Literal["next", "continue", "stop", "ask", "rollback"] = "next"
+    always: bool = False
+    after_goal: bool = False
 
 
 class ExpectModel(Strict):
     steps: list[str] = Field(default_factory=list)
-    max_gate: Literal["auto", "plan", "step", "typed"] | None = None
+    max_gate: GateName | None = None
     refused_by: str = ""
     healed: bool = False
 
@@ -126,6 +178,7 @@ class TestModel(Strict):
     name: Text
     cluster: Slug
     finding: dict[str, Raw]
+    params: dict[str, Raw] = Field(default_factory=dict)
     expect: ExpectModel
 
 
@@ -138,7 +191,10 @@ class RunbookModel(Strict):
     on: On
     params: dict[str, ParamModel] = Field(default_factory=dict)
     limits: Limits
+    placement: PlacementModel | None = None
     preconditions: list[CheckModel] = Field(default_factory=list)
+    invariants: list[InvariantModel] = Field(default_factory=list)
     goal: GoalModel
+    standing: list[CheckModel] = Field(default_factory=list)
     steps: Annotated[list[StepModel], Field(min_length=1)]
     tests: Annotated[list[TestModel], Field(min_length=1)]

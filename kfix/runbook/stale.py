@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kfix.model.facts import Fact, FactJson, show_value
 from kfix.ports import ClusterReader
@@ -20,8 +20,9 @@ class Drift:
 class Baseline:
     """The facts as the plan has them, moved on by the run's own changes and by nothing else."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self._facts = {fact.key: fact for fact in facts}
+    def __init__(self, facts: Iterable[Fact], moved: Mapping[str, FactJson] | None = None) -> None:
+        """`moved` are values that the run's own changes gave to facts before this process took over."""
+        self._facts = {f.key: replace(f, value=moved[f.key]) if moved and f.key in moved else f for f in facts}
 
     def compare(self, keys: Iterable[str], reader: ClusterReader) -> tuple[dict[str, Fact], tuple[Drift, ...]]:
         """(as they are now, what differs). `UnreachableError` where they cannot be read: unknown is not unchanged."""

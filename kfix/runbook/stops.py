@@ -16,6 +16,13 @@ class Outcome(StrEnum):
     DECLINED = "declined"
     INTERRUPTED = "interrupted"
     NO_JOURNAL = "no_journal"
+    LIMIT = "limit"
+    BREACH = "breach"
+    LOCK_LOST = "lock_lost"
+    STEP_FAILED = "step_failed"
+    ROLL_BACK = "roll_back"
+    UNKNOWN = "unknown"
+    ABORTED = "aborted"
 
 
 class Stop(Exception):  # noqa: N818 - ends a run in order
@@ -25,14 +32,24 @@ class Stop(Exception):  # noqa: N818 - ends a run in order
         self.hint = hint
 
 
-def to_error(stop: Stop, *, changed: tuple[str, ...], run: str) -> KfixError:
-    """4.6: 3 and 4 promise that nothing was changed, 5 and 6 that something may have been."""
-    text = str(stop)
+class RollBackWanted(StoppedError):  # noqa: N818 - a stop of its own, caught by whoever can take the run back
+    """A step failed whose runbook says: take everything back. `run` names what is to be taken back."""
+
+    def __init__(self, message: str, run: str) -> None:
+        super().__init__(message, hint=f"kfix runbook rollback {run}")
+        self.run = run
+
+
+def to_error(stop: Stop, *, changed: tuple[str, ...], run: str, left: tuple[str, ...] = ()) -> KfixError:
+    """4.6: 3 and 4 promise that nothing was changed, 5 and 6 that something may have been. `left` is still on."""
+    text = str(stop) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
+    if stop.outcome is Outcome.ROLL_BACK and changed:
+        return RollBackWanted(text, run)
     if stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
         return NotProvedError(text, hint=stop.hint)
     if not changed:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
         return kind(f"{text}; nothing was changed", hint=stop.hint)
     done = "; ".join(changed)
-    hint = stop.hint or f"kfix runbook history {run}   and   kfix runbook verify {run}"
+    hint = stop.hint or f"kfix runbook resume {run}   goes on; rollback {run}   takes back; history {run}   tells"
     return StoppedError(f"{text}; changed before that: {done}", hint=hint)

@@ -43,6 +43,12 @@ class RunDir:
         handle = os.open(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         return os.fdopen(handle, "ab")
 
+    def reopen_journal(self, back: ReadBack) -> BinaryIO:
+        """To write on after the last whole line; a torn one is cut off."""
+        handle = os.open(self.journal_path, os.O_WRONLY | os.O_APPEND)
+        os.ftruncate(handle, back.size)
+        return os.fdopen(handle, "ab")
+
     def keep_screen(self, name: str, text: str) -> str:
         """What the human saw, by hash; the text lies beside the journal that names it."""
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -107,11 +113,14 @@ class RunStore:
                 return run
         return None
 
-    def last_change(self, cluster: str, runbook: str, finding: str) -> tuple[RunDir, dict[str, Any]] | None:
-        """The newest run that changed this cluster by this runbook for this finding, and its first intent."""
+    def last_change(self, plan: Plan) -> tuple[RunDir, dict[str, Any]] | None:
+        """The newest run that changed this cluster by this runbook for a finding on one of these partitions.
+
+        With its last intent.
+        """
         for run in reversed(tuple(self.runs())):
             records = run.journal().records
-            if not records or not _is_for(records[0], cluster, runbook, finding):
+            if not records or not _is_for(records[0], plan):
                 continue
             intents = [r for r in records if r["type"] == "step.intent"]
             if intents:
@@ -124,5 +133,9 @@ def _began(journal: ReadBack) -> bool:
     return bool(journal.broken) or any(r["type"] == "step.intent" for r in journal.records)
 
 
-def _is_for(start: Mapping[str, Any], cluster: str, runbook: str, finding: str) -> bool:
-    return (start.get("cluster"), start.get("runbook"), start.get("finding")) == (cluster, runbook, finding)
+def _is_for(start: Mapping[str, Any], plan: Plan) -> bool:
+    """A finding's key may hold a count; what it is about is its partitions, where it has any."""
+    if (start.get("cluster"), start.get("runbook")) != (plan.cluster.name, plan.runbook.id):
+        return False
+    partitions = {str(tp) for tp in plan.finding.partitions}
+    return start.get("finding") == plan.finding.key or bool(partitions & set(start.get("partitions", ())))

@@ -38,12 +38,18 @@ class BrokerConnection:
         self._socket: socket.socket | None = None
         self._correlation = 0
         self._let_in = False
+        self._ranges: dict[int, tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """False before the first call and after one that failed."""
+        return self._socket is not None
 
     def close(self) -> None:
         if self._socket is not None:
@@ -64,20 +70,26 @@ class BrokerConnection:
             self.close()
             raise ProtocolError(f"{self.endpoint}: {error}") from None
 
+    def supports(self, api_key: int, version: int, deadline: Deadline) -> bool:
+        """By the ranges that the broker tells when the line opens; opens it where it is not."""
+        self.exchange((), deadline)
+        low, high = self._ranges.get(api_key, (0, -1))
+        return low <= version <= high
+
     def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[Reader]:
         for request in asked:
             self._check_allowed(request)
         try:
             if self._socket is None:
                 self._open(deadline)
-            readers = self._exchange(asked, deadline)
+            readers = self._exchange(asked, deadline) if asked else []
         except UnreachableError:
             self.close()
             raise
         except (OSError, UnicodeError) as error:
             self.close()
             raise UnreachableError(f"{self.endpoint}: {plain_reason(error)}") from None
-        self._let_in = True
+        self._let_in = self._let_in or bool(asked)
         return readers
 
     def _check_allowed(self, request: Request) -> None:
@@ -97,10 +109,10 @@ class BrokerConnection:
 
     def _check_versions(self, deadline: Deadline) -> None:
         [reader] = self._exchange([requests.api_versions()], deadline)
-        ranges = responses.api_versions(reader)
-        if requests.METADATA not in ranges:
+        self._ranges = responses.api_versions(reader)
+        if requests.METADATA not in self._ranges:
             raise ProtocolError(f"{self.endpoint}: is no broker's listener (a KRaft controller's?): name a broker")
-        low, high = ranges[requests.METADATA]
+        low, high = self._ranges[requests.METADATA]
         needed = requests.metadata().version
         if not low <= needed <= high:
             raise ProtocolError(

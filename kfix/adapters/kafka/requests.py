@@ -1,11 +1,13 @@
 """The requests kfix sends: their API keys, pinned versions, and which of them change a cluster.
 
 The versions are the newest non-flexible ones that every broker from 2.4 to 4.3 takes (kafka-facts D, kraft-facts 11),
-so that nothing has to be negotiated. The reassignment APIs exist only in flexible encoding.
+so that nothing has to be negotiated, but for one: from 4 on DescribeLogDirs tells the room left. The reassignment APIs
+exist only in flexible encoding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.kafka.codec import Writer
@@ -13,8 +15,8 @@ from kfix.model.snapshot import TopicPartition
 
 LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 2, 3, 9, 10
 DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
-DESCRIBE_CONFIGS, SASL_AUTHENTICATE = 32, 36
-ELECT_LEADERS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 45, 46
+DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
+ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 44, 45, 46
 
 #: What a read-only transport lets through. Everything else is refused before a byte is sent.
 READ_ONLY = frozenset(
@@ -28,6 +30,7 @@ READ_ONLY = frozenset(
         SASL_HANDSHAKE,
         API_VERSIONS,
         DESCRIBE_CONFIGS,
+        DESCRIBE_LOG_DIRS,
         SASL_AUTHENTICATE,
         LIST_REASSIGNMENTS,
     }
@@ -81,14 +84,37 @@ def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...]) -
     return Request(DESCRIBE_CONFIGS, 1, Writer().array(names, resource).i8(0).done())
 
 
-def list_offsets(tps: tuple[TopicPartition, ...], timestamp: int) -> Request:
+def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Request:
+    """Each key by itself, SET (0) or, for `None`, DELETE (1): what is not named stays (KIP-339)."""
+
+    def config(w: Writer, item: tuple[str, str | None]) -> None:
+        w.string(item[0]).i8(1 if item[1] is None else 0).string(item[1])
+
+    def resource(w: Writer, items: list[tuple[str, str | None]]) -> None:
+        w.i8(kind).string(name).array(items, config)
+
+    return Request(INCREMENTAL_ALTER_CONFIGS, 0, Writer().array([list(changes.items())], resource).i8(0).done())
+
+
+def describe_log_dirs(*, with_room: bool) -> Request:
+    """All partitions. `with_room` is version 4 (Kafka 3.3), which tells total and usable bytes of each directory."""
+    if with_room:
+        return Request(DESCRIBE_LOG_DIRS, 4, Writer().compact_array(None, Writer.i32).no_tags().done(), flexible=True)
+    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None, Writer.i32).done())
+
+
+def list_offsets(
+    tps: tuple[TopicPartition, ...], timestamp: int, *, replica: int = DEBUGGING_REPLICA, isolation: int = 0
+) -> Request:
+    """`isolation` acts only for a consumer (`replica` -1): 0 asks for the high watermark, 1 for the last stable end."""
+
     def partition(w: Writer, index: int) -> None:
         w.i32(index).i32(-1).i64(timestamp)
 
     def topic(w: Writer, item: tuple[str, list[int]]) -> None:
         w.string(item[0]).array(item[1], partition)
 
-    w = Writer().i32(DEBUGGING_REPLICA).i8(0).array(_by_topic(tps), topic)
+    w = Writer().i32(replica).i8(isolation).array(_by_topic(tps), topic)
     return Request(LIST_OFFSETS, 5, w.done())
 
 

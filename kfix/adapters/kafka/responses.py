@@ -40,12 +40,17 @@ class DescribedConfig:
     error: int
     message: str
     values: dict[str, str]
+    sources: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffset:
+    """`timestamp` and `leader_epoch` are those of the batch that was searched for by a time, -1 for LATEST."""
+
     error: int
     offset: int
+    timestamp: int = -1
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +175,26 @@ def describe_groups(r: Reader) -> list[DescribedGroup]:
 
 
 def describe_configs(r: Reader) -> list[DescribedConfig]:
-    """Sensitive values come as null from the broker and are left out: they never enter a snapshot."""
+    """Sensitive values come as null from the broker and are left out: they never enter a snapshot.
+
+    `sources` has every key: 1 is set on the topic, 2 on the broker, 3 cluster-wide, 4 in server.properties, 5 nowhere.
+    """
     r.i32()
 
-    def value() -> tuple[str, str | None]:
+    def value() -> tuple[str, str | None, int]:
         key, text = r.string(), r.nullable_string()
         r.boolean()
-        r.i8()
-        sensitive = r.boolean()
+        source, sensitive = r.i8(), r.boolean()
         r.array(lambda: (r.string(), r.nullable_string(), r.i8()))
-        return key, None if sensitive else text
+        return key, None if sensitive else text, source
 
     def resource() -> DescribedConfig:
         error, message = r.i16(), r.nullable_string() or ""
         r.i8()
         name = r.string()
-        values = {k: v for k, v in r.array(value) if v is not None}
-        return DescribedConfig(name, error, message, values)
+        found = r.array(value)
+        values = {key: text for key, text, _ in found if text is not None}
+        return DescribedConfig(name, error, message, values, {key: source for key, _, source in found})
 
     return r.array(resource)
 
@@ -198,10 +206,8 @@ def list_offsets(r: Reader) -> dict[TopicPartition, PartitionOffset]:
         topic = r.string()
         for _ in range(r.i32()):
             index, error = r.i32(), r.i16()
-            r.i64()
-            offset = r.i64()
-            r.i32()
-            found[TopicPartition(topic, index)] = PartitionOffset(error, offset)
+            timestamp, offset, epoch = r.i64(), r.i64(), r.i32()
+            found[TopicPartition(topic, index)] = PartitionOffset(error, offset, timestamp, epoch)
     return found
 
 

@@ -2,6 +2,7 @@
 
 It satisfies `ClusterReader` and `ClusterChanger`, so whatever runs against it runs against a real one; the lab's tests
 keep it honest. Time is manual, `cluster.faults` injects failures, `cluster.faults.calls` lists what changed it.
+`cluster.lock` is its `ClusterLock`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
+from kfix.adapters.memory import answers
+from kfix.adapters.memory.configs import UNCLEAN, Settings
 from kfix.adapters.memory.controller import MemoryController
 from kfix.adapters.memory.faults import NO_ANSWER, Faults
+from kfix.adapters.memory.lock import MemoryLock
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.errors import UnreachableError
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.reading import ChangeResult, PartitionReading
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.reading import (
+    ChangeResult,
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
 from kfix.model.snapshot import (
-    NO_LEADER,
     Assignment,
     ClusterIdentity,
     ControllerNode,
@@ -36,7 +47,10 @@ _ISR_SECONDS = 0.5
 
 
 class MemoryCluster:
-    """`reader` and `changer` are the cluster itself, so that it can stand in for a live one."""
+    """`reader` and `changer` are the cluster itself, so that it can stand in for a live one.
+
+    `copy_seconds` is what an added replica takes where no throttle holds it; 0: it is in sync at its next fetch.
+    """
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
         self.clock = clock or ManualClock()
@@ -44,10 +58,13 @@ class MemoryCluster:
         self.brokers: dict[int, MemoryBroker] = {}
         self.logs = Logs()
         self.faults = Faults()
+        self.copy_seconds = 0.0
         self.groups: dict[str, int] = {}
         self.loading: dict[int, int] = {}
         self.cluster_id = cluster_id
-        self.control = MemoryController(self.records, self.brokers, self.logs)
+        self.settings = Settings(self.records, self.brokers)
+        self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)
+        self.lock = MemoryLock(cluster_id)
         self._caught_up_at = self.clock.monotonic()
 
     @classmethod
@@ -60,12 +77,16 @@ class MemoryCluster:
         groups: Mapping[str, int] | None = None,
         first_id: int = 1,
         cluster_id: str = "memory-cluster",
+        racks: Mapping[int, str] | None = None,
     ) -> Self:
-        """Brokers `first_id`..., one rack each, the first the controller; replicas round robin, all in sync."""
+        """Brokers `first_id`..., the first the controller, each in a rack of its own where `racks` says nothing.
+
+        Replicas go round robin, and all are in sync.
+        """
         cluster = cls(cluster_id)
         ids = range(first_id, first_id + brokers)
         for number in ids:
-            cluster.add_broker(number, rack=f"az{number}")
+            cluster.add_broker(number, rack=(racks or {}).get(number, f"az{number}"))
         cluster.control.fail_over_to(first_id)
         for topic, partitions in (topics or {OFFSETS_TOPIC: 50, "orders": 6}).items():
             for p in range(partitions):
@@ -88,17 +109,38 @@ class MemoryCluster:
         endpoint = Endpoint(f"broker{number}.example", 9092)
         now = int(self.clock.now() * 1000)
         self.brokers[number] = MemoryBroker(number, rack, endpoint, self.records.next_zxid(), now)
+        if self.records.controller is not None:
+            self.control.started(number)
+
+    def remove_broker(self, number: int) -> None:
+        """Dies and never comes back under this id, as after a restart with an empty disk and another broker.id."""
+        self.kill(number)
+        del self.brokers[number]
+        for ends in self.logs.ends.values():
+            ends.pop(number, None)
 
     def add_partition(self, tp: TopicPartition, replicas: tuple[int, ...], *, end: int = 100) -> None:
         self.records.assignments[tp] = Assignment(replicas)
         self.records.write_state(tp, replicas[0], 0, replicas)
-        self.logs.ends[tp] = {b: LogEnd(0, end) for b in replicas}
+        for broker in replicas:
+            self.logs.write(tp, broker, LogEnd(0, end), 0)
         self.control.created(tp)
 
     def corrupt_state(self, tp: TopicPartition, *, leader: int, isr: tuple[int, ...]) -> None:
         """Somebody writes the state znode behind the controller's back (B4, step 3): nobody notices."""
         old = self.records.states[tp]
         self.records.write_state(tp, leader, old.leader_epoch + 1, isr, old.controller_epoch)
+
+    def phantom_leader(self, tp: TopicPartition, *, leader: int) -> None:
+        """Somebody writes the state and pokes the controller: all are told of a leader that itself was never told (B6).
+
+        FindCoordinator names it, it answers 16 to OffsetFetch; a no-op reassignment or another leader heals it.
+        """
+        old = self.records.states[tp]
+        for broker in self.brokers.values():
+            broker.leading.pop(tp, None)
+        self.records.write_state(tp, leader, old.leader_epoch + 1, old.isr)
+        self.control.poked(tp)
 
     def kill(self, broker: int) -> None:
         """Dies as by kill -9, and the session expires."""
@@ -124,16 +166,19 @@ class MemoryCluster:
         self.clock.sleep(seconds)
         self._live_on()
 
-    def append(self, tp: TopicPartition, records: int, brokers: tuple[int, ...]) -> None:
+    def append(self, tp: TopicPartition, records: int, brokers: tuple[int, ...], *, epoch: int | None = None) -> None:
+        """`epoch` is the leader epoch of the new records; None leaves that of the last record as it was."""
         for broker in brokers:
-            old = self.logs.ends[tp].get(broker, LogEnd(0, 0))
-            self.logs.ends[tp][broker] = LogEnd(old.start, old.end + records)
+            old = self.logs.end(tp, broker) or LogEnd(0, 0)
+            last = max(0, self.logs.epoch(tp, broker)) if epoch is None else epoch
+            self.logs.write(tp, broker, LogEnd(old.start, old.end + records), last)
 
     def _live_on(self) -> None:
         self.records.now_ms = int(self.clock.now() * 1000)
-        if self.clock.monotonic() - self._caught_up_at >= _ISR_SECONDS:
+        passed = self.clock.monotonic() - self._caught_up_at
+        if passed >= _ISR_SECONDS:
             self._caught_up_at = self.clock.monotonic()
-            self.control.catch_up()
+            self.control.moves.catch_up(passed, self.copy_seconds)
 
     # -- ClusterReader
 
@@ -158,14 +203,7 @@ class MemoryCluster:
 
     def partition(self, tp: TopicPartition) -> PartitionReading:
         self._reading("partition")
-        down = self.faults.unreadable.get("zookeeper")
-        views = {b.id: b.views[tp] for b in self.brokers.values() if b.alive and not b.silent and tp in b.views}
-        errors = [f"broker {b.id}: {b.silent}" for b in self.brokers.values() if b.alive and b.silent]
-        if down is not None:
-            return PartitionReading(tp, None, None, None, views, (f"zookeeper: {down}", *errors))
-        return PartitionReading(
-            tp, self.state(tp), self.records.assignments.get(tp), self.control.live, views, tuple(errors)
-        )
+        return answers.reading(self, tp)
 
     def recorded(self, tp: TopicPartition) -> PartitionReading:
         reading = self.partition(tp)
@@ -182,41 +220,33 @@ class MemoryCluster:
         self._reading("partition_count")
         return sum(tp.topic == topic for tp in self.records.assignments) or None
 
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        self._reading("assignments", zookeeper=True)
+        return {tp: a for tp, a in self.records.assignments.items() if tp.topic == topic}
+
     def probe_group(self, group: str) -> CoordinatorProbe:
         self._reading("probe_group")
-        count = sum(tp.topic == OFFSETS_TOPIC for tp in self.records.assignments)
-        tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, max(count, 1)))
-        asked = next((b for b in self.brokers.values() if b.alive and not b.silent), None)
-        if asked is None:
-            return CoordinatorProbe(group, tp.partition, -1, None, None, error="no broker answers")
-        view = asked.views.get(tp)
-        if view is None or view.leader == NO_LEADER or view.error:
-            return CoordinatorProbe(group, tp.partition, 15, None, None)
-        return self._fetch(group, tp, view.leader)
-
-    def _fetch(self, group: str, tp: TopicPartition, coordinator: int) -> CoordinatorProbe:
-        broker = self.brokers[coordinator]
-        if not broker.alive or broker.silent:
-            return CoordinatorProbe(
-                group, tp.partition, 0, coordinator, -1, error=broker.silent or "connection refused"
-            )
-        if tp not in broker.leading:
-            return CoordinatorProbe(group, tp.partition, 0, coordinator, 16)
-        if self.loading.get(tp.partition, 0) > 0:
-            self.loading[tp.partition] -= 1
-            return CoordinatorProbe(group, tp.partition, 0, coordinator, 14)
-        return CoordinatorProbe(group, tp.partition, 0, coordinator, 0, self.groups.get(group))
+        return answers.probe_group(self, group)
 
     def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
         self._reading("log_ends")
-        found = {}
-        for number in brokers:
-            broker = self.brokers.get(number)
-            if broker is None or not broker.alive or broker.silent:
-                found[number] = LogEnd(-1, -1, "no answer")
-            else:
-                found[number] = self.logs.ends[tp].get(number, LogEnd(-1, -1, "no such replica"))
-        return found
+        return answers.log_ends(self, tp, brokers)
+
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        self._reading("log_tails")
+        return answers.log_tails(self, tp, brokers)
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        self._reading("configs")
+        return {key: value for key, value in self.settings.read(kind, name).items() if key in keys}
+
+    def log_dirs(self, broker: int) -> LogDirs:
+        self._reading("log_dirs")
+        return answers.log_dirs(self, broker)
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        self._reading("stable_end", zookeeper=True)
+        return answers.stable_end(self, tp)
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(self)
@@ -233,16 +263,29 @@ class MemoryCluster:
         return self._change("elect", (tp, unclean), lambda: self.control.elect(tp, unclean=unclean))
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
-        return self._change("reassign", (tp, replicas), lambda: self.control.reassign(tp, replicas))
+        return self._change("reassign", (tp, replicas), lambda: self.control.moves.reassign(tp, replicas))
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         return self._change("reelect_controller", (epoch_version,), lambda: self._reelect(epoch_version))
 
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        args = (kind, name, tuple(sorted(changes.items())))
+        return self._change("alter_configs", args, lambda: self._alter(kind, name, changes))
+
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()
-        if method != "reelect_controller" and self.records.controller is None:
-            act = _nobody_answers
+        if method in ("elect", "reassign") and self.records.controller is None:
+            act = lambda: NO_ANSWER  # noqa: E731
         return self.faults.changing(method, args, act)
+
+    def _alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        result = self.settings.alter(kind, name, changes)
+        if result.accepted and changes.get(UNCLEAN) == "true":
+            if kind is ResourceKind.TOPIC:
+                self.control.unclean_enabled(name)
+            elif name == str(self.records.controller):
+                self.control.unclean_enabled()
+        return result
 
     def _reelect(self, epoch_version: int) -> ChangeResult:
         """Nobody can choose the winner; here it is the lowest live id that was not the controller."""
@@ -251,7 +294,3 @@ class MemoryCluster:
         others = self.control.live - {self.records.controller}
         self.control.fail_over_to(min(others or self.control.live, default=None))
         return ChangeResult(0, "NONE")
-
-
-def _nobody_answers() -> ChangeResult:
-    return NO_ANSWER

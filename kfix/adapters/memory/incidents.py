@@ -6,21 +6,16 @@ Runbooks name them in their `tests:`; unit tests and examples start from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from kfix.adapters.memory import incidents_leading, incidents_placing
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.naming import Incident
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Cause, Confidence, FactValue, Finding, Severity
 from kfix.model.snapshot import TopicPartition
 
 STUCK = TopicPartition(OFFSETS_TOPIC, 26)
 ORDERS = TopicPartition("orders", 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Incident:
-    cluster: MemoryCluster
-    finding: Finding
 
 
 def stuck_finding(cluster: MemoryCluster, *tps: TopicPartition, group: str = "") -> Finding:
@@ -165,6 +160,8 @@ def divergence_with_an_unread_log() -> Incident:
 
 
 ALL: Mapping[str, Callable[[], Incident]] = {
+    **incidents_leading.ALL,
+    **incidents_placing.ALL,
     "dead-isr": dead_isr,
     "divergence-with-a-short-log": divergence_with_a_short_log,
     "divergence-with-an-unread-log": divergence_with_an_unread_log,

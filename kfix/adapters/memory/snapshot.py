@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix import __version__
+from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
+from kfix.adapters.memory.state import MemoryBroker
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import (
     BrokerView,
@@ -24,7 +26,8 @@ _ADDRESS = "127.0.0.1:2181"
 
 
 def snapshot_of(cluster: MemoryCluster) -> Snapshot:
-    talking = [b for b in cluster.brokers.values() if b.alive and not b.silent]
+    talking = [b for b in cluster.brokers.values() if b.answers]
+    known = cluster.brokers
     groups = _groups(cluster)
     return Snapshot(
         taken_at=cluster.clock.now(),
@@ -35,20 +38,20 @@ def snapshot_of(cluster: MemoryCluster) -> Snapshot:
             b.id: BrokerView(
                 broker=b.id,
                 controller=b.controller_seen,
-                alive={n: cluster.brokers[n].endpoint for n in sorted(b.alive_seen)},
-                racks={n: rack for n in sorted(b.alive_seen) if (rack := cluster.brokers[n].rack) is not None},
+                alive={n: known[n].endpoint for n in sorted(b.alive_seen) if n in known},
+                racks={n: rack for n in sorted(b.alive_seen) if n in known and (rack := known[n].rack) is not None},
                 partitions=dict(b.views),
             )
             for b in talking
         },
         zookeeper=None if "zookeeper" in cluster.faults.unreadable else _zookeeper(cluster),
-        topic_configs={topic: dict(config) for topic, config in cluster.records.topic_configs.items()},
+        broker_configs={b.id: cluster.settings.of_broker(b) for b in talking},
+        topic_configs=_topic_configs(cluster, talking),
         groups=groups,
         groups_complete=len(groups) == len(cluster.groups),
         probes=tuple(cluster.probe_group(name) for name in sorted(cluster.groups)),
         log_ends={
-            tp: {b: end for b, end in ends.items() if cluster.brokers[b] in talking}
-            for tp, ends in cluster.logs.ends.items()
+            tp: {b: end for b, end in ends.items() if known.get(b) in talking} for tp, ends in cluster.logs.ends.items()
         },
         reassignments=dict(cluster.reassignments()),
         addresses={b.id: b.endpoint for b in cluster.brokers.values()},
@@ -66,6 +69,15 @@ def _sources(cluster: MemoryCluster) -> list[Source]:
     ]
     down = cluster.faults.unreadable.get("zookeeper", "")
     return [*found, Source(f"zookeeper {_ADDRESS}", not down, down)]
+
+
+def _topic_configs(cluster: MemoryCluster, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
+    """Effective values of the keys that a look asks for, from the first broker that answers."""
+    if not talking:
+        return {}
+    topics = sorted({tp.topic for tp in cluster.records.assignments})
+    effective = {topic: cluster.settings.of_topic(topic, talking[0]) for topic in topics}
+    return {topic: {key: values[key] for key in (MIN_ISR, UNCLEAN)} for topic, values in effective.items()}
 
 
 def _groups(cluster: MemoryCluster) -> tuple[Group, ...]:

@@ -41,7 +41,10 @@ class ManualClock:
 
 @dataclass(slots=True)
 class MemoryBroker:
-    """`leading` is what the last LeaderAndIsr told it; a broker told of leader -1 aborts and stays as it was (B3)."""
+    """`leading` is what the last LeaderAndIsr told it; a broker told of leader -1 aborts and stays as it was (B3).
+
+    `configs` are its own dynamic settings; `free` is the room on its disks in bytes, None as before Kafka 3.3.
+    """
 
     id: int
     rack: str | None
@@ -54,6 +57,12 @@ class MemoryBroker:
     alive_seen: frozenset[int] = frozenset()
     views: dict[TopicPartition, PartitionView] = field(default_factory=dict)
     leading: dict[TopicPartition, int] = field(default_factory=dict)
+    configs: dict[str, str] = field(default_factory=dict)
+    free: int | None = None
+
+    @property
+    def answers(self) -> bool:
+        return self.alive and not self.silent
 
 
 @dataclass(slots=True)
@@ -110,15 +119,44 @@ class Records:
         return state
 
 
+#: Bytes a record takes on disk, here.
+RECORD_BYTES = 100
+
+
 @dataclass(slots=True)
 class Logs:
-    """Log ends by replica; a leader's append is copied to its in-sync followers at once."""
+    """Log ends by replica; a leader's append is copied to its in-sync followers at once.
+
+    `epochs` are those of the last records, 0 where nothing is set; `open_transactions` the first offsets of open ones.
+    """
 
     ends: dict[TopicPartition, dict[int, LogEnd]] = field(default_factory=dict)
+    epochs: dict[TopicPartition, dict[int, int]] = field(default_factory=dict)
+    open_transactions: dict[TopicPartition, int] = field(default_factory=dict)
 
-    def truncate_to(self, tp: TopicPartition, leader: int) -> None:
-        """A follower that rejoins throws away what its leader never had."""
-        ends = self.ends.setdefault(tp, {})
-        end = ends.get(leader, LogEnd(0, 0)).end
-        for broker, old in ends.items():
-            ends[broker] = LogEnd(min(old.start, end), min(old.end, end))
+    def end(self, tp: TopicPartition, broker: int) -> LogEnd | None:
+        return self.ends.get(tp, {}).get(broker)
+
+    def epoch(self, tp: TopicPartition, broker: int) -> int:
+        """-1 where there is no record."""
+        end = self.end(tp, broker)
+        return -1 if end is None or end.end <= end.start else self.epochs.get(tp, {}).get(broker, 0)
+
+    def bytes(self, tp: TopicPartition, broker: int) -> int:
+        end = self.end(tp, broker)
+        return 0 if end is None else (end.end - end.start) * RECORD_BYTES
+
+    def write(self, tp: TopicPartition, broker: int, end: LogEnd, epoch: int) -> None:
+        self.ends.setdefault(tp, {})[broker] = end
+        self.epochs.setdefault(tp, {})[broker] = epoch
+
+    def drop(self, tp: TopicPartition, broker: int) -> None:
+        """The controller told the broker to delete its replica."""
+        self.ends.get(tp, {}).pop(broker, None)
+        self.epochs.get(tp, {}).pop(broker, None)
+
+    def truncate(self, tp: TopicPartition, follower: int, leader: int) -> None:
+        """A follower throws away what its leader never had, as soon as it follows."""
+        theirs, own = self.end(tp, leader) or LogEnd(0, 0), self.end(tp, follower)
+        if own is not None and own.end > theirs.end:
+            self.write(tp, follower, LogEnd(min(own.start, theirs.end), theirs.end), max(0, self.epoch(tp, leader)))

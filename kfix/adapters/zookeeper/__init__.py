@@ -1,1 +1,1 @@
-"""Reading ZooKeeper in bulk with a client that cannot write, and the one fenced write, through kazoo."""
+"""Reading ZooKeeper in bulk with a client that cannot write; through kazoo the one fenced write, and the lock."""

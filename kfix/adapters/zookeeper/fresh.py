@@ -9,7 +9,7 @@ from kfix.adapters.zookeeper.view import migrating, state_path
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import ControllerNode, Endpoint, TopicPartition, ZooKeeperNode
+from kfix.model.snapshot import Assignment, ControllerNode, Endpoint, TopicPartition, ZooKeeperNode
 
 
 def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, deadline: Deadline) -> PartitionReading:
@@ -79,3 +79,21 @@ def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, dead
     found = read_all(line, connect, {"topic": get(f"/brokers/topics/{topic}")}, deadline)
     node = found["topic"]
     return 0 if node is None else len(records.assignments(node, topic))
+
+
+def read_assignments(
+    line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline
+) -> dict[TopicPartition, Assignment]:
+    """Behind a sync; empty where the topic does not exist."""
+    path = f"/brokers/topics/{topic}"
+    node = read_all(line, connect, {"sync": sync("/brokers"), "topic": get(path)}, deadline)["topic"]
+    return {} if node is None else records.assignments(node, topic)
+
+
+def read_endpoint(
+    line: ZooKeeperLine, connect: Connect, broker: int, protocol: str, deadline: Deadline
+) -> Endpoint | None:
+    """Where the broker listens by its registration, chosen by `protocol` as in a snapshot; None: not registered."""
+    path = f"/brokers/ids/{broker}"
+    node = read_all(line, connect, {"sync": sync("/brokers"), "id": get(path)}, deadline)["id"]
+    return None if node is None else records.registration(node, broker, protocol).endpoint

@@ -1,4 +1,4 @@
-"""The one write kfix makes in ZooKeeper: a fenced delete of `/controller`, the same transaction as Kafka's own.
+"""The one write to Kafka's own znodes: a fenced delete of `/controller`, the same transaction as Kafka's own.
 
 `delete('/controller', version=0)` would protect nothing, since each new ephemeral starts at version 0; the check of
 `/controller_epoch`'s version does (KafkaZkClient.scala:1054, tried in kafka-facts A).

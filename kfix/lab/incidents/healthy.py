@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.health import trouble
 from kfix.lab.incidents.incident import Incident
-from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 
 def run(stage: Stage) -> Broken:
     groups = stage.content()
-    wait_for(
-        "all replicas are in sync and all brokers agree", lambda: not trouble(stage.access, stage.lab.broker_ids), 30
-    )
+    stage.wait_well()
     stage.wait_groups(groups, groups.by_partition)
     stage.say("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
     return stage.broken("healthy", INCIDENT.expect, group=groups.by_partition[0], topic=groups.topic)

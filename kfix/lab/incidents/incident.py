@@ -6,14 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kfix.lab.report import Broken
     from kfix.lab.stage import Stage
+    from kfix.lab.state import BrokerDef
 
 
 @dataclass(frozen=True)
 class Incident:
+    """`choices` and `ranges` bound what some of the `options` may be; where nothing is said, the first choice holds.
+    `suits` says why the brokers of a lab will not do, and nothing where they will.
+    """
+
     name: str
     title: str
     does: str
@@ -21,3 +26,6 @@ class Incident:
     run: Callable[[Stage], Broken]
     needs: int = 3
     options: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, range] = field(default_factory=dict)
+    suits: Callable[[Sequence[BrokerDef]], str] = lambda _: ""

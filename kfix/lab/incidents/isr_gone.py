@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kfix.lab.stage import Stage
 
 TOPIC = "ledger"
+DARK = TopicPartition(TOPIC, 0)
 
 
 def run(stage: Stage) -> Broken:
@@ -22,22 +23,41 @@ def run(stage: Stage) -> Broken:
     # The controller leads: frozen as a follower it would hold up every other change of an ISR.
     leader, *others = sorted(stage.ids(), key=lambda each: each != controller)
     followers = tuple(others[:2])
+    shorter_first = stage.options["shorter_first"] == "yes"
     stage.topic(TOPIC, [[leader, *followers]])
-    fall_behind(stage, [TopicPartition(TOPIC, 0)], followers)
+    fall_behind(stage, [DARK], followers, one_by_one=shorter_first)
+    end = stage.log_ends(DARK, [leader])[leader]
     stage.kill(leader)
     state = stage.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
     stage.wait_leaderless_everywhere(TOPIC, 0)
     lift_throttle(stage, [TOPIC], followers)
     stage.require(state.isr == (leader,), f"its isr is [{leader}], which is dead")
+    ends = stage.log_ends(DARK, followers)
+    first, second = (ends[each] for each in followers)
+    stage.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")
+    stage.require(not shorter_first or first < second, f"the first of {followers} has the shorter log: {ends}")
     stage.wait_groups(groups, groups.by_partition)
     stage.say(f"checked: {TOPIC}-0 has leader -1, isr [{leader}]; {list(followers)} live outside the isr; groups work")
     return stage.broken(
         INCIDENT.name,
-        (f"{TOPIC}-0 takes no records and gives none until broker {leader} returns", *INCIDENT.expect),
+        (
+            f"{TOPIC}-0 takes no records and gives none until broker {leader} returns",
+            f"log ends: {end} on the dead broker {leader}, {first} on {followers[0]}, {second} on {followers[1]}",
+            f"an unclean election takes {followers[0]}, the first in order, and loses {end - first} records",
+            f"{end - max(first, second)} records are on broker {leader} alone",
+            *INCIDENT.expect,
+        ),
         group=groups.by_partition[0],
         topic=TOPIC,
-        partitions=[TopicPartition(TOPIC, 0)],
+        partitions=[DARK],
         dead=[leader],
+        details={
+            **{f"log_end_{broker}": ends[broker] for broker in followers},
+            f"log_end_{leader}": end,
+            "would_win": followers[0],
+            "lost_if_it_wins": end - first,
+            "only_on_dead_leader": end - max(first, second),
+        },
     )
 
 
@@ -50,4 +70,8 @@ INCIDENT = Incident(
         "starting the dead broker again heals it without loss",
     ),
     run=run,
+    options={
+        "shorter_first": "yes: the living replica that comes first in order has fewer records than the other (no)"
+    },
+    choices={"shorter_first": ("no", "yes")},
 )

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from kfix.errors import UsageError
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.incidents import single_replicas
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
+    from kfix.lab.commits import Groups
     from kfix.lab.report import Broken
     from kfix.lab.stage import Stage
 
 
 def run(stage: Stage) -> Broken:
+    chosen = single_replicas.chosen_brokers(stage)
     groups = stage.content()
-    holders = _place(stage)
+    # Where nothing is asked for, each partition stays with its leader: no record moves.
+    holders = {
+        number: chosen[number % len(chosen)] if chosen else stage.live_state(OFFSETS_TOPIC, number).leader
+        for number in stage.access.assignment(OFFSETS_TOPIC)
+    }
+    victim = single_replicas.victim(stage, holders)
+    stage.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
     stage.wait_groups(groups, groups.by_partition)
-    victim = _victim(stage, holders)
+    return _latent(stage, groups, holders) if victim is None else _fallen(stage, groups, holders, victim)
+
+
+def _latent(stage: Stage, groups: Groups, holders: dict[int, int]) -> Broken:
+    stage.say("checked: each offsets partition has one replica, all brokers live, all groups work")
+    return stage.broken(
+        INCIDENT.name,
+        ("clients notice nothing: the day one of these brokers dies, its groups wait for ever", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=OFFSETS_TOPIC,
+        partitions=[TopicPartition(OFFSETS_TOPIC, number) for number in holders],
+    )
+
+
+def _fallen(stage: Stage, groups: Groups, holders: dict[int, int], victim: int) -> Broken:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
     stage.kill(victim)
     for number in lost:
@@ -46,32 +67,6 @@ def run(stage: Stage) -> Broken:
     )
 
 
-def _place(stage: Stage) -> dict[int, int]:
-    chosen = stage.ints_option("brokers")
-    unknown = [broker for broker in chosen if broker not in stage.ids()]
-    if unknown:
-        raise UsageError(f"option brokers: no broker {unknown[0]}", hint=f"brokers: {list(stage.ids())}")
-    # Where nothing is asked for, each partition stays with its leader: no record moves.
-    holders = {
-        number: chosen[number % len(chosen)] if chosen else stage.live_state(OFFSETS_TOPIC, number).leader
-        for number in stage.access.assignment(OFFSETS_TOPIC)
-    }
-    stage.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
-    return holders
-
-
-def _victim(stage: Stage, holders: dict[int, int]) -> int:
-    wanted = stage.int_option("kill")
-    if wanted is not None and wanted not in holders.values():
-        raise UsageError(
-            f"option kill={wanted}: holds no offsets partition", hint=f"these do: {sorted(set(holders.values()))}"
-        )
-    controller = stage.access.controller()
-    counts = Counter(holders.values())
-    # Rather not the controller: its death is another story, and slower.
-    return wanted if wanted is not None else max(counts, key=lambda broker: (broker != controller, counts[broker]))
-
-
 INCIDENT = Incident(
     name="offsets-rf1",
     title="A2: the offsets topic has replication factor 1 and one of its brokers dies",
@@ -81,8 +76,5 @@ INCIDENT = Incident(
         "no election of any kind helps: no other replica is assigned; the broker must come back",
     ),
     run=run,
-    options={
-        "brokers": "where the single replicas go, like 1,2 (default: each stays with its leader)",
-        "kill": "which broker dies (default: the one that holds most, rather not the controller)",
-    },
+    options={**single_replicas.OPTIONS, "brokers": "where the single replicas go, like 1,2 (default: with the leader)"},
 )

@@ -18,6 +18,8 @@ def test_every_incident_is_listed_under_its_own_name_and_says_what_it_does_and_w
         assert incident.does.endswith(".")
         assert incident.expect
         assert incident.needs >= 1
+        assert {*incident.choices, *incident.ranges} <= incident.options.keys()
+        assert not any("-" in option for option in incident.options)
 
 
 def test_a_misspelt_incident_is_answered_with_the_nearest_name():

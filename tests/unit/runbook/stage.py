@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from kfix import __version__
-from kfix.adapters.memory.incidents import ALL, Incident
+from kfix.adapters.memory.incidents import ALL
+from kfix.adapters.memory.naming import Incident
 from kfix.model.args import Args
 from kfix.model.plan import Created, Plan
 from kfix.runbook import catalogue, planfile
+from kfix.runbook.course import Healed
 from kfix.runbook.gates import Given, parse_given
 from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.run import Healed, Scene, run_plan
+from kfix.runbook.run import run_plan
+from kfix.runbook.scene import Scene
 from kfix.runbook.store import RunDir, RunStore
 
 CODES_TO_RUNBOOKS = {"KFX101": "coordinator-stuck", "KFX102": "coordinator-stuck", "KFX201": "metadata-divergence"}
@@ -72,6 +75,7 @@ class Stage:
             store=self.store,
             human=self.human,
             given=given,
+            lock=self.cluster.lock,
             listener=lambda record: self.records.append(dict(record)),
         )
         return run_plan(plan, replace(scene, **more))

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from kfix.adapters.memory.incidents import ALL
 from kfix.cli.app import app
+from kfix.runbook.catalogue import shipped_dir
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 
@@ -36,10 +37,8 @@ def planned(tmp_path: Path) -> tuple[str, str]:
 
 def test_list_show_and_validate_need_no_cluster() -> None:
     assert "metadata-divergence" in kfix("list").stdout
-    assert [json.loads(line)["id"] for line in kfix("list", "--json").stdout.splitlines()] == [
-        "coordinator-stuck",
-        "metadata-divergence",
-    ]
+    listed = [json.loads(line)["id"] for line in kfix("list", "--json").stdout.splitlines()]
+    assert listed == sorted(p.stem for p in shipped_dir().glob("*.yaml"))
     assert kfix("show", "coordinator-stuck").stdout.startswith("# coordinator-stuck\n")
 
 

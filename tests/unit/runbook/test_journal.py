@@ -113,7 +113,7 @@ def types(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return stage.types()
 
 
-GOOD_RUN_LENGTH = 36
+GOOD_RUN_LENGTH = 33
 
 
 def test_the_parametrised_tests_below_cover_every_record_of_a_good_run(types: list[str]) -> None:

@@ -87,17 +87,20 @@ def test_a_gate_may_be_raised() -> None:
     assert load_text(text, origin="f.yaml", stem="small").steps[0].gate is not None
 
 
-@pytest.mark.parametrize("field", ["always: true", "on_failure: ask", "after_goal: true"])
+@pytest.mark.parametrize("field", ["shell: rm", "retries: 3", "ignore_errors: true"])
 def test_a_field_kfix_does_not_act_on_is_a_mistake(field: str) -> None:
     (told,) = problems(changed("    why: w", f"    {field}\n    why: w"))
     assert told.startswith(f"f.yaml:17:5: unknown field {field.split(':', maxsplit=1)[0]!r}")
 
 
-@pytest.mark.parametrize("field", ["canary: 1", "batch: 5"])
-def test_batches_are_not_there_yet_and_that_is_told(field: str) -> None:
+def test_a_loop_of_a_step_may_go_in_batches_and_that_of_a_check_may_not() -> None:
     old = '    for_each: {items: "${finding.partitions}", as: tp}\n    with'
-    (told,) = problems(changed(old, old.replace("as: tp", f"as: tp, {field}")))
-    assert "unknown field" in told
+    text = changed(old, old.replace("as: tp", "as: tp, batch: 5, canary: 1, pause: 2s"))
+    loop = load_text(text, origin="f.yaml", stem="small").steps[0].for_each
+    assert loop is not None
+    assert (loop.batch, loop.canary, loop.pause) == (5, 1, 2.0)
+    (told,) = problems(GOOD.replace("as: tp}}", "as: tp, batch: 5}}", 1))
+    assert "unknown field 'batch'" in told
 
 
 def test_a_repeated_key_names_the_line_of_the_first() -> None:
@@ -153,10 +156,12 @@ def test_no_and_on_are_words_and_no_booleans() -> None:
         ("finding: [KFX101]}\nlimits", "finding: [K1]}\nlimits", "is not of the form"),
         ("title: t", "title: ${nothing}", "unknown reference 'nothing'"),
         ("    expect: {healed: true}", "    expect: {healed: 'yes'}", "healed: input should be a valid boolean"),
-        ("    why: w", "    why: w\n    when: {fact: finding.x}", "when needs exactly one of eq, ne, in, contains"),
+        ("    why: w", "    why: w\n    when: {fact: finding.x}", "when needs a fact and exactly one of eq, ne, lt"),
         ("    why: w", "    why: w\n    when: {fact: finding.x, eq: null}", "wanted a plain value"),
         ("    why: w", "    why: w\n    require: [{check: isr_full, partition: a-1, x: 2}]", "unknown argument of"),
-        ("    verify:\n", "    verify: []\n    x:\n", "verify: "),
+        ("    verify:\n", "    verify: 3\n    x:\n", "verify: "),
+        ("    why: w", "    why: w\n    always: true", "a step that always runs can ask nobody"),
+        ("    why: w", "    why: w\n    from_step: before", "there is no step 'before' before this one"),
         ("id: small", "id: other", "the runbook is called 'other' but its file 'small'"),
         ("apiVersion: kfix/v1", "apiVersion: kfix/v2", "apiVersion is 'kfix/v2', wanted 'kfix/v1'"),
     ],

@@ -95,7 +95,7 @@ def test_a_plan_for_typed_steps_lives_five_minutes_only(stage: Stage) -> None:
 def test_over_the_cap_the_planner_refuses_and_cuts_nothing(stages: Stages) -> None:
     stage = stages("five-stuck-partitions")
     stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, max_partitions=4))
-    with pytest.raises(RefusedError, match=r"covers 5 partitions; coordinator-stuck allows 4 \(limits"):
+    with pytest.raises(RefusedError, match=r"5 partitions, 4 are allowed \(limits.max_partitions"):
         stage.plan()
 
 
@@ -113,7 +113,7 @@ def test_a_runbook_is_not_planned_for_a_finding_of_another(stage: Stage) -> None
 
 def test_a_fact_the_finding_does_not_tell_decides_nothing(stage: Stage) -> None:
     stage.finding = replace(stage.finding, facts={})
-    with pytest.raises(RefusedError, match=r"says nothing about finding\.topic"):
+    with pytest.raises(RefusedError, match=r"says nothing about finding\.group"):
         stage.plan()
 
 

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kfix.actions.base import Progress
-from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL, STUCK
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.args import Args, Kind, coerce, parse_duration, parse_partition
@@ -18,7 +16,6 @@ from kfix.model.snapshot import TopicPartition
 from kfix.model.verdict import Verdict, together
 from kfix.probes.coordinator_answers import freeze, group_on
 from kfix.probes.facts import FactReader, read_facts
-from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
 
 ON_STUCK = Args({"partition": str(STUCK)})
@@ -40,18 +37,6 @@ def test_a_topic_that_does_not_exist_has_no_coordinator() -> None:
     cluster = ALL["stuck-offsets-partition"]().cluster
     with pytest.raises(RefusedError, match="does not exist"):
         freeze(Args({"partition": "none-0"}), FactReader(cluster))
-
-
-@pytest.mark.parametrize("name", sorted(PROBES))
-def test_every_probe_is_inconclusive_where_nothing_can_be_read(name: str) -> None:
-    cluster = ALL["stuck-offsets-partition"]().cluster
-    cluster.faults.unreadable |= {"zookeeper": "gone", "reassignments": "gone", "log_ends": "gone"}
-    for broker in (2, 3):
-        cluster.silence(broker)
-    args = ON_STUCK.with_(group=group_on(26, 50), isr=(2,), after=1)
-    answer = ask(CheckCall(name, args), cluster)
-    assert answer.verdict is Verdict.INCONCLUSIVE, answer
-    assert answer.observed
 
 
 @pytest.mark.parametrize(
@@ -108,20 +93,6 @@ def test_a_partition_that_does_not_exist_has_absent_facts_and_a_silent_source_ha
     cluster.faults.unreadable["zookeeper"] = "gone"
     with pytest.raises(UnreachableError, match="gone"):
         read_facts(cluster, [key])
-
-
-@pytest.mark.parametrize("name", sorted(ACTIONS))
-def test_a_lost_answer_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
-    incident = ALL["stuck-preferred-alive"]()
-    action = ACTIONS[name]
-    args = action.freeze(ON_STUCK if action.params else Args(), FactReader(incident.cluster))
-    before = read_facts(incident.cluster, action.reads(args))
-    assert action.probe(args, before, incident.cluster) is Progress.NOT_STARTED
-    incident.cluster.faults.unreadable["zookeeper"] = "gone"
-    assert action.probe(args, before, incident.cluster) is Progress.UNKNOWN
-    del incident.cluster.faults.unreadable["zookeeper"]
-    action.apply(args, incident.cluster)
-    assert action.probe(args, before, incident.cluster) is Progress.DONE
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("200ms", 0.2), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5s", 0.5)])

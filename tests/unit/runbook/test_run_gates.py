@@ -72,7 +72,7 @@ def test_a_flag_for_the_plan_covers_the_plan_and_no_more(stage: Stage) -> None:
     leave_stuck(stage, "reassign")
     with pytest.raises(StoppedError, match="elect-isr was not approved") as caught:
         stage.run(plan, approve=[f"plan:{plan.short_id}"])
-    assert "--approve step:<its id>" in caught.value.hint
+    assert caught.value.hint == f"kfix runbook resume {stage.last_run.id} --approve step:{plan.short_id}"
 
 
 def test_a_flag_for_the_steps_covers_them(stage: Stage) -> None:

@@ -18,7 +18,7 @@ FakeWiring(incident.cluster, incident.finding).install(pytest.MonkeyPatch(), pat
 from kfix.cli.app import app
 app(["runbook", "apply", "coordinator-stuck"])
 """
-PROMPT = r"why am I asked > "
+PROMPT = r"leave this one out > "
 
 
 @pytest.fixture

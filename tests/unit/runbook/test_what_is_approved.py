@@ -87,17 +87,17 @@ def test_a_goal_of_which_no_check_applies_is_not_met_already(stage: Stage) -> No
 
 def test_slow_guards_make_the_facts_be_read_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guards took longer than facts stay fresh, and the world changed behind them."""
-    from kfix.runbook import apply
+    from kfix.runbook.guards import Guards
 
-    asked = apply.Apply._guards
+    asked = Guards.check
 
-    def slow(self: apply.Apply, step: Any) -> None:
+    def slow(self: Guards, step: Any) -> None:
         asked(self, step)
         if stage.human.asked:
             stage.cluster.clock.sleep(2)
             stage.cluster.brokers[1].alive = True
 
-    monkeypatch.setattr(apply.Apply, "_guards", slow)
+    monkeypatch.setattr(Guards, "check", slow)
     with pytest.raises(RefusedError, match="the world changed"):
         stage.run()
     assert stage.methods() == []

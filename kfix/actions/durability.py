@@ -1,0 +1,84 @@
+"""Configuration keys on which it depends what survives: of which a wrong value loses records, at once or one day.
+
+A change in the safer direction can still stop producers or fill disks, so it asks at its step; one in the other
+direction, or of which nobody can tell, is typed. Every other key passes with the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kfix.model.plan import Gate
+
+_UNLIMITED = "-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`why` tells what is at stake; `safer` whether the new value keeps at least what the old one kept."""
+
+    why: str
+    safer: Callable[[str, str], bool]
+
+
+def _more(old: str, new: str) -> bool:
+    return old.isdecimal() and new.isdecimal() and int(new) >= int(old)
+
+
+def _longer(old: str, new: str) -> bool:
+    return new == _UNLIMITED or _more(old, new)
+
+
+def _off(_old: str, new: str) -> bool:
+    return new == "false"
+
+
+def _never(_old: str, _new: str) -> bool:
+    return False
+
+
+_MIN_ISR = Rule("records acknowledged from then on may be on fewer disks", _more)
+_UNCLEAN = Rule("a replica that is not in sync may become leader at once, and acknowledged records are lost", _off)
+_CLEANUP = Rule("records that were kept so far may be deleted or compacted away", _never)
+_RETENTION = Rule("records older or beyond that are deleted, whoever has not read them", _longer)
+_TOMBSTONES = Rule("consumers that were away longer miss deletes and keep what is gone", _longer)
+_REMOTE = Rule("segments in remote storage may be deleted", _never)
+_COPIES = Rule("topics made from then on have fewer copies", _more)
+
+RULES: Mapping[str, Rule] = {
+    "min.insync.replicas": _MIN_ISR,
+    "transaction.state.log.min.isr": _MIN_ISR,
+    "unclean.leader.election.enable": _UNCLEAN,
+    "cleanup.policy": _CLEANUP,
+    "log.cleanup.policy": _CLEANUP,
+    "retention.ms": _RETENTION,
+    "retention.bytes": _RETENTION,
+    "log.retention.ms": _RETENTION,
+    "log.retention.minutes": _RETENTION,
+    "log.retention.hours": _RETENTION,
+    "log.retention.bytes": _RETENTION,
+    "offsets.retention.minutes": Rule("groups that are away longer lose their committed offsets", _more),
+    "delete.retention.ms": _TOMBSTONES,
+    "log.cleaner.delete.retention.ms": _TOMBSTONES,
+    "remote.storage.enable": _REMOTE,
+    "remote.log.delete.on.disable": _REMOTE,
+    "default.replication.factor": _COPIES,
+    "offsets.topic.replication.factor": _COPIES,
+    "transaction.state.log.replication.factor": _COPIES,
+}
+
+
+def gate_of(key: str, old: str, new: str) -> Gate:
+    """`old` is the value in force. A value taken away has no direction: what is in force then, nobody asked."""
+    rule = RULES.get(key)
+    if rule is None:
+        return Gate.PLAN
+    return Gate.STEP if rule.safer(old, new) else Gate.TYPED
+
+
+def stake(key: str, old: str, new: str) -> str:
+    """What may be lost by it, starting with "none" where nothing is."""
+    if gate_of(key, old, new) is not Gate.TYPED:
+        return "none: no record is deleted by it"
+    return RULES[key].why

@@ -1,0 +1,74 @@
+"""Tells a person which broker to start, or to mend, for one partition: this one, and not that one.
+
+Where the whole ISR is dead only its members hold every acknowledged record: starting another replica helps nobody, and
+an election among the others loses records (kafka-facts B8, incidents B1, B3, B4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.actions.base import Action, NotApplicable, Preview, Progress
+from kfix.actions.idle import ESTIMATE, never, no_facts, nothing_to_undo
+from kfix.model.args import Args, Kind
+from kfix.model.facts import Fact, ReadFact, about, brokers
+from kfix.model.plan import CheckCall, Gate, Risk
+from kfix.ports import ClusterReader
+
+
+def freeze(args: Args, read: ReadFact) -> Args:
+    assigned, isr, live = (brokers(read(key)) for key in about(args.tp(), "assignment", "isr", "live_replicas"))
+    leaderless = not set(isr) & set(live)
+    wanted = tuple(b for b in assigned if b not in isr) if not leaderless else tuple(b for b in isr if b not in live)
+    if not wanted:
+        raise NotApplicable(f"every replica of {args.tp()} is in sync")
+    others = tuple(b for b in live if b not in isr) if leaderless else ()
+    dead = tuple(b for b in wanted if b not in live)
+    return args.with_(wanted=wanted, dead=dead, useless=others, leaderless=leaderless)
+
+
+def preview(args: Args) -> Preview:
+    what = _words(args)
+    return Preview(what=what, target=args.text("partition"), live="done", command=f"# {what}", estimate=ESTIMATE)
+
+
+def _words(args: Args) -> str:
+    tp, wanted, dead, useless = args.tp(), *(args.brokers(k) for k in ("wanted", "dead", "useless"))
+    if args.flag("leaderless"):
+        one = " or ".join(map(str, wanted))
+        text = f"start broker {one} with its old disk: of {tp} only the ISR {list(wanted)} holds every record"
+        return f"{text}; broker {' and '.join(map(str, useless))} lives, but is out of sync" if useless else text
+    slow = tuple(b for b in wanted if b not in dead)
+    parts = [f"start broker {b}" for b in dead]
+    parts += [f"find out why broker {b} does not catch up (disk, network, a throttle)" for b in slow]
+    return f"{tp}: {'; '.join(parts)}"
+
+
+def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
+    """Only whoever was told knows; the checks show what came of it."""
+    return Progress.UNKNOWN
+
+
+def proves(args: Args) -> tuple[CheckCall, ...]:
+    partition = Args({"partition": args.text("partition")})
+    name = "partition_has_leader" if args.flag("leaderless") else "isr_full"
+    return (CheckCall(name, partition),)
+
+
+ACTION = Action(
+    name="manual.bring_back",
+    summary="tell a person which broker to start or to mend for a partition, and which one would not help",
+    risk=Risk.NOTHING,
+    gate_floor=Gate.STEP,
+    params={"partition": Kind.PARTITION},
+    frozen={"wanted": Kind.BROKERS, "dead": Kind.BROKERS, "useless": Kind.BROKERS, "leaderless": Kind.BOOL},
+    reads=no_facts,
+    writes=no_facts,
+    freeze=freeze,
+    preview=preview,
+    inverse=nothing_to_undo,
+    apply=never,
+    probe=probe,
+    proves=proves,
+    changes=False,
+)

@@ -1,0 +1,45 @@
+"""Waits until the step's checks hold: what is only loading or catching up heals itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.actions.base import Action, Preview, Progress
+from kfix.actions.idle import ESTIMATE, as_written, never, no_facts, nothing_to_undo
+from kfix.model.args import Args
+from kfix.model.facts import Fact
+from kfix.model.plan import Gate, Risk
+from kfix.ports import ClusterReader
+
+
+def preview(_args: Args) -> Preview:
+    return Preview(
+        what="wait until the checks of this step hold",
+        target="the cluster",
+        live="wait",
+        command="# wait, and look again",
+        estimate=ESTIMATE,
+    )
+
+
+def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
+    """There is nothing that could be half done; the checks decide."""
+    return Progress.DONE
+
+
+ACTION = Action(
+    name="wait",
+    summary="change nothing and wait until the step's checks hold",
+    risk=Risk.NOTHING,
+    gate_floor=Gate.AUTO,
+    params={},
+    frozen={},
+    reads=no_facts,
+    writes=no_facts,
+    freeze=as_written,
+    preview=preview,
+    inverse=nothing_to_undo,
+    apply=never,
+    probe=probe,
+    changes=False,
+)

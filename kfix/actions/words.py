@@ -1,0 +1,54 @@
+"""How actions put amounts and moves into words and into the command that does the same by hand."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from kfix.model.args import ABSENT
+from kfix.model.snapshot import TopicPartition
+
+_STEP = 1000
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def amount(size: int) -> str:
+    """Bytes with decimal units, as Kafka's own rates are read: `12.3 MB`. Negative: nobody knows."""
+    if size < 0:
+        return "size unknown"
+    value, unit = float(size), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{size} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def rate_words(value: str) -> str:
+    """A throttle's rate as Kafka holds it, in bytes a second."""
+    return f"{amount(int(value))}/s" if value.isdecimal() else "none" if value == ABSENT else value
+
+
+def several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def reassign_command(tp: TopicPartition, replicas: tuple[int, ...], name: str, *options: str) -> str:
+    """`kafka-reassign-partitions.sh` with its file, for one partition."""
+    entry = {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
+    body = json.dumps({"version": 1, "partitions": [entry]}, separators=(",", ":"))
+    more = "".join(f" {option}" for option in options)
+    return (
+        f"echo '{body}' > {name}.json && kafka-reassign-partitions.sh --bootstrap-server HOST:PORT "
+        f"--reassignment-json-file {name}.json{more}"
+    )
+
+
+def configs_command(kind: str, name: str, changes: dict[str, str]) -> str:
+    """`kafka-configs.sh` that sets these keys, and takes away those that are ABSENT."""
+    head = f"kafka-configs.sh --bootstrap-server HOST:PORT --entity-type {kind}s --entity-name {name} --alter"
+    # Square brackets keep a list with commas in one value.
+    added = [
+        f"{key}=[{value}]" if "," in value else f"{key}={value}" for key, value in changes.items() if value != ABSENT
+    ]
+    gone = [key for key, value in changes.items() if value == ABSENT]
+    adds = f" --add-config {shlex.quote(','.join(added))}" if added else ""
+    return head + adds + (f" --delete-config {','.join(gone)}" if gone else "")

@@ -1,0 +1,87 @@
+"""What the brokers of the in-memory cluster answer about groups and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kfix.adapters.memory.state import MemoryBroker
+from kfix.errors import UnreachableError
+from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.reading import LogDirs, LogTail, PartitionReading, StableEnd
+from kfix.model.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.adapters.memory.cluster import MemoryCluster
+
+
+def reading(cluster: MemoryCluster, tp: TopicPartition) -> PartitionReading:
+    down = cluster.faults.unreadable.get("zookeeper")
+    views = {b.id: b.views[tp] for b in cluster.brokers.values() if b.answers and tp in b.views}
+    errors = [f"broker {b.id}: {b.silent}" for b in cluster.brokers.values() if b.alive and b.silent]
+    if down is not None:
+        return PartitionReading(tp, None, None, None, views, (f"zookeeper: {down}", *errors))
+    assignment = cluster.records.assignments.get(tp)
+    return PartitionReading(tp, cluster.state(tp), assignment, cluster.control.live, views, tuple(errors))
+
+
+def probe_group(cluster: MemoryCluster, group: str) -> CoordinatorProbe:
+    count = sum(tp.topic == OFFSETS_TOPIC for tp in cluster.records.assignments)
+    tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, max(count, 1)))
+    asked = next((b for b in cluster.brokers.values() if b.answers), None)
+    if asked is None:
+        return CoordinatorProbe(group, tp.partition, -1, None, None, error="no broker answers")
+    view = asked.views.get(tp)
+    if view is None or view.leader == NO_LEADER or view.error:
+        return CoordinatorProbe(group, tp.partition, 15, None, None)
+    return _fetch(cluster, group, tp, cluster.brokers[view.leader])
+
+
+def _fetch(cluster: MemoryCluster, group: str, tp: TopicPartition, broker: MemoryBroker) -> CoordinatorProbe:
+    if not broker.answers:
+        why = broker.silent or "connection refused"
+        return CoordinatorProbe(group, tp.partition, 0, broker.id, -1, error=why)
+    if tp not in broker.leading:
+        return CoordinatorProbe(group, tp.partition, 0, broker.id, 16)
+    if cluster.loading.get(tp.partition, 0) > 0:
+        cluster.loading[tp.partition] -= 1
+        return CoordinatorProbe(group, tp.partition, 0, broker.id, 14)
+    return CoordinatorProbe(group, tp.partition, 0, broker.id, 0, cluster.groups.get(group))
+
+
+def log_ends(cluster: MemoryCluster, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
+    return {b: _log_end(cluster, tp, b) for b in brokers}
+
+
+def _log_end(cluster: MemoryCluster, tp: TopicPartition, number: int) -> LogEnd:
+    broker = cluster.brokers.get(number)
+    if broker is None or not broker.answers:
+        return LogEnd(-1, -1, "no answer")
+    return cluster.logs.end(tp, number) or LogEnd(-1, -1, "no such replica")
+
+
+def log_tails(cluster: MemoryCluster, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+    ends = log_ends(cluster, tp, brokers)
+    return {b: LogTail(e.start, e.end, -1 if e.error else cluster.logs.epoch(tp, b), e.error) for b, e in ends.items()}
+
+
+def log_dirs(cluster: MemoryCluster, number: int) -> LogDirs:
+    broker = cluster.brokers.get(number)
+    if broker is None or not broker.answers:
+        why = "is not registered" if broker is None else broker.silent or "connection refused"
+        raise UnreachableError(f"broker {number}: {why}")
+    hosted = {tp: cluster.logs.bytes(tp, number) for tp, ends in cluster.logs.ends.items() if number in ends}
+    return LogDirs(hosted, broker.free)
+
+
+def stable_end(cluster: MemoryCluster, tp: TopicPartition) -> StableEnd:
+    state = cluster.records.states.get(tp)
+    if state is None or state.leader == NO_LEADER:
+        raise UnreachableError(f"{tp}: {'has no leader' if state else 'does not exist'}: no stable end can be asked")
+    leader = cluster.brokers.get(state.leader)
+    if leader is None or not leader.answers:
+        raise UnreachableError(f"broker {state.leader}: does not answer")
+    if tp not in leader.leading:
+        raise UnreachableError(f"broker {state.leader}: {tp}: NOT_LEADER_OR_FOLLOWER")
+    high = (cluster.logs.end(tp, state.leader) or LogEnd(0, 0)).end
+    return StableEnd(min(high, cluster.logs.open_transactions.get(tp, high)), high)

@@ -1,0 +1,121 @@
+"""Named incidents on the in-memory cluster where replicas lie wrongly, or are on their way: what reassignments mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.naming import Incident, found, requested
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.finding import Severity
+from kfix.model.reading import ResourceKind
+from kfix.model.snapshot import TopicPartition
+
+
+def _topic(cluster: MemoryCluster, topic: str) -> tuple[TopicPartition, ...]:
+    return tuple(sorted(tp for tp in cluster.records.assignments if tp.topic == topic))
+
+
+def offsets_with_one_replica() -> Incident:
+    """A2 before it bites: each offsets partition on one broker, everybody alive."""
+    cluster = MemoryCluster.healthy(4, topics={OFFSETS_TOPIC: 12}, replication=1, groups={"payments": 42})
+    tps = _topic(cluster, OFFSETS_TOPIC)
+    return Incident(cluster, found("KFX303", OFFSETS_TOPIC, tps, severity=Severity.WARNING))
+
+
+def offsets_with_one_replica_dead() -> Incident:
+    incident = offsets_with_one_replica()
+    incident.cluster.kill(3)
+    return incident
+
+
+def offsets_on_two_brokers() -> Incident:
+    cluster = MemoryCluster.healthy(2, topics={OFFSETS_TOPIC: 12}, replication=1)
+    return Incident(cluster, found("KFX303", OFFSETS_TOPIC, _topic(cluster, OFFSETS_TOPIC), severity=Severity.WARNING))
+
+
+def weak_topic() -> Incident:
+    """Two replicas, min.insync.replicas 1, unclean elections allowed."""
+    cluster = MemoryCluster.healthy(topics={"orders": 6}, replication=2)
+    cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
+    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
+
+
+def broker_renamed() -> Incident:
+    """A5: broker 2 came back as broker 4, empty; the other replicas lead."""
+    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    cluster.remove_broker(2)
+    cluster.add_broker(4, rack="az2")
+    cluster.advance(5)
+    return Incident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders")))
+
+
+def one_rack_topic() -> Incident:
+    """Four brokers in two racks; both replicas of each partition lie in rack a."""
+    cluster = MemoryCluster.healthy(4, topics={"other": 4}, racks={1: "a", 2: "a", 3: "b", 4: "b"})
+    for p in range(4):
+        cluster.add_partition(TopicPartition("orders", p), (1, 2) if p % 2 else (2, 1))
+    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
+
+
+def stuck_reassignment() -> Incident:
+    """A move to broker 4, which died when it began."""
+    cluster = MemoryCluster.healthy(4, topics={"other": 4})
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (1, 2))
+    cluster.copy_seconds = 3600.0
+    cluster.control.moves.reassign(tp, (1, 4))
+    cluster.kill(4)
+    return Incident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
+
+
+def stuck_reassignment_unsafe() -> Incident:
+    """The original replica, broker 3, died; to cancel would leave no leader and no log."""
+    cluster = MemoryCluster.healthy(4, topics={"other": 4})
+    tp = TopicPartition("orders", 0)
+    cluster.add_partition(tp, (3,))
+    cluster.copy_seconds = 3600.0
+    cluster.control.moves.reassign(tp, (1, 4))
+    cluster.kill(3)
+    cluster.kill(4)
+    return Incident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
+
+
+def left_over_throttles() -> Incident:
+    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    _throttle(cluster)
+    return Incident(cluster, requested("cluster", ()))
+
+
+def throttled_move() -> Incident:
+    """Somebody else's move is under way, with their throttle on it."""
+    incident = left_over_throttles()
+    cluster = incident.cluster
+    tp = TopicPartition("logs", 0)
+    cluster.add_partition(tp, (1, 2))
+    cluster.copy_seconds = 3600.0
+    cluster.control.moves.reassign(tp, (1, 3))
+    return incident
+
+
+def _throttle(cluster: MemoryCluster) -> None:
+    sides = ("leader", "follower")
+    for broker in sorted(cluster.brokers):
+        rates: dict[str, str | None] = {f"{side}.replication.throttled.rate": "1000" for side in sides}
+        cluster.settings.alter(ResourceKind.BROKER, str(broker), rates)
+    lists: dict[str, str | None] = {f"{side}.replication.throttled.replicas": "0:1,1:2" for side in sides}
+    cluster.settings.alter(ResourceKind.TOPIC, "orders", lists)
+
+
+ALL: Mapping[str, Callable[[], Incident]] = {
+    "broker-renamed": broker_renamed,
+    "left-over-throttles": left_over_throttles,
+    "offsets-on-two-brokers": offsets_on_two_brokers,
+    "offsets-with-one-replica": offsets_with_one_replica,
+    "offsets-with-one-replica-dead": offsets_with_one_replica_dead,
+    "one-rack-topic": one_rack_topic,
+    "stuck-reassignment": stuck_reassignment,
+    "stuck-reassignment-unsafe": stuck_reassignment_unsafe,
+    "throttled-move": throttled_move,
+    "weak-topic": weak_topic,
+}

@@ -1,0 +1,53 @@
+"""The cluster's lock in memory, and what can become of one: had by somebody else, not there, lost in mid-run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.errors import UnreachableError
+from kfix.model.holder import held_error
+from kfix.ports import ClusterLock
+
+
+class MemoryLock(ClusterLock):
+    """`missing` says why there is none; `holder` is who has it now, None where it is free."""
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self.missing = ""
+        self.holder: Mapping[str, str] | None = None
+        self._ours = False
+        self._left: int | None = None
+
+    @property
+    def scope(self) -> str:
+        return "all kfix on this cluster (memory)"
+
+    def take(self, holder: Mapping[str, str]) -> None:
+        if self.missing:
+            raise UnreachableError(f"there is no lock: {self.missing}; nothing was changed")
+        if self.holder is not None:
+            raise held_error(self._cluster, self.holder, where="an unknown host", hint="wait for it")
+        self.holder, self._ours = dict(holder), True
+
+    def held(self) -> bool:
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                self._ours, self.holder = False, None
+        return self._ours
+
+    def release(self) -> None:
+        if self._ours:
+            self.holder = None
+        self._ours = False
+
+    # -- what tests do to it
+
+    def hold_by(self, holder: Mapping[str, str]) -> None:
+        """Somebody else has it from now on, whoever had it before."""
+        self.holder, self._ours = dict(holder), False
+
+    def lose(self, *, after_calls: int = 0) -> None:
+        """As by an expired session: `held` is true so many times more, then false."""
+        self._left = after_calls

@@ -1,0 +1,35 @@
+"""An incident's shape, and the findings that a diagnosis of it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.model.finding import REQUEST, Cause, Confidence, FactValue, Finding, Severity
+from kfix.model.snapshot import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """`finding` is what a diagnosis gives, or a person's request where nothing is wrong."""
+
+    cluster: MemoryCluster
+    finding: Finding
+
+
+def found(
+    code: str,
+    obj: str,
+    tps: tuple[TopicPartition, ...],
+    *,
+    severity: Severity = Severity.CRITICAL,
+    facts: Mapping[str, FactValue] | None = None,
+) -> Finding:
+    cause = Cause("as the diagnosis tells it", Confidence.LIKELY)
+    return Finding(code, severity, obj, f"{code} on {obj}", cause, partitions=tps, facts=facts or {})
+
+
+def requested(obj: str, tps: tuple[TopicPartition, ...]) -> Finding:
+    cause = Cause("a person's request", Confidence.CERTAIN)
+    return Finding(REQUEST, Severity.INFO, obj, "asked for by tests", cause, partitions=tps)

@@ -1,0 +1,92 @@
+"""A4: an offsets partition has a leader, in the words of all, and its coordinator answers that it is not the one.
+
+A state written by hand, and then told: the controller reads it again and passes it on to every broker's metadata, but
+it commands nobody, so the broker that all name has never been told to lead. The one that led goes on, unasked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+from kfix.lab.groups import NOT_COORDINATOR, NOT_LEADER
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.waiting import wait_for
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    where, leader, phantom = _choose(stage)
+    group = groups.by_partition[where.partition]
+    before = stage.live_state(*where)
+    stage.access.forge_state(*where, phantom, before.isr)
+    stage.access.poke(*where)
+    stage.say(
+        f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and had the controller tell it"
+    )
+    for broker in stage.lab.broker_ids:
+        wait_for(
+            f"broker {broker} names {phantom} as leader and as coordinator",
+            lambda via=broker: (
+                _named(stage, where, via) == (phantom, before.leader_epoch + 1)  # type: ignore[misc]
+                and groups.coordinator(where.partition, via) == (0, phantom)
+            ),
+            20,
+        )
+    answer, _ = groups.fetch(where.partition, phantom)
+    stage.require(answer == NOT_COORDINATOR, f"broker {phantom} answers group {group} with {NOT_COORDINATOR}: {answer}")
+    disowned = stage.error_as_leader(phantom, where)
+    stage.require(disowned == NOT_LEADER, f"broker {phantom} says {NOT_LEADER} of {where}: {disowned}")
+    stage.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
+    stage.say(f"checked: all name broker {phantom}, which says NOT_COORDINATOR to group {group}; the other groups work")
+    return stage.broken(
+        INCIDENT.name,
+        (
+            f"consumers of group {group} wait for ever: broker {phantom} is named, and refuses",
+            *INCIDENT.expect,
+        ),
+        group=group,
+        topic=OFFSETS_TOPIC,
+        partitions=[where],
+        details={"named": phantom, "led_before": leader, "leader_epoch": before.leader_epoch + 1},
+    )
+
+
+def _choose(stage: Stage) -> tuple[TopicPartition, int, int]:
+    wanted, asked = stage.int_option("partition"), stage.int_option("leader")
+    for number in stage.access.assignment(OFFSETS_TOPIC):
+        state = stage.live_state(OFFSETS_TOPIC, number)
+        others = [each for each in state.isr if each != state.leader and asked in {None, each}]
+        if others and wanted in {None, number}:
+            return TopicPartition(OFFSETS_TOPIC, number), state.leader, others[0]
+    raise UsageError(
+        f"no such partition of {OFFSETS_TOPIC} has such a follower in sync", hint="kfix lab up --offsets-rf 3"
+    )
+
+
+def _named(stage: Stage, where: TopicPartition, via: int) -> tuple[int, int] | None:
+    seen = stage.access.metadata(via)
+    view = seen.partitions.get(where) if seen else None
+    return (view.leader, view.leader_epoch) if view else None
+
+
+INCIDENT = Incident(
+    name="coordinator-silent",
+    title="A4: an offsets partition has a leader, but the coordinator there does not answer",
+    does="Writes another leader into the state of an offsets partition and has the controller pass it on.",
+    expect=(
+        "ZooKeeper and every broker agree on the leader; only a question to the coordinator shows the fault",
+        "groups of other offsets partitions work",
+    ),
+    run=run,
+    options={
+        "partition": "which partition of the offsets topic (default: the first that can)",
+        "leader": "which follower is named as leader (default: the first in sync)",
+    },
+)

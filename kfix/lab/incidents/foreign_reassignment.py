@@ -1,0 +1,60 @@
+"""Another operator moves a partition, slowly: a throttle of a few bytes a second holds the move up. Nobody is dead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab import throttles
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.options import MEGABYTES
+from kfix.lab.throttles import Throttle
+from kfix.model.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+TOPIC = "ledger"
+MOVED = TopicPartition(TOPIC, 0)
+_RATE, _MEGABYTES = 10, 2
+# A throttled replica fetches at most a segment each time its quota's 11 s are over: 2 MB in these last ten minutes.
+_SMALL_SEGMENTS = {"segment.bytes": "45000"}
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    rate, megabytes = stage.int_option("rate") or _RATE, stage.int_option("megabytes") or _MEGABYTES
+    leader, leaving, coming = stage.ids()[:3]
+    stage.topic(TOPIC, [[leader, leaving], [leaving, coming]], _SMALL_SEGMENTS)
+    stage.fill(TOPIC, 1, megabytes)
+    throttles.put(stage, Throttle(rate, {MOVED: (coming,)}, {MOVED: (leader, leaving)}))
+    stage.begin_move(MOVED, (leader, coming))
+    stage.say(f"began to move {MOVED} from {[leader, leaving]} to {[leader, coming]}, at {rate} bytes a second")
+    move = stage.wait_move(MOVED)
+    stage.require((move.adding, move.removing) == ((coming,), (leaving,)), f"{MOVED} moves from {leaving} to {coming}")
+    stage.wait_groups(groups, groups.by_partition)
+    state = stage.live_state(*MOVED)
+    stage.require(coming not in state.isr and state.leader == leader, f"broker {coming} is still far from in sync")
+    stage.say(f"checked: the move of {MOVED} is under way, all brokers live, groups work")
+    return stage.broken(
+        INCIDENT.name,
+        (f"{MOVED} stays under way for minutes, and {TOPIC} and its brokers have throttles", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=[MOVED],
+        details={"from": leaving, "to": coming, "rate": rate, "megabytes": megabytes},
+    )
+
+
+INCIDENT = Incident(
+    name="foreign-reassignment",
+    title="a slow reassignment of another operator is under way",
+    does="Moves a partition with a throttle of a few bytes a second; all brokers live.",
+    expect=("nothing is to be healed; whoever moves, elects or throttles there tramples on another's work",),
+    run=run,
+    options={
+        "rate": f"bytes a second ({_RATE})",
+        "megabytes": f"how much data is to be moved ({_MEGABYTES}; each MB takes five minutes)",
+    },
+    ranges={"rate": range(1, 1001), "megabytes": MEGABYTES},
+)

@@ -1,0 +1,74 @@
+"""All replicas of a topic lie in one rack: the day that rack loses power, the topic is gone with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.layout import spread
+from kfix.lab.options import MEGABYTES
+from kfix.model.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+    from kfix.lab.state import BrokerDef
+
+TOPIC = "ledger"
+_PARTITIONS = 3
+_UP = "kfix lab up --ids 1,2,3,4 --racks a,a,b,b"
+
+
+def unfit(brokers: Sequence[BrokerDef]) -> str:
+    racks = by_rack(brokers)
+    if len(racks) < 2:
+        return f"its brokers lie in {len(racks) or 'no'} rack{'s' * (not racks)}, at least 2 are needed ({_UP})"
+    if max(map(len, racks.values())) < 2:
+        return f"no rack of {', '.join(sorted(racks))} has two brokers ({_UP})"
+    return ""
+
+
+def by_rack(brokers: Sequence[BrokerDef]) -> dict[str, list[int]]:
+    racks: dict[str, list[int]] = defaultdict(list)
+    for broker in brokers:
+        if broker.rack is not None:
+            racks[broker.rack].append(broker.id)
+    return dict(racks)
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    racks = by_rack([broker for broker in stage.lab.state.brokers if not broker.retired])
+    rack, ids = max(sorted(racks.items()), key=lambda item: len(item[1]))
+    stage.topic(TOPIC, spread(ids, _PARTITIONS, min(3, len(ids))))
+    if megabytes := stage.int_option("megabytes"):
+        stage.fill(TOPIC, _PARTITIONS, megabytes)
+    where = [TopicPartition(TOPIC, number) for number in range(_PARTITIONS)]
+    for each in where:
+        stage.wait_state(*each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
+    stage.wait_groups(groups, groups.by_partition)
+    stage.say(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
+    return stage.broken(
+        INCIDENT.name,
+        (f"all is well, until rack {rack} is lost, and {TOPIC} with it", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=where,
+        details={"rack": rack, "brokers": ",".join(map(str, ids)), "megabytes": megabytes or 0},
+    )
+
+
+INCIDENT = Incident(
+    name="replicas-in-one-rack",
+    title="all replicas of a topic lie in one rack",
+    does="Creates a topic on the brokers of the largest rack; needs 4 brokers, two of them in one of 2 or more racks.",
+    expect=("topics spread over the racks survive",),
+    run=run,
+    needs=4,
+    options={"megabytes": "how much data the topic holds besides its records (none)"},
+    ranges={"megabytes": MEGABYTES},
+    suits=unfit,
+)

@@ -1,0 +1,115 @@
+"""A2 for transactions: `__transaction_state` has replication factor 1, and a broker that holds some of it dies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE, name_for
+from kfix.lab.incidents import single_replicas
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.properties import DEFAULTS
+from kfix.lab.waiting import wait_for
+from kfix.model.coordinator import TRANSACTIONS_TOPIC
+from kfix.model.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.commits import Groups
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+    from kfix.lab.transactions import Transactions
+
+_PARTITIONS = "transaction.state.log.num.partitions"
+# As Kafka sets them itself when the first transactional producer comes.
+_CONFIG = {
+    "cleanup.policy": "compact",
+    "compression.type": "uncompressed",
+    "min.insync.replicas": "1",
+    "segment.bytes": "104857600",
+    "unclean.leader.election.enable": "false",
+}
+
+
+def run(stage: Stage) -> Broken:
+    chosen = single_replicas.chosen_brokers(stage) or stage.ids()
+    groups = stage.content()
+    known = stage.access.assignment(TRANSACTIONS_TOPIC)
+    count = len(known) or int(stage.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
+    holders = {number: chosen[number % len(chosen)] for number in range(count)}
+    victim = single_replicas.victim(stage, holders)
+    if known:
+        stage.reassign({TopicPartition(TRANSACTIONS_TOPIC, number): (broker,) for number, broker in holders.items()})
+    else:
+        stage.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
+        stage.say(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
+    writers = stage.transact({number: name_for(number, count, "ledger-writer") for number in holders})
+    return _latent(stage, groups, writers) if victim is None else _fallen(stage, groups, writers, holders, victim)
+
+
+def _latent(stage: Stage, groups: Groups, writers: Transactions) -> Broken:
+    _wait_works(writers, writers.by_partition)
+    stage.say(f"checked: each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers live, all producers work")
+    return stage.broken(
+        INCIDENT.name,
+        ("clients notice nothing: the day one of these brokers dies, its producers wait for ever", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TRANSACTIONS_TOPIC,
+        partitions=[TopicPartition(TRANSACTIONS_TOPIC, number) for number in writers.by_partition],
+        details=_ids(writers),
+    )
+
+
+def _fallen(stage: Stage, groups: Groups, writers: Transactions, holders: dict[int, int], victim: int) -> Broken:
+    lost = sorted(number for number, broker in holders.items() if broker == victim)
+    stage.kill(victim)
+    for number in lost:
+        state = stage.wait_state(TRANSACTIONS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        stage.require(state.isr == (victim,), f"the isr of {TRANSACTIONS_TOPIC}-{number} is [{victim}]")
+        for broker in stage.access.live_ids():
+            wait_for(
+                f"broker {broker} knows no coordinator for {writers.by_partition[number]}",
+                lambda each=number, via=broker: writers.coordinator(each, via)[0] == COORDINATOR_NOT_AVAILABLE,  # type: ignore[misc]
+                15,
+            )
+    _wait_works(writers, [number for number in holders if number not in lost])
+    stage.wait_groups(groups, groups.by_partition)
+    stuck = ", ".join(writers.by_partition[number] for number in lost)
+    stage.say(
+        f"checked: producers {stuck} have no coordinator, the other {len(holders) - len(lost)} and all groups work"
+    )
+    return stage.broken(
+        INCIDENT.name,
+        (f"transactional producers {stuck} wait for ever", *INCIDENT.expect),
+        group=groups.by_partition[0],
+        topic=TRANSACTIONS_TOPIC,
+        partitions=[TopicPartition(TRANSACTIONS_TOPIC, number) for number in lost],
+        dead=[victim],
+        details=_ids(writers),
+    )
+
+
+def _wait_works(writers: Transactions, partitions: Iterable[int]) -> None:
+    for number in partitions:
+        writer = writers.by_partition[number]
+        wait_for(f"producer {writer} still works", lambda each=number: writers.works(each), 30)  # type: ignore[misc]
+
+
+def _ids(writers: Transactions) -> dict[str, str]:
+    return {f"transactional_id_{number}": writer for number, writer in writers.by_partition.items()}
+
+
+INCIDENT = Incident(
+    name="transactions-rf1",
+    title="A2 for transactions: their topic has replication factor 1 and one of its brokers dies",
+    does="Makes the transactions topic with single replicas, uses it, then kills a broker that holds some.",
+    expect=(
+        "consumer groups, plain producers and the other transactional producers work",
+        "no election of any kind helps: no other replica is assigned; the broker must come back",
+    ),
+    run=run,
+    options={
+        **single_replicas.OPTIONS,
+        "brokers": "where the single replicas go, like 1,2 (default: round all brokers)",
+    },
+)

@@ -1,0 +1,77 @@
+"""How far the copying has come, on one line: written over itself on a terminal, told now and then in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+# In a pipe nothing can be written over: a line a minute is enough for a copying of hours.
+_PIPE_EVERY = 60.0
+
+
+class ProgressLine:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown = 0
+        self._told_at = float("-inf")
+
+    def show(self, seconds: float, record: Mapping[str, Any]) -> None:
+        text = f"{seconds:7.2f} s  {progress_words(record)}"
+        if self._console.file.isatty():
+            text = text[: self._console.width - 1]
+            self._write(f"\r{text.ljust(self._shown)}")
+            self._shown = len(text)
+        elif seconds - self._told_at >= _PIPE_EVERY:
+            self._told_at = seconds
+            self._console.print(Text(text, "dim"))
+
+    def clear(self) -> None:
+        """Before anything else is told; a line that was never shown needs no clearing."""
+        if self._shown:
+            self._write(f"\r{' ' * self._shown}\r")
+            self._shown = 0
+
+    def _write(self, text: str) -> None:
+        """Beneath rich, which counts lines and knows no return to the start of one."""
+        self._console.file.write(text)
+        self._console.file.flush()
+
+
+def progress_words(record: Mapping[str, Any]) -> str:
+    """A size, a rate or a time that nobody knows is said to be unknown, never guessed."""
+    done, total, rate = record["bytes_done"], record["bytes_total"], record["bytes_per_second"]
+    steps = record["steps"]
+    name = steps[0] if len(steps) == 1 else f"{len(steps)} steps"
+    if total is None:
+        text = f"{name}: {size_words(done)} copied of an unknown size"
+    else:
+        percent = f" ({100 * done // total} %)" if total else ""
+        text = f"{name}: {size_words(done)} of {size_words(total)} copied{percent}"
+    text += f", {rate_words(rate)}" if rate is not None else ""
+    left = record["seconds_left"]
+    return text + (f", {time_words(left)} left" if left is not None else "")
+
+
+def size_words(size: int) -> str:
+    amount = float(size)
+    for unit in _UNITS:
+        if abs(amount) < 1000 or unit == _UNITS[-1]:
+            return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError(size)
+
+
+def rate_words(rate: int) -> str:
+    return f"{size_words(rate)}/s"
+
+
+def time_words(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,86 @@
+"""A step's gate within a run: what is shown is kept by hash, what is answered is journaled; else the run ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.model.plan import Gate, OnFailure, Plan, PlannedStep
+from kfix.ports import Clock
+from kfix.runbook.gates import Gatekeeper, Screen
+from kfix.runbook.guards import Guards
+from kfix.runbook.journal import Journal
+from kfix.runbook.prompt import screen
+from kfix.runbook.scene import Progressed
+from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.store import RunDir
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    plan: Plan
+    clock: Clock
+    journal: Journal
+    gatekeeper: Gatekeeper
+    run: RunDir
+    guards: Guards
+    progress: Progressed
+
+    def open_without_asking(self, step: PlannedStep) -> bool:
+        return self.gatekeeper.open_without_asking(step)
+
+    def gate(self, number: int, step: PlannedStep) -> bool:
+        """False: a person left this step out. `Stop` where it was not approved."""
+        level = self.gatekeeper.level(step)
+
+        def fresh() -> Screen:
+            now = self.guards.recheck(step)
+            return screen(self.plan, number, (step, level), now, tuple(self.progress.changed))
+
+        shown = fresh()
+        digest = self.run.keep_screen(f"gate-{number}", shown.text)
+        self.journal.write("gate.asked", step=step.id, level=level.word, shown_sha256=digest)
+        asked_at = self.clock.monotonic()
+        reply = self.gatekeeper.ask(step, shown, fresh)
+        self.journal.write(
+            "gate.answered",
+            step=step.id,
+            answer=reply.answer,
+            passed=reply.passed,
+            phrase_ok=reply.phrase_ok,
+            latency_s=round(self.clock.monotonic() - asked_at, 3),
+        )
+        if reply.skip:
+            self.journal.write("step.skipped", step=step.id, why="left_out")
+            return False
+        if not reply.passed:
+            raise Stop(Outcome.DECLINED, self._not_approved(step, reply.answer), self._how_to_approve(step))
+        if not self.progress.changed:
+            self.progress.approved_at = self.clock.monotonic()
+        return True
+
+    def go_on(self, step: PlannedStep, text: str) -> bool:
+        """After a step that did not take: a person decides. Nobody to ask, no answer and anything but yes is no."""
+        assert step.on_failure is OnFailure.ASK
+        going = self.gatekeeper.go_on(f"{text}\n\nGo on with the rest all the same?")
+        self.journal.write("gate.answered", step=step.id, answer="go on" if going else "stop", passed=going)
+        return going
+
+    def _not_approved(self, step: PlannedStep, answer: str) -> str:
+        if ACTIONS[step.action].changes:
+            return f"step {step.id} was not approved ({answer})"
+        return f"step {step.id} waits for a person ({answer}): {step.what}"
+
+    def _how_to_approve(self, step: PlannedStep) -> str:
+        if self.gatekeeper.human.interactive:
+            return ""
+        needed = self.gatekeeper.needed(step)
+        if not ACTIONS[step.action].changes:
+            return f"do it, then:  kfix runbook resume {self.run.id} --did {step.id}   (or beforehand {needed})"
+        if self.progress.issued or self.progress.done or self.gatekeeper.level(step) is not step.gate:
+            return f"kfix runbook resume {self.run.id} {needed}"
+        return f"kfix runbook apply --plan {self.run.plan_path} {needed}"
+
+
+def highest(plan: Plan, gatekeeper: Gatekeeper) -> Gate:
+    return max((gatekeeper.level(step) for step in plan.steps), default=Gate.AUTO)

@@ -1,0 +1,292 @@
+"""The course of a run: refusals, the steps, what always runs, the proof, what follows it. Every ending is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from kfix import __version__
+from kfix.actions.base import Progress
+from kfix.errors import KfixError, RefusedError, UnreachableError
+from kfix.model.facts import Fact
+from kfix.model.plan import CheckCall, Phase, Plan, PlannedStep
+from kfix.model.verdict import Answer, Verdict
+from kfix.probes.registry import ask
+from kfix.runbook.crew import Crew
+from kfix.runbook.fidelity import unfaithful
+from kfix.runbook.journal import Journal, JournalError, ReadBack
+from kfix.runbook.locks import Locked
+from kfix.runbook.proof import Proof, Wanted, prove, sample
+from kfix.runbook.replay import Replay
+from kfix.runbook.scene import Progressed, Scene
+from kfix.runbook.stale import Baseline, table
+from kfix.runbook.stops import Outcome, Stop, to_error
+from kfix.runbook.store import RunDir
+from kfix.runbook.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """`seconds` are those from the approval to the proof. `standing` is what is still to come, `left` what was left."""
+
+    run: str
+    outcome: Outcome
+    proof: Proof
+    changed: tuple[str, ...]
+    seconds: float
+    standing: tuple[tuple[CheckCall, Answer], ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Course:
+    def __init__(self, plan: Plan, scene: Scene, run: RunDir, who: Mapping[str, object], locked: Locked) -> None:
+        self.plan = plan
+        self.scene = scene
+        self.run = run
+        self.who = who
+        self.locked = locked
+        self.progress = Progressed(approved_at=scene.clock.monotonic())
+        self.left_on: list[str] = []
+
+    def start(self) -> Healed:
+        with self._journal(None) as journal, self._recorded(journal):
+            crew = self._crew(journal, Baseline(self.plan.facts))
+            self._began(journal)
+            if self._well_already(crew):
+                return self._prove(crew, Outcome.ALREADY_WELL)
+            self._preconditions(crew)
+            self._unchanged(crew)
+            self._faithful()
+            return self._steps(crew)
+
+    def go_on(self, back: ReadBack, before: Replay, did: tuple[str, ...]) -> Healed:
+        """Resume: what was changed stays changed and is waited for; an open intent is probed, never issued again."""
+        with self._journal(back) as journal, self._recorded(journal):
+            crew = self._taken_over(journal, back, before, did)
+            if not self.progress.changed:
+                self._preconditions(crew)
+                self._unchanged(crew)
+            return self._steps(crew)
+
+    def abort(self, back: ReadBack, before: Replay, reason: str) -> tuple[str, ...]:
+        """Only what always runs; then the run is over. What it changed stays as it is."""
+        with self._journal(back) as journal, self._recorded(journal):
+            crew = self._taken_over(journal, back, before, (), adopt=False)
+            self._always(crew)
+            journal.write("note", text=f"aborted: {reason}")
+            changed = list(self.progress.changed)
+            journal.write("run.end", outcome=Outcome.ABORTED, exit=0, changed=changed, left=self.left_on)
+            if self.left_on:
+                raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
+            return tuple(changed)
+
+    # -- beginnings
+
+    def _crew(self, journal: Journal, baseline: Baseline) -> Crew:
+        return Crew(self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress)
+
+    def _began(self, journal: Journal) -> None:
+        plan = self.plan
+        journal.write(
+            "run.start",
+            cluster=plan.cluster.name,
+            runbook=plan.runbook.id,
+            finding=plan.finding.key,
+            partitions=[str(tp) for tp in plan.finding.partitions],
+            title=plan.title,
+            undoes=plan.undoes,
+            kfix=__version__,
+        )
+        journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
+        if self.locked.cluster is None:
+            text = f"other hosts are not locked out ({self.locked.why}): every change asks by itself"
+            journal.write("note", text=text)
+
+    def _taken_over(
+        self, journal: Journal, back: ReadBack, before: Replay, did: tuple[str, ...], *, adopt: bool = True
+    ) -> Crew:
+        steps = {step.id: step for step in self.plan.steps}
+        baseline = Baseline(self.plan.facts, before.facts)
+        crew = self._crew(journal, baseline)
+        journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
+        journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
+        self.progress.done |= {name for name in before.done if name in steps}
+        self.progress.verified |= before.verified
+        for name in before.done:
+            if name in steps:
+                self.progress.changed.append(f"{name}: {steps[name].what}")
+                self.progress.issued.append(steps[name])
+        for name, image in before.open.items():
+            if name in steps and name not in did and adopt:
+                self._adopt(crew, steps[name], image)
+        for name in did:
+            self._did(crew, steps, name)
+        return crew
+
+    def _adopt(self, crew: Crew, step: PlannedStep, image: Mapping[str, Fact]) -> None:
+        found = crew.change.adopt(step, image)
+        if found in (Progress.DONE, Progress.IN_PROGRESS):
+            self.progress.done.add(step.id)
+        elif found is Progress.UNKNOWN:
+            self.progress.changed.append(f"{step.id}: {step.what} (it may or may not have happened)")
+            raise Stop(
+                Outcome.UNKNOWN,
+                f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
+                "issued again",
+                f"look at {step.target}; where it was done: kfix runbook resume {self.run.id} --did {step.id}; "
+                f"else: kfix runbook abort {self.run.id}",
+            )
+
+    def _did(self, crew: Crew, steps: Mapping[str, PlannedStep], name: str) -> None:
+        """Done by hand is believed when the step's own checks see it."""
+        step = steps.get(name)
+        if step is None:
+            raise Stop(Outcome.REFUSED, f"--did {name}: the plan has no such step; it has {', '.join(steps)}")
+        for call, answer in sample(step.verify, self.scene.reader):
+            crew.samples.told(call, answer, step=name, part="verify")
+            if not answer.passed:
+                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text)
+        crew.journal.write("step.operator_did", step=name, text=step.what)
+        self.progress.done.add(name)
+        self.progress.verified.add(name)
+        crew.change.move_on(step)
+
+    @contextmanager
+    def _journal(self, back: ReadBack | None) -> Iterator[Journal]:
+        try:
+            file = self.run.open_journal() if back is None else self.run.reopen_journal(back)
+        except OSError as error:
+            text = f"{self.run.journal_path}: the journal cannot be opened: {error.strerror}; nothing was changed"
+            raise RefusedError(text) from error
+        common = {"run": self.run.id, "plan": self.plan.plan_id, "who": self.who}
+        try:
+            yield Journal(file, common, self.scene.clock, self.scene.listener, back)
+        finally:
+            with suppress(OSError):
+                file.close()
+
+    # -- endings
+
+    @contextmanager
+    def _recorded(self, journal: Journal) -> Iterator[None]:
+        try:
+            yield
+        except Stop as stop:
+            error = self.error(stop)
+            self._end(journal, stop.outcome, error.exit_code)
+            raise error from stop
+        except KeyboardInterrupt as interrupt:
+            error = self.error(Stop(Outcome.INTERRUPTED, "interrupted"))
+            self._end(journal, Outcome.INTERRUPTED, error.exit_code)
+            raise error from interrupt
+        except JournalError as broken:
+            raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
+
+    def error(self, stop: Stop) -> KfixError:
+        return to_error(stop, changed=tuple(self.progress.changed), run=self.run.id, left=tuple(self.left_on))
+
+    def _end(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
+        """The reason for the end is told whether or not it can still be recorded."""
+        with suppress(JournalError, KeyboardInterrupt):
+            changed = list(self.progress.changed)
+            journal.write("run.end", outcome=outcome.value, exit=exit_code, changed=changed, left=self.left_on)
+
+    # -- the way
+
+    def _steps(self, crew: Crew) -> Healed:
+        try:
+            walk(self.plan, crew.apply, Phase.MAIN)
+        except (Stop, KeyboardInterrupt):
+            self._always(crew)
+            raise
+        self._always(crew)
+        if self.progress.refused and not self.progress.changed:
+            raise Stop(Outcome.REFUSED, "\n".join(self.progress.refused))
+        if self.left_on:
+            raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
+        return self._prove(crew, Outcome.PROVED)
+
+    def _always(self, crew: Crew) -> None:
+        """In every ending. What cannot be put back is told by name, and does not hide why the run ended."""
+        if not self.progress.issued:
+            return
+        steps = [s for s in self.plan.steps if s.phase is Phase.ALWAYS]
+        self.left_on += [s.what for s in steps]
+        for number, step in enumerate(steps, 1):
+            refused = len(self.progress.refused)
+            with suppress(Stop):
+                crew.apply.visit(((number, step),))
+                if len(self.progress.refused) == refused:
+                    self.left_on.remove(step.what)
+
+    def _well_already(self, crew: Crew) -> bool:
+        for call in self.plan.goal.checks:
+            answer = ask(call, self.scene.reader)
+            crew.samples.told(call, answer, part="goal")
+            if not answer.passed:
+                return False
+        return bool(self.plan.goal.checks)
+
+    def _preconditions(self, crew: Crew) -> None:
+        for call, answer in sample(self.plan.preconditions, self.scene.reader):
+            crew.samples.told(call, answer, part="precondition")
+            if not answer.passed:
+                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text)
+
+    def _unchanged(self, crew: Crew) -> None:
+        """The whole read set, before anybody is asked anything."""
+        keys = [fact.key for fact in self.plan.facts]
+        try:
+            _, drifts = crew.guards.baseline.compare(keys, self.scene.reader)
+        except UnreachableError as error:
+            raise Stop(Outcome.REFUSED, f"the facts of the plan cannot be read again: {error}") from error
+        for drift in drifts:
+            crew.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
+        if drifts:
+            text = f"the world changed since plan {self.plan.short_id} was made\n{table(drifts)}\nthe plan is stale"
+            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+
+    def _faithful(self) -> None:
+        odd = tuple(unfaithful(self.plan, self.scene.reader))
+        if odd:
+            text = f"plan {self.plan.short_id} does not say what this cluster says:\n" + "\n".join(odd)
+            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+
+    def _prove(self, crew: Crew, good: Outcome) -> Healed:
+        """The goal, and what each step that was issued was to bring about, in one proof; then what follows it."""
+        found = self._proof(crew)
+        seconds = self.scene.clock.monotonic() - self.progress.approved_at
+        if found.verdict is not Verdict.PASS:
+            outcome = Outcome.NOT_PROVED if found.verdict is Verdict.FAIL else Outcome.INCONCLUSIVE
+            hint = f"kfix runbook verify {self.run.id} asks again; kfix diagnose looks at the whole cluster"
+            raise Stop(outcome, f"not proved ({found.verdict}):\n{found.words}", hint)
+        if good is Outcome.PROVED:
+            walk(self.plan, crew.apply, Phase.AFTER_GOAL)
+        standing = tuple((c, a) for c, a in sample(self.plan.standing, self.scene.reader) if not a.passed)
+        for call, answer in standing:
+            crew.samples.told(call, answer, part="standing")
+        changed = tuple(self.progress.changed)
+        crew.journal.write(
+            "run.end", outcome=good.value, exit=0, changed=list(changed), seconds_to_proof=round(seconds, 3), left=[]
+        )
+        return Healed(self.run.id, good, found, changed, seconds, standing, tuple(self.progress.refused))
+
+    def _proof(self, crew: Crew) -> Proof:
+        goal = self.plan.goal
+        # What is put back in every ending, such as a throttle, is not there any more.
+        back = {(s.action, s.args) for s in self.plan.steps if s.phase is Phase.ALWAYS}
+        proving = (
+            s
+            for s in self.progress.issued
+            if s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
+        )
+        own = tuple(call for step in proving for call in step.verify) if self.progress.changed else ()
+        wanted = Wanted(tuple(dict.fromkeys((*goal.checks, *own))), goal.timeout, goal.interval, goal.consecutive)
+
+        def told(call: CheckCall, answer: Answer, in_row: int) -> None:
+            crew.samples.told(call, answer, part="proof", in_row=in_row)
+
+        return prove(wanted, self.scene.reader, self.scene.clock, told, between=lambda: crew.watch.poll(()))

@@ -1,0 +1,48 @@
+"""Who does what in one run: the parts that share its journal, its facts and its progress, put together once."""
+
+from __future__ import annotations
+
+from kfix.model.plan import Gate, Plan
+from kfix.runbook.apply import Apply
+from kfix.runbook.asking import Asking
+from kfix.runbook.change import Change
+from kfix.runbook.copying import Meter
+from kfix.runbook.gates import Gatekeeper
+from kfix.runbook.guards import Guards
+from kfix.runbook.journal import Journal, Samples
+from kfix.runbook.locks import Locked
+from kfix.runbook.rethrottle import Rethrottle
+from kfix.runbook.scene import Progressed, Scene
+from kfix.runbook.settle import Settle
+from kfix.runbook.stale import Baseline
+from kfix.runbook.store import RunDir
+from kfix.runbook.watch import Watch
+
+
+class Crew:
+    def __init__(
+        self,
+        plan: Plan,
+        scene: Scene,
+        run: RunDir,
+        locked: Locked,
+        journal: Journal,
+        baseline: Baseline,
+        progress: Progressed,
+    ) -> None:
+        reader, clock = scene.reader, scene.clock
+        lowest = Gate.STEP if scene.step_by_step or locked.cluster is None else Gate.AUTO
+        self.journal = journal
+        self.samples = Samples(journal)
+        self.guards = Guards(reader, journal, self.samples, baseline)
+        self.change = Change(reader, scene.changer, clock, journal, self.guards, progress)
+        rethrottle = Rethrottle(run.path, plan, scene.changer, journal, progress, self.change.move_on)
+        meter = Meter(reader, clock, journal)
+        began = clock.monotonic()
+        self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)
+        settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
+        keeper = Gatekeeper(plan, scene.human, scene.given, lowest)
+        asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
+        self.apply = Apply(
+            plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle
+        )

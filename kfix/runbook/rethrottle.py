@@ -1,0 +1,89 @@
+"""Another throttle while a run copies replicas: asked for from outside, carried out by the run itself.
+
+`kfix runbook throttle RUN RATE` leaves a wish in the run's folder. The run that holds the lock takes it up at its next
+look; what it restores at the end is still what it found at the beginning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import UsageError
+from kfix.model.args import Kind, coerce
+from kfix.model.plan import Plan, PlannedStep
+from kfix.ports import ClusterChanger
+from kfix.runbook.codec import to_plain
+from kfix.runbook.interrupts import held_back
+from kfix.runbook.journal import Journal
+from kfix.runbook.scene import Progressed
+
+_ACTION = "throttle.rate"
+_FILE = "throttle.wish.json"
+
+
+def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
+    """Leaves the wish; bytes per second."""
+    if not any(step.action == _ACTION for step in plan.steps):
+        raise UsageError(f"{run.name} throttles nothing, so there is nothing to change")
+    try:
+        found = coerce(Kind.RATE, rate)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    assert isinstance(found, int)
+    half = run / f".{_FILE}"
+    try:
+        half.write_text(json.dumps({"rate": found, "by": by}), encoding="utf-8")
+        half.replace(run / _FILE)
+    except OSError as error:
+        raise UsageError(f"{run / _FILE}: cannot be written: {error.strerror}") from error
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rethrottle:
+    run: Path
+    plan: Plan
+    changer: ClusterChanger
+    journal: Journal
+    progress: Progressed
+    move_on: Callable[[PlannedStep], None]
+
+    def poll(self) -> None:
+        path = self.run / _FILE
+        if not path.exists():
+            return
+        asked = _read(path)
+        with suppress(OSError):
+            path.unlink()
+        if asked is None:
+            self.journal.write("note", text=f"{_FILE}: not a wish kfix made; ignored")
+            return
+        rate, by = asked
+        throttled = {s.id for s in self.progress.issued} | self.progress.done
+        for step in self.plan.steps:
+            if step.action == _ACTION and step.id in throttled:
+                self._change(step, rate, by)
+
+    def _change(self, step: PlannedStep, rate: int, by: str) -> None:
+        args = step.args.with_(rate=rate)
+        with held_back():
+            self.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
+            result = ACTIONS[_ACTION].apply(args, self.changer)
+            self.journal.write(
+                "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
+            )
+        self.move_on(step)
+
+
+def _read(path: Path) -> tuple[int, str] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        rate = coerce(Kind.RATE, data["rate"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return (rate, str(data.get("by", "?"))) if isinstance(rate, int) and rate > 0 else None

@@ -1,0 +1,153 @@
+"""Takes a run back: a plan of its own, made of the inverses its journal recorded, last first, behind the same gates.
+
+What nothing undoes is named up front. Good copies that a run made are kept unless everything is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kfix.actions.base import NotApplicable
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError, UnreachableError
+from kfix.model.args import Args
+from kfix.model.plan import (
+    CheckCall,
+    Created,
+    Gate,
+    Goal,
+    OnFailure,
+    Plan,
+    PlannedStep,
+    Skipped,
+    Undo,
+)
+from kfix.model.snapshot import TopicPartition
+from kfix.ports import ClusterReader
+from kfix.probes.facts import FactReader
+from kfix.runbook.course import Healed
+from kfix.runbook.gates import Given
+from kfix.runbook.planfile import seal
+from kfix.runbook.replay import replay
+from kfix.runbook.run import run_plan, whoami
+from kfix.runbook.scene import Scene
+from kfix.runbook.steps import Shape, build_step
+from kfix.runbook.stops import RollBackWanted
+from kfix.runbook.store import RunDir
+
+_PLAN_SECONDS = 30 * 60.0
+_PROVE_SECONDS = 120.0
+_MOVE_SECONDS = 3600.0
+
+
+def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, everything: bool) -> Plan:
+    """`everything`: also what a rollback keeps by itself, such as replicas that were added and are in sync."""
+    back = run.journal()
+    if back.broken:
+        raise RefusedError(f"{run.id}: {back.broken}: nobody knows what there is to take back")
+    plan = run.plan()
+    if plan.created.kfix != created.kfix:
+        raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is {created.kfix}")
+    done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
+    if not done:
+        raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")
+    maker = _Maker(plan, reader, everything)
+    steps = tuple(maker.steps(done))
+    if not steps:
+        reasons = "\n".join(f"  {s.step}: {s.reason}" for s in maker.skipped)
+        raise RefusedError(f"nothing of {run.id} can be taken back:\n{reasons}")
+    keys = dict.fromkeys(key for step in steps for key in step.pre)
+    checks = tuple(dict.fromkeys(call for step in steps for call in step.verify))
+    made = replace(
+        plan,
+        created=created,
+        expires_at=created.at + _PLAN_SECONDS,
+        title=f"Take back run {run.id}",
+        caps=replace(plan.caps, max_duration=None, max_bytes_moved=None, max_brokers=None),
+        facts=tuple(maker.read(key) for key in keys),
+        preconditions=(CheckCall("cluster_reachable", Args()),),
+        goal=Goal(checks, _MOVE_SECONDS if maker.copies else _PROVE_SECONDS, plan.goal.interval, plan.goal.consecutive),
+        steps=steps,
+        invariants=(),
+        standing=(),
+        skipped_at_plan=tuple(maker.skipped),
+        warnings=tuple(f"{s.step} will not be undone: {s.reason}" for s in maker.skipped),
+        undoes=run.id,
+    )
+    return seal(made)
+
+
+class _Maker:
+    def __init__(self, plan: Plan, reader: ClusterReader, everything: bool) -> None:
+        self.plan = plan
+        self.everything = everything
+        self.read = FactReader(reader)
+        self.reader = reader
+        self.skipped: list[Skipped] = []
+        self.copies = False
+        self._moving: frozenset[TopicPartition] | None = None
+
+    def steps(self, done: list[str]) -> Iterator[PlannedStep]:
+        by_id = {step.id: step for step in self.plan.steps}
+        for name in reversed(done):
+            step = by_id[name]
+            try:
+                undo = self._undo(step)
+            except NotApplicable as reason:
+                self.skipped.append(Skipped(name, str(reason)))
+                continue
+            if undo is not None:
+                yield self._step(step, undo)
+            if undo is not None and undo.action == "reassign.cancel" and step.inverse is not None:
+                # Kafka keeps the replicas of before and not their order (tried on 2.7.1).
+                order = step.inverse.args.with_(before=undo.args.brokers("original"), bytes=0)
+                if order.brokers("replicas") != order.brokers("before"):
+                    yield self._step(step, Undo(step.inverse.action, order), "order")
+
+    def _undo(self, step: PlannedStep) -> Undo | None:
+        if not ACTIONS[step.action].changes or step.action == "throttle.restore":
+            return None
+        if step.inverse is None:
+            raise NotApplicable(step.undo)
+        if step.action == "reassign.move" and step.args.tp() in self.moving:
+            # What is still on its way is turned round, which loses no copy that anybody relied on.
+            cancel = ACTIONS["reassign.cancel"].freeze(Args({"partition": step.args.text("partition")}), self.read)
+            return Undo("reassign.cancel", cancel)
+        if step.inverse.keep and not self.everything:
+            raise NotApplicable("finished, and kept: its copies are good; --all takes it back as well")
+        return step.inverse
+
+    @property
+    def moving(self) -> frozenset[TopicPartition]:
+        if self._moving is None:
+            self._moving = frozenset(self.reader.reassignments())
+        return self._moving
+
+    def _step(self, step: PlannedStep, undo: Undo, what: str = "undo") -> PlannedStep:
+        shape = Shape(
+            id=f"{what}-{step.id}",
+            why=f"takes back step {step.id}: {step.what}",
+            gate=Gate.PLAN,
+            verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
+            on_failure=OnFailure.STOP,
+        )
+        made = build_step(shape, undo.action, undo.args, self.plan.cluster.name)
+        self.copies |= made.estimate.replicas_moved > 0
+        return made
+
+
+def run_or_roll_back(plan: Plan, scene: Scene) -> Healed:
+    """As `run_plan`; where a step failed whose runbook says so, everything is taken back under the same approval."""
+    try:
+        return run_plan(plan, scene)
+    except RollBackWanted as wanted:
+        failed = wanted
+    created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), plan.created.kfix)
+    try:
+        undo = make_rollback(RunDir(scene.store.runs_dir / failed.run), scene.reader, created, everything=True)
+        # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
+        healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
+    except (KfixError, UnreachableError) as error:
+        raise RollbackFailedError(f"{failed}\nand it could not all be taken back: {error}", hint=error.hint) from error
+    raise RolledBackError(f"{failed}\neverything was taken back and proved (run {healed.run})", hint=failed.hint)

@@ -1,0 +1,15 @@
+"""What a `for_each` may go over, and what each item is called. The planner fills these in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: Source and the names of an item's parts; none: the item is a plain value.
+ITEMS: Mapping[str, tuple[str, ...]] = {
+    "finding.partitions": (),
+    "placement.moves": ("partition", "replicas"),
+    "placement.brokers": (),
+    "placement.topics": ("name", "leaders", "followers"),
+    "cluster.throttled": ("kind", "name"),
+    "cluster.unpreferred": (),
+}

@@ -1,0 +1,61 @@
+"""One step of a plan, made of an action and literal arguments: the same for a runbook's step and for a rollback's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.model.args import Args
+from kfix.model.plan import CheckCall, Gate, OnFailure, Phase, PlannedStep
+from kfix.probes.registry import ALL as PROBES
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the runbook, not the action, says of a step. `gate` is raised to the action's floor, never lowered."""
+
+    id: str
+    why: str
+    gate: Gate = Gate.AUTO
+    require: tuple[CheckCall, ...] = ()
+    unless: tuple[CheckCall, ...] = ()
+    verify: tuple[CheckCall, ...] = ()
+    verify_timeout: float = 10.0
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    batch: int = 0
+    pause: float = 0.0
+
+
+def build_step(shape: Shape, action_name: str, args: Args, cluster: str) -> PlannedStep:
+    """`args` are complete and literal. What proves the action stands in where the runbook names no check."""
+    action = ACTIONS[action_name]
+    preview, inverse = action.preview(args), action.inverse(args)
+    require = tuple(dict.fromkeys((*action.guards(args), *shape.require)))
+    verify = shape.verify or action.proves(args)
+    reads = (key for call in require for key in PROBES[call.check].reads(call.args))
+    return PlannedStep(
+        id=shape.id,
+        action=action_name,
+        args=args,
+        gate=max(shape.gate, action.gate_for(args)),
+        risk=action.risk_for(args),
+        why=shape.why,
+        what=preview.what,
+        target=preview.target,
+        phrase=f"{cluster}/{preview.target}/{preview.live}",
+        reversible=inverse.reversible,
+        undo=inverse.text,
+        command=preview.command,
+        pre=tuple(dict.fromkeys((*action.reads(args), *reads))),
+        require=require,
+        unless=shape.unless or verify,
+        verify=verify,
+        verify_timeout=shape.verify_timeout,
+        estimate=preview.estimate,
+        phase=shape.phase,
+        on_failure=shape.on_failure,
+        batch=shape.batch,
+        pause=shape.pause,
+        inverse=inverse.undo,
+    )

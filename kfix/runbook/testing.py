@@ -1,0 +1,159 @@
+"""A runbook's own tests: planned, and where they say so carried out, on in-memory clusters that the caller hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from kfix import __version__
+from kfix.errors import KfixError, RefusedError
+from kfix.model.args import Args, ArgValue, coerce
+from kfix.model.finding import REQUEST, FactValue, Finding
+from kfix.model.plan import Created, Gate, Plan
+from kfix.model.runbook import Runbook, RunbookTest
+from kfix.model.snapshot import Snapshot
+from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
+from kfix.runbook import matching
+from kfix.runbook.gates import Given
+from kfix.runbook.placing import Look
+from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.problems import unknown
+from kfix.runbook.run import run_plan
+from kfix.runbook.scene import Scene
+from kfix.runbook.store import RunStore
+
+
+class FixtureCluster(ClusterReader, ClusterChanger, Protocol):
+    """A cluster in memory, with its own clock and lock."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def lock(self) -> ClusterLock: ...
+
+    def snapshot(self) -> Snapshot: ...
+
+
+class Fixture(Protocol):
+    """A sick cluster, and the finding that a diagnosis of it would give."""
+
+    @property
+    def cluster(self) -> FixtureCluster: ...
+
+    @property
+    def finding(self) -> Finding: ...
+
+
+Fixtures = Mapping[str, Callable[[], Fixture]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """`problems` are the expectations that were not met: what was wanted, what came."""
+
+    runbook: str
+    test: str
+    problems: tuple[str, ...]
+
+
+def run_tests(runbook: Runbook, fixtures: Fixtures, home: Path) -> Iterator[Tested]:
+    """`home` is where the runs of these tests are recorded: never the place of real ones."""
+    for number, test in enumerate(runbook.tests):
+        problems = tuple(_problems(runbook, test, fixtures, home / f"{runbook.id}-{number}"))
+        yield Tested(runbook.id, test.name, problems)
+
+
+class _Nobody:
+    """All that a test approves it approves beforehand, as flags would."""
+
+    interactive = False
+
+    def show(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def ask(self, prompt: str) -> str | None:
+        raise AssertionError(prompt)
+
+
+def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Path) -> Iterator[str]:
+    if test.cluster not in fixtures:
+        yield unknown("cluster", test.cluster, fixtures)
+        return
+    fixture = fixtures[test.cluster]()
+    wanted = test.expect
+    try:
+        plan = _plan(runbook, test, fixture)
+    except RefusedError as refusal:
+        said = str(refusal)
+        if not wanted.refused_by:
+            yield f"wanted a plan, it was refused: {said}"
+        elif wanted.refused_by not in said:
+            yield f"refused_by: wanted {wanted.refused_by!r}, the refusal says: {said}"
+        return
+    except (KfixError, ValueError) as error:
+        yield f"no plan: {error}"
+        return
+    if wanted.refused_by:
+        got = "there was nothing to do" if isinstance(plan, AlreadyMet) else f"a plan of {len(plan.steps)} steps"
+        yield f"refused_by: wanted {wanted.refused_by!r}, got {got}"
+    elif isinstance(plan, AlreadyMet):
+        yield f"wanted a plan, there was nothing to do: {plan.why or 'the goal is met'}"
+    else:
+        yield from _of_plan(plan, test)
+        if wanted.healed:
+            yield from _of_run(plan, fixture.cluster, home)
+
+
+def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
+    wanted, steps = test.expect, tuple(step.id for step in plan.steps)
+    if wanted.steps and steps != wanted.steps:
+        yield f"steps: wanted [{', '.join(wanted.steps)}], got [{', '.join(steps)}]"
+    if wanted.max_gate is not None and plan.highest_gate > wanted.max_gate:
+        yield f"max_gate: wanted {wanted.max_gate.word} at most, got {plan.highest_gate.word}"
+
+
+def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
+    given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
+    scene = Scene(cluster, cluster, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
+    try:
+        run_plan(plan, scene)
+    except KfixError as error:
+        yield f"healed: wanted a proof, got: {error}"
+
+
+def _plan(runbook: Runbook, test: RunbookTest, fixture: Fixture) -> Plan | AlreadyMet:
+    cluster = fixture.cluster
+    params = _params(runbook, test)
+    look = Look(cluster.snapshot())
+    created = Created(cluster.clock.now(), "test", "test", __version__)
+    finding = _finding(runbook, test, fixture, look, params)
+    return make_plan(runbook, finding, cluster, created=created, params=params, look=look)
+
+
+def _params(runbook: Runbook, test: RunbookTest) -> Args:
+    found: dict[str, ArgValue] = {}
+    for name, value in test.params.items():
+        if name not in runbook.params:
+            raise ValueError(unknown("parameter", name, runbook.params))
+        found[name] = coerce(runbook.params[name].kind, value)
+    return Args(found)
+
+
+def _finding(runbook: Runbook, test: RunbookTest, fixture: Fixture, look: Look, params: Args) -> Finding:
+    """The incident's own; `finding` in YAML names its code and the facts that are to differ from it."""
+    code = test.finding.get("code", fixture.finding.code)
+    if code == REQUEST:
+        return matching.request(runbook, str(params.get(matching.TOPIC, "")), look.snapshot, "test")
+    if code != fixture.finding.code:
+        raise ValueError(f"the cluster {test.cluster} gives {fixture.finding.code}, not {code}")
+    facts: dict[str, FactValue] = dict(fixture.finding.facts)
+    facts |= {name: _fact(value) for name, value in test.finding.items() if name != "code"}
+    return replace(fixture.finding, facts=facts)
+
+
+def _fact(value: object) -> FactValue:
+    assert isinstance(value, int | str | bool | tuple), value
+    return value

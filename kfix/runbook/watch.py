@@ -1,0 +1,112 @@
+"""What is looked at before every change and all the while a run waits: the lock, the time, the invariants, the person.
+
+A breach pauses or ends the run; not knowing is a breach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.model.plan import Invariant, OnBreach, Plan, PlannedStep
+from kfix.model.verdict import Answer
+from kfix.ports import Clock, ClusterLock, ClusterReader
+from kfix.probes.registry import ask
+from kfix.runbook.copying import Meter
+from kfix.runbook.journal import Journal, Samples
+from kfix.runbook.rethrottle import Rethrottle
+from kfix.runbook.stops import Outcome, Stop
+
+# A pause that lasts longer than this is no pause any more.
+PAUSE_SECONDS = 600.0
+_LOOK_EVERY = 1.0
+
+
+@dataclass(slots=True)
+class Watch:
+    plan: Plan
+    reader: ClusterReader
+    clock: Clock
+    journal: Journal
+    samples: Samples
+    lock: ClusterLock | None
+    rethrottle: Rethrottle
+    meter: Meter
+    began: float
+    looked_at: float = field(default=float("-inf"))
+
+    def before_change(self, step: PlannedStep) -> None:
+        self._lock()
+        self._duration()
+        self._invariants()
+        self._concurrent(step)
+
+    def poll(self, waiting: Iterable[PlannedStep]) -> None:
+        """Between two looks at what is waited for; the invariants at most once a second."""
+        steps = tuple(waiting)
+        self._lock()
+        self._duration()
+        if self.clock.monotonic() - self.looked_at >= _LOOK_EVERY:
+            self._invariants()
+        self.rethrottle.poll()
+        self.meter.poll(steps)
+
+    def _lock(self) -> None:
+        if self.lock is not None and not self.lock.held():
+            self.journal.write("lock.lost", scope=self.lock.scope)
+            raise Stop(Outcome.LOCK_LOST, f"the lock is lost ({self.lock.scope}): somebody else may act now")
+
+    def _duration(self) -> None:
+        cap = self.plan.caps.max_duration
+        spent = self.clock.monotonic() - self.began
+        if cap is not None and spent > cap:
+            self.journal.write("limit.hit", limit="max_duration", seconds=round(spent, 1), cap=cap)
+            raise Stop(Outcome.LIMIT, f"the run took {spent:.0f} s, {cap:g} s are allowed (limits.max_duration)")
+
+    def _concurrent(self, step: PlannedStep) -> None:
+        cap = self.plan.caps.max_concurrent_moves
+        if cap is None or not step.estimate.replicas_moved:
+            return
+        moving = len(self.reader.reassignments())
+        if moving >= cap:
+            self.journal.write("limit.hit", limit="max_concurrent_moves", moving=moving, cap=cap)
+            text = f"{moving} partitions are being moved, {cap} at once are allowed (limits.max_concurrent_moves)"
+            raise Stop(Outcome.LIMIT, text)
+
+    def _invariants(self) -> None:
+        self.looked_at = self.clock.monotonic()
+        for invariant in self.plan.invariants:
+            answer = self._ask(invariant)
+            if answer.passed:
+                continue
+            self._breach(invariant, answer)
+
+    def _ask(self, invariant: Invariant) -> Answer:
+        answer = ask(invariant.call, self.reader)
+        self.samples.told(invariant.call, answer, part="invariant")
+        return answer
+
+    def _breach(self, invariant: Invariant, answer: Answer) -> None:
+        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+        self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
+        if invariant.on_breach is OnBreach.STOP:
+            raise Stop(Outcome.BREACH, f"an invariant is broken: {words}")
+        self.journal.write("pause", why=words)
+        since = self.clock.monotonic()
+        while not (answer := self._ask(invariant)).passed:
+            if self.clock.monotonic() - since > PAUSE_SECONDS:
+                raise Stop(Outcome.BREACH, f"an invariant has been broken for {PAUSE_SECONDS:g} s: {words}")
+            self._lock()
+            self._duration()
+            self.clock.sleep(_LOOK_EVERY)
+        self.journal.write("resume", seconds=round(self.clock.monotonic() - since, 1))
+
+
+def hopeless(step: PlannedStep, reader: ClusterReader) -> str:
+    """Why waiting for this step is in vain; empty where it is not, or where nobody knows."""
+    for call in ACTIONS[step.action].hopeless(step.args):
+        answer = ask(call, reader)
+        if answer.verdict == "fail":
+            return f"{call}: {answer.observed}; wanted: {answer.wanted}"
+    return ""

@@ -1,0 +1,156 @@
+"""The lock that all kfix of a cluster see, on a real ZooKeeper: two holders, a killed one, a server that hangs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.lock import SESSION_SECONDS, ZooKeeperLock
+from kfix.errors import HeldError, UnreachableError
+from kfix.lab import Lab, LabSpec
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
+
+HOLDER = {"user": "ann", "pid": "7", "host": "ops1", "since": "10:00", "run": "r1", "plan": "p1"}
+
+HOLD_FOR_EVER = """
+import sys, time
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.lock import ZooKeeperLock
+lock = ZooKeeperLock(parse_connect(sys.argv[1]), "a cluster")
+lock.take({"user": "ann", "pid": "7", "host": "ops1", "since": "10:00", "run": "r1", "plan": "p1"})
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("lock")))
+        lab = Lab.up(LabSpec(name="lock", ids=(1,), chroot="/kafka"))
+        yield lab
+        lab.down()
+
+
+def until(holds, seconds=30.0):
+    ends = time.monotonic() + seconds
+    while not (seen := holds()):
+        assert time.monotonic() < ends, seen
+        time.sleep(0.1)
+    return seen
+
+
+def locks(lab, count=2):
+    return [ZooKeeperLock(parse_connect(lab.zookeeper_connect), "a cluster") for _ in range(count)]
+
+
+def test_two_runs_never_hold_the_cluster_together(lab):
+    one, two = locks(lab)
+    one.take(HOLDER)
+    assert (one.held(), two.held()) == (True, False)
+    with pytest.raises(HeldError, match=r"held by ann \(process 7 on ops1\) since 10:00: run r1, plan p1") as refused:
+        two.take({"user": "bob"})
+    assert f"within {SESSION_SECONDS:.0f} seconds" in refused.value.hint
+    two.release()
+    assert one.held()
+    one.release()
+    one.release()
+    two.take({"user": "bob"})
+    assert (one.held(), two.held()) == (False, True)
+    two.release()
+
+
+def test_a_node_that_somebody_took_away_is_not_held_any_more(lab):
+    [lock] = locks(lab, 1)
+    lock.take(HOLDER)
+    with lab.access() as access:
+        access._zk.delete("/kfix/lock")
+        assert not lock.held()
+        access._zk.create("/kfix/lock", b"theirs")
+        assert not lock.held()
+        lock.release()
+        assert access._zk.exists("/kfix/lock")
+        with pytest.raises(HeldError, match="held by somebody"):
+            lock.take(HOLDER)
+        access._zk.delete("/kfix/lock")
+
+
+def test_the_lock_of_a_killed_run_goes_with_its_session(lab):
+    [lock] = locks(lab, 1)
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLD_FOR_EVER, lab.zookeeper_connect], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "held\n"
+        os.kill(child.pid, signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(HeldError):
+            lock.take(HOLDER)
+
+        def free():
+            try:
+                lock.take({"user": "bob"})
+            except HeldError:
+                return False
+            return True
+
+        until(free)
+        assert time.monotonic() - began < SESSION_SECONDS + 3
+        lock.release()
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_a_lock_on_a_zookeeper_that_hangs_is_not_held_until_it_goes_on(lab):
+    lock = ZooKeeperLock(parse_connect(lab.zookeeper_connect), "a cluster", timeout=1)
+    lock.take(HOLDER)
+    lab.stop_zookeeper(1)
+    try:
+        assert not lock.held()
+    finally:
+        lab.cont_zookeeper(1)
+    until(lock.held, 10)
+    lock.release()
+
+
+def test_a_lock_whose_session_expired_is_lost_for_good(lab):
+    one, two = (ZooKeeperLock(parse_connect(lab.zookeeper_connect), "a cluster", timeout=1) for _ in range(2))
+    one.take(HOLDER)
+    lab.stop_zookeeper(1)
+    try:
+        with pytest.raises(UnreachableError, match="there is no lock"):
+            two.take({"user": "bob"})
+        time.sleep(SESSION_SECONDS + 2)
+        began = time.monotonic()
+        assert not one.held()
+        assert time.monotonic() - began < 3
+    finally:
+        lab.cont_zookeeper(1)
+
+    def taken():
+        assert not one.held()
+        try:
+            two.take({"user": "bob"})
+        except (HeldError, UnreachableError):
+            return False
+        return True
+
+    until(taken)
+    assert (one.held(), two.held()) == (False, True)
+    one.release()
+    assert two.held()
+    two.release()
+
+
+def test_a_wrong_chroot_holds_no_lock_and_makes_none(lab):
+    wrong = parse_connect(lab.zookeeper_connect + "/nope")
+    with pytest.raises(UnreachableError, match="is the chroot right"):
+        ZooKeeperLock(wrong, "a cluster").take(HOLDER)
+    with lab.access() as access:
+        assert access._zk.exists("/nope") is None

@@ -1,0 +1,52 @@
+"""Which broker to start for a partition, and which one would not help."""
+
+from __future__ import annotations
+
+import pytest
+
+from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.adapters.memory.incidents import ALL as INCIDENTS
+from kfix.model.args import Args
+from kfix.probes.facts import FactReader
+
+ACTION = ACTIONS["manual.bring_back"]
+
+
+def frozen(incident: str) -> Args:
+    made = INCIDENTS[incident]()
+    (tp,) = made.finding.partitions
+    return ACTION.freeze(Args({"partition": str(tp)}), FactReader(made.cluster))
+
+
+def test_where_the_isr_is_dead_its_member_is_named_and_the_others_are_warned_of() -> None:
+    args = frozen("isr-gone")
+    said = ACTION.preview(args).what
+    assert "start broker 1 with its old disk" in said
+    assert "broker 2 and 3 lives, but is out of sync" in said
+    assert [c.check for c in ACTION.proves(args)] == ["partition_has_leader"]
+
+
+def test_where_nobody_is_left_the_last_of_the_isr_is_named() -> None:
+    assert "start broker 4" in ACTION.preview(frozen("no-live-replica")).what
+
+
+def test_where_a_leader_lives_the_missing_replicas_are_named() -> None:
+    args = frozen("under-min-isr")
+    assert ACTION.preview(args).what == "orders-2: start broker 2; start broker 3"
+    assert [c.check for c in ACTION.proves(args)] == ["isr_full"]
+
+
+def test_where_every_replica_is_in_sync_there_is_nobody_to_bring_back() -> None:
+    cluster = INCIDENTS["three-brokers"]().cluster
+    with pytest.raises(NotApplicable, match="every replica of orders-0 is in sync"):
+        ACTION.freeze(Args({"partition": "orders-0"}), FactReader(cluster))
+
+
+def test_it_changes_nothing_and_believes_nobody() -> None:
+    cluster = INCIDENTS["isr-gone"]().cluster
+    args = frozen("isr-gone")
+    assert not ACTION.changes
+    assert ACTION.probe(args, {}, cluster) is Progress.UNKNOWN
+    with pytest.raises(TypeError):
+        ACTION.apply(args, cluster)

@@ -1,0 +1,226 @@
+"""Configs, logs and changes of them over real sockets, with brokers that answer as kafka-python encodes."""
+
+import time
+
+import pytest
+from kafka.protocol import admin, consumer
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import questions
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.security import Security
+from kfix.adapters.live import LiveChanger
+from kfix.adapters.target import Target
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.errors import UnreachableError
+from kfix.model.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
+from kfix.model.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
+
+TP = TopicPartition("t", 0)
+TOPIC, BROKER = ResourceKind.TOPIC, ResourceKind.BROKER
+
+
+def ask(broker, question, *args):
+    with broker.listening() as endpoint, BrokerConnection(endpoint, Security()) as line:
+        return question(line, *args, Deadline.after(3))
+
+
+# -- configs
+
+
+@pytest.mark.parametrize(("kind", "own"), [(TOPIC, "1"), (BROKER, "2")])
+def test_a_value_is_the_resources_own_by_its_source_alone(kind, own):
+    sources = [(str(n), "x", n, False) for n in (1, 2, 3, 4, 5)]
+    said = ask(configs(*sources), questions.ask_configs_of, kind, "7", ("1", "2", "3", "4", "5"))
+    assert {key for key, value in said.items() if value.own} == {own}
+
+
+def test_what_kafka_hides_is_there_without_its_value_and_what_was_not_asked_is_not():
+    broker = configs(("secret", "s3cret", 4, True), ("rack", None, 5, False), ("other", "1", 5, False))
+    said = ask(broker, questions.ask_configs_of, BROKER, "1", ("secret", "rack", "missing"))
+    assert said == {"secret": ConfigValue(None, own=False), "rack": ConfigValue(None, own=False)}
+
+
+def test_a_resource_that_is_not_there_is_an_error():
+    broker = configs(error=3, message="no such topic")
+    with pytest.raises(UnreachableError, match="configs of topic t: UNKNOWN_TOPIC_OR_PARTITION no such topic"):
+        ask(broker, questions.ask_configs_of, TOPIC, "t", ("a",))
+
+
+# -- log directories
+
+
+def dirs(*results, top=0, highest=2):
+    result = admin.DescribeLogDirsResponse.DescribeLogDirsResult
+    topic = result.DescribeLogDirsTopic
+
+    def one(path, error, size, usable):
+        partition = topic.DescribeLogDirsPartition(
+            partition_index=0, partition_size=size, offset_lag=0, is_future_key=False
+        )
+        topics = [] if size is None else [topic(name="t", partitions=[partition])]
+        return result(error_code=error, log_dir=path, topics=topics, total_bytes=99, usable_bytes=usable)
+
+    message = admin.DescribeLogDirsResponse(throttle_time_ms=0, error_code=top, results=[one(*r) for r in results])
+    return FakeBroker({35: lambda *_: message}, {**ALL_VERSIONS, 35: (0, highest)})
+
+
+def test_room_is_told_only_where_the_broker_can():
+    old, new = dirs(("/a", 0, 5, 70)), dirs(("/a", 0, 5, 70), ("/b", 0, 4, 30), highest=4)
+    assert ask(old, questions.ask_log_dirs, 1) == LogDirs({TP: 5}, None)
+    assert ask(new, questions.ask_log_dirs, 1) == LogDirs({TP: 9}, 100)
+    assert (old.asked, new.asked) == ([(35, 1)], [(35, 4)])
+
+
+def test_room_of_which_one_directory_is_unknown_is_unknown():
+    assert ask(dirs(("/a", 0, 5, 70), ("/b", 0, None, -1), highest=4), questions.ask_log_dirs, 1).free is None
+
+
+def test_a_failed_directory_is_left_out_while_another_answers():
+    broker = dirs(("/a", 0, 5, 70), ("/bad", 56, None, -1), highest=4)
+    assert ask(broker, questions.ask_log_dirs, 1) == LogDirs({TP: 5}, 70)
+
+
+@pytest.mark.parametrize(
+    ("broker", "words"),
+    [
+        (dirs(("/bad", 56, None, -1)), "broker 1: log directory /bad: KAFKA_STORAGE_ERROR"),
+        (dirs(), "tells none of its log directories: DESCRIBE on CLUSTER is needed"),
+        (dirs(("/a", 0, 5, 70), top=31, highest=4), "CLUSTER_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_log_directories_that_cannot_be_told_are_an_error_with_its_reason(broker, words):
+    with pytest.raises(UnreachableError, match=words):
+        ask(broker, questions.ask_log_dirs, 1)
+
+
+# -- log tails and stable ends
+
+
+def offsets_answer(index, error, when, offset, epoch):
+    topic = consumer.ListOffsetsResponse.ListOffsetsTopicResponse
+    partition = topic.ListOffsetsPartitionResponse(
+        partition_index=index, error_code=error, timestamp=when, offset=offset, leader_epoch=epoch
+    )
+    return consumer.ListOffsetsResponse(throttle_time_ms=0, topics=[topic(name="t", partitions=[partition])])
+
+
+def replica(log, *, start=0, error=0):
+    """`log` is [(timestamp, epoch)]; answers a search by time as Kafka does: the first record that is not older."""
+
+    def answer(_version, frame):
+        assert (frame.i32(), frame.i8()) == (-2, 0)
+        frame.array(
+            lambda: (frame.string(), frame.array(lambda: found.append((frame.i32(), frame.i32(), frame.i64()))))
+        )
+        when = found.pop()[2]
+        if error or when == -1:
+            return offsets_answer(0, error, -1, -1 if error else start + len(log), 77)
+        if when == -2:
+            return offsets_answer(0, 0, -1, start, 77)
+        hit = next(((start + n, t, e) for n, (t, e) in enumerate(log) if t >= when), None)
+        return offsets_answer(0, 0, -1, -1, -1) if hit is None else offsets_answer(0, 0, hit[1], hit[0], hit[2])
+
+    found = []
+    return FakeBroker({2: answer})
+
+
+NOW = int(time.time() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("log", "tail"),
+    [
+        ([], LogTail(5, 5, -1)),
+        ([(NOW, 3)], LogTail(5, 6, 3)),
+        ([(NOW - 9000 + n, n // 10) for n in range(95)], LogTail(5, 100, 9)),
+        ([(1000, 0), (1000, 1), (1000, 2)], LogTail(5, 8, 0)),  # one time for all: a lower bound
+        ([(NOW, 7), (NOW - 50_000, 8)], LogTail(5, 7, 7)),  # a clock that ran backwards: a lower bound
+        ([(-1, 4), (-1, 4)], LogTail(5, 7, -1)),  # records without a time
+        ([(NOW + 10**9, 6)], LogTail(5, 6, 6)),
+    ],
+)
+def test_the_last_records_epoch_is_searched_for_by_time(log, tail):
+    broker = replica(log, start=5)
+    assert ask(broker, questions.ask_log_tail, TP) == tail
+    assert len(broker.asked) <= 45
+
+
+def test_a_replica_that_is_not_there_says_so_in_its_tail():
+    assert ask(replica([], error=3), questions.ask_log_tail, TP).error == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def leader(answers):
+    def answer(_version, frame):
+        assert frame.i32() == -1
+        return offsets_answer(0, *answers[frame.i8()])
+
+    return FakeBroker({2: answer})
+
+
+def test_the_stable_end_is_asked_as_a_consumer_with_both_isolations():
+    broker = leader({0: (0, -1, 9, 1), 1: (0, -1, 4, 1)})
+    assert ask(broker, questions.ask_stable_end, TP) == StableEnd(stable=4, high_watermark=9)
+    with pytest.raises(UnreachableError, match="t-0: NOT_LEADER_OR_FOLLOWER"):
+        ask(leader({0: (6, -1, -1, -1), 1: (6, -1, -1, -1)}), questions.ask_stable_end, TP)
+
+
+# -- changes
+
+
+class Reader:
+    def __init__(self, addresses, controller=1):
+        self.addresses = addresses
+        self._controller = controller
+
+    def controller(self):
+        return ControllerNode(self._controller, 0, 0, 0, 0, 0)
+
+    def identity(self):
+        return ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")
+
+    def address(self, broker):
+        return self.addresses.get(broker)
+
+
+def altering(error=0, message=None, *, answers=True):
+    resource = admin.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    said = resource(error_code=error, error_message=message, resource_type=2, resource_name="t")
+    response = admin.IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[said])
+    return FakeBroker({44: lambda *_: response if answers else None})
+
+
+def alter(broker, kind=TOPIC, name="t", **options):
+    with broker.listening() as endpoint:
+        reader = Reader({1: endpoint}, **options)
+        return LiveChanger(Target(()), parse_connect("z:1"), reader).alter_configs(kind, name, {"a": "1"})
+
+
+def test_the_line_is_proved_before_configs_are_altered():
+    broker = altering()
+    assert alter(broker).accepted
+    assert broker.asked == [(3, 7), (44, 0)]
+
+
+def test_the_resources_own_error_is_the_result():
+    result = alter(altering(42, "Invalid value"))
+    assert (result.code, result.name, result.message) == (42, "INVALID_REQUEST", "Invalid value")
+
+
+def test_configs_of_another_cluster_are_not_altered():
+    broker = FakeBroker({3: lambda *_: metadata("theirs")})
+    assert (alter(broker).name, broker.asked) == ("NOT_SENT", [(3, 7)])
+
+
+def test_a_lost_answer_to_altered_configs_is_unknown_and_not_asked_again():
+    broker = altering(answers=False)
+    assert alter(broker).unknown
+    assert broker.asked.count((44, 0)) == 1
+
+
+@pytest.mark.parametrize(("kind", "name", "controller"), [(BROKER, "2", 1), (BROKER, "all", 1), (TOPIC, "t", None)])
+def test_what_nobody_can_be_asked_is_not_sent(kind, name, controller):
+    broker = altering()
+    assert alter(broker, kind, name, controller=controller).code > 0
+    assert broker.asked == []
