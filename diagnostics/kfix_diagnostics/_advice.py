@@ -24,8 +24,10 @@ def servers(case: CaseFile) -> str:
     return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
 
 
-def runbook(case: CaseFile, name: str, text: str) -> Remedy:
-    return Remedy(text, f"kfix runbook apply {name} --bootstrap-server {servers(case)}", name)
+def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
+    """`params` as `NAME=VALUE`, of the runbook."""
+    given = "".join(f" -p {shlex.quote(p)}" for p in params)
+    return Remedy(text, f"kfix runbook apply {name}{given} --bootstrap-server {servers(case)}", name)
 
 
 def look_again(case: CaseFile, text: str) -> Remedy:

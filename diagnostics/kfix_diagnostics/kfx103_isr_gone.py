@@ -31,7 +31,7 @@ from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import PartitionCheck, Rows
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.snapshot import TopicPartition
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import ago, count, either, has, ids, per_topic
 
@@ -88,11 +88,14 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if isr:
-        yield Remedy(f"start {either(isr)}: it is in sync, nothing is lost")
+        yield runbook(case, "isr-dead", f"start {either(isr)}: it is in sync, nothing is lost")
     for tp in tps[:SHOWN]:
         yield Remedy(f"only if that can never be: {_unclean(tp, case)}")
     if len(tps) > SHOWN:
         yield Remedy(f"the same for {count(len(tps) - SHOWN, 'partition')} more, one by one")
+    yield runbook(
+        case, "unclean-election", "the last resort, typed for each partition; any loss is accepted by -1", "max_loss=-1"
+    )
 
 
 def _unclean(tp: TopicPartition, case: CaseFile) -> str:
@@ -121,6 +124,7 @@ CHECK = PartitionCheck(
         "among_live",
         "assignment",
         "blocked_groups",
+        "bootstrap",
         "explained_by",
         "gone_for",
         "isr",

@@ -30,7 +30,7 @@ from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import PartitionCheck, Rows
 from kfix.model.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.model.snapshot import TopicPartition
-from kfix_diagnostics._advice import blocked
+from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._words import ago, either, has, per_topic
 
@@ -79,7 +79,7 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     in_sync = sorted({b for tp in tps for b in case.isr(tp)}) or list(replicas)
-    yield Remedy(f"start {either(in_sync)}: nothing is lost, and nothing else helps")
+    yield runbook(case, "isr-dead", f"start {either(in_sync)}: nothing is lost, and nothing else helps")
     yield Remedy(f"if {either(replicas)} was re-created under another id: start one with the old id and the old disk")
     if len(replicas) == 1:
         yield Remedy("for good, when it is back: raise the replication factor to 3 by a reassignment, rack by rack")
@@ -95,6 +95,7 @@ CHECK = PartitionCheck(
     reads=(
         "assignment",
         "blocked_groups",
+        "bootstrap",
         "explained_by",
         "gone_for",
         "isr",

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import PartitionCheck, Rows
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import blocked
+from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._words import count, per_topic
 
@@ -92,7 +92,9 @@ def _remedies(lost: list[int], rows: Rows, down: bool, case: CaseFile) -> Iterat
     yield Remedy(f"start {brokers_named(lost)} again with the old id and the old disk: everything comes back by itself")
     if any(row.n_live_isr > 0 for row in rows):
         heirs = brokers_named(case.lost[b][0] for b in lost)
-        yield Remedy(f"where a replica in sync lives: reassign the replicas of {brokers_named(lost)} to {heirs}")
+        text = f"where a replica in sync lives: reassign the replicas of {brokers_named(lost)} to {heirs}"
+        renamed = " ".join(f"{b}={case.lost[b][0]}" for b in lost)
+        yield runbook(case, "replace-broker", text, f"renamed={renamed}")
     if down:
         yield Remedy("where none lives the records are on the old disk only: save it before anything else")
 
@@ -107,6 +109,7 @@ CHECK = PartitionCheck(
     reads=(
         "assignment",
         "blocked_groups",
+        "bootstrap",
         "explained_by",
         "live",
         "lost",

@@ -29,7 +29,7 @@ from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnostic import ClusterCheck, Debounce
 from kfix.model.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.snapshot import CoordinatorProbe, TopicPartition
-from kfix_diagnostics._advice import look_again
+from kfix_diagnostics._advice import look_again, runbook
 from kfix_diagnostics._evidence import probe_words, state_row
 from kfix_diagnostics._words import per_topic
 
@@ -98,9 +98,11 @@ def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
 
 def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]:
     yield look_again(case, "wait a minute, then look again" if loading else "look again: it may just have moved")
-    yield Remedy(
-        f"if it does not end: move the leadership of these partitions from broker {leader} to another replica in sync, "
-        "by a reassignment that puts that replica first and a preferred election"
+    yield runbook(
+        case,
+        "coordinator-not-answering",
+        f"if it does not end: make the controller look again, then move the leadership from broker {leader} to another "
+        "replica in sync",
     )
     if not loading:
         yield Remedy(f"read the log of broker {leader} for errors of GroupMetadataManager")

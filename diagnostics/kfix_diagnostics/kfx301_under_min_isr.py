@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Blocked, Finding, Remedy, Severity
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
 from kfix_diagnostics._words import has, ids, per_topic
@@ -61,8 +62,10 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
-        yield Remedy("raise the replication factor above min.insync.replicas by a reassignment")
-    yield Remedy("or, on purpose: lower min.insync.replicas of the topic; records acknowledged then lie on fewer disks")
+        yield Remedy("raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
+        return
+    text = "wait for them, be told whom to start, and see that it helped; or, on purpose and typed, lower the demand"
+    yield runbook(case, "under-min-isr", f"{text} (-p relax_to=1)")
 
 
 CHECK = PartitionCheck(
@@ -76,6 +79,7 @@ CHECK = PartitionCheck(
     reads=(
         "assignment",
         "away",
+        "bootstrap",
         "dead",
         "explained_by",
         "isr",

@@ -27,8 +27,9 @@ from collections.abc import Iterator
 
 from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.model.partition_facts import PartitionFacts
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import count
 
 CODE = "KFX303"
@@ -62,9 +63,12 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         ),
         evidence=tuple(_evidence(topic, rows, case)),
         remedies=(
-            Remedy(
-                f"raise the replication factor to {rows[0].advised_rf} by a reassignment: current replica first, over "
-                "racks, preferred leaders rotated; afterwards min.insync.replicas"
+            runbook(
+                case,
+                "raise-offsets-rf",
+                f"raise the replication factor to {rows[0].advised_rf} by a reassignment, over racks, preferred "
+                "leaders rotated; afterwards min.insync.replicas",
+                f"rf={rows[0].advised_rf}",
             ),
         ),
         never=(
@@ -93,5 +97,5 @@ CHECK = PartitionCheck(
     when="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("assignment", "setting", "views"),
+    reads=("assignment", "bootstrap", "setting", "views"),
 )

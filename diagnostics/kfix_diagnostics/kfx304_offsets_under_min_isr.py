@@ -30,6 +30,7 @@ from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Blocked, Finding, Remedy, Severity
 from kfix.model.snapshot import TopicPartition
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
 from kfix_diagnostics._words import has, ids, per_topic
@@ -76,7 +77,9 @@ def _blocked(tps: tuple[TopicPartition, ...], case: CaseFile) -> Blocked:
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
-        yield Remedy("raise the replication factor to 3 by a reassignment, then keep min.insync.replicas at 2")
+        yield runbook(case, "raise-offsets-rf", "raise the replication factor to 3, then keep min.insync.replicas at 2")
+        return
+    yield runbook(case, "under-min-isr", "wait for them, be told whom to start, and see that it helped")
 
 
 CHECK = PartitionCheck(
@@ -90,6 +93,7 @@ CHECK = PartitionCheck(
     reads=(
         "assignment",
         "away",
+        "bootstrap",
         "dead",
         "explained_by",
         "groups",

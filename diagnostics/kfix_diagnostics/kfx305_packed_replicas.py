@@ -24,8 +24,9 @@ from collections.abc import Iterator
 
 from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.model.partition_facts import PartitionFacts
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import count, ids, per_topic
 
 CODE = "KFX305"
@@ -56,7 +57,7 @@ def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         summary=f"{per_topic(tps)}: all replicas are in rack {rack}, of {count(rows[0].cluster_racks, 'rack')}",
         cause=Cause("the topic was created or moved without regard to racks", Confidence.LIKELY),
         evidence=(_first(rows, case),),
-        remedies=(Remedy("reassign them over the racks"),),
+        remedies=(runbook(case, "spread-replicas", "reassign them over the racks, with as few moves as can be"),),
         never=NEVER,
         partitions=tps,
     )
@@ -73,7 +74,15 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         f"{lost} can leave none",
         cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
         evidence=(_first(rows, case),),
-        remedies=(Remedy(f"raise the replication factor to {rows[0].advised_rf} by a reassignment"),),
+        remedies=(
+            runbook(
+                case,
+                "raise-topic-rf",
+                f"raise the replication factor to {rows[0].advised_rf} by a reassignment, topic by topic",
+                f"topic={tps[0].topic}",
+                f"rf={rows[0].advised_rf}",
+            ),
+        ),
         never=NEVER,
         partitions=tps,
     )
@@ -93,5 +102,5 @@ CHECK = PartitionCheck(
     " or racks_known and n_racks == 1 and n_replicas > 1 and cluster_racks > 1)",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("assignment", "racks"),
+    reads=("assignment", "bootstrap", "racks"),
 )

@@ -27,6 +27,7 @@ from kfix.model.casefile import CaseFile, brokers_named
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.partition_facts import PartitionFacts
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._words import ago, count, either, ids, per_topic
 
@@ -59,7 +60,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,
         ),
         evidence=(*(_row(row, case) for row in rows[:3]), *state_row(case, tps[0]), *live_row(case)),
-        remedies=tuple(_remedies(dead, len(tps))),
+        remedies=tuple(_remedies(dead, len(tps), case)),
         never=(
             "do not cancel where the original replicas are dead: the partition is left without a leader",
             "do not delete /admin/reassign_partitions",
@@ -75,9 +76,11 @@ def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
     return Evidence("reassignment", str(row.tp), said)
 
 
-def _remedies(dead: tuple[int, ...], partitions: int) -> Iterator[Remedy]:
+def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
         yield Remedy(f"start {either(dead)}: the reassignment goes on by itself")
+        text = "cancel it; refused by itself where the original replicas are dead"
+        yield runbook(case, "cancel-reassignment", text)
         yield Remedy(f"else reassign {count(partitions, 'partition')} again, to brokers that live")
         return
     yield Remedy("look whether the new replica grows; a throttle that is too low, or a full disk, stops it")
@@ -94,6 +97,7 @@ CHECK = PartitionCheck(
     reads=(
         "assignment",
         "away",
+        "bootstrap",
         "calm",
         "explained_by",
         "live",

@@ -1,0 +1,94 @@
+"""A lab's cluster seen from outside: through ZooKeeper and plain requests, never through the incidents' own code."""
+
+import time
+from dataclasses import dataclass
+
+from kfix.adapters.kafka import requests, responses
+from kfix.lab import Lab
+from kfix.lab.access import Access
+from kfix.lab.asking import ask
+from kfix.lab.health import trouble
+from kfix.model.coordinator import OFFSETS_TOPIC
+
+
+def wait_until(probe, what, seconds=15):
+    deadline = time.monotonic() + seconds
+    while not (answer := probe()):
+        assert time.monotonic() < deadline, f"{what} within {seconds} s"
+        time.sleep(0.05)
+    return answer
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A lab, and plain questions to its brokers."""
+
+    lab: Lab
+    access: Access
+
+    def ask(self, broker, request, decode):
+        return ask(self.lab.address(broker), request, decode, 5.0)
+
+    def views(self, where):
+        """(leader, leader epoch) of each live broker's metadata."""
+        seen = {broker: self.access.metadata(broker) for broker in self.access.live_ids()}
+        return {(each.partitions[where].leader, each.partitions[where].leader_epoch) for each in seen.values()}
+
+    def end(self, broker, where, replica=requests.DEBUGGING_REPLICA):
+        request = requests.list_offsets((where,), requests.LATEST, replica=replica)
+        return self.ask(broker, request, responses.list_offsets)[where]
+
+    def coordinators(self, group):
+        found = [
+            self.ask(broker, requests.find_coordinator(group), responses.find_coordinator)
+            for broker in self.access.live_ids()
+        ]
+        return {(each.error, each.broker) for each in found}
+
+    def fetched(self, group, broker):
+        """Error code, and how many offsets the group has committed."""
+        return self.ask(broker, requests.offset_fetch(group), responses.offset_fetch)
+
+    def works(self, group):
+        [(error, broker)] = self.coordinators(group)
+        return error == 0 and self.fetched(group, broker)[0] == 0
+
+    def moves(self):
+        controller = self.access.controller()
+        return self.ask(controller, requests.list_reassignments(), responses.list_reassignments)[1]
+
+    def broker_settings(self, broker, keys):
+        request = requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), keys)
+        [found] = self.ask(broker, request, responses.describe_configs)
+        return found.values
+
+    def picture(self):
+        topics = self.access.topics()
+        return {
+            "replicas": {topic: self.access.assignment(topic) for topic in topics},
+            "leaders": {where: state.leader for where, state in self.access.states().items()},
+            "topics": self.access.configs("topics"),
+            "brokers": self.access.configs("brokers"),
+        }
+
+
+def before_and_after(lab):
+    with lab.access() as access:
+        if OFFSETS_TOPIC not in access.topics():
+            lab.break_("healthy")
+            lab.mend()
+        cluster = Cluster(lab, access)
+        before = cluster.picture()
+        yield cluster
+        lab.mend()
+        assert cluster.picture() == before
+        assert trouble(access, lab.broker_ids) == ()
+        assert cluster.moves() == {}
+
+
+def alive(cluster):
+    return {each.condition for each in cluster.lab.status().processes} == {"alive"}
+
+
+def in_sync(cluster, where):
+    return set(cluster.access.state(*where).isr) == set(cluster.access.assignment(where.topic)[where.partition])
