@@ -42,13 +42,17 @@ class Expander:
         return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", names))
 
     def _check(self, template: CheckTemplate, where: str, names: Names) -> Iterator[CheckCall]:
-        if template.when is not None and not decide(template.when, names.known, where):
-            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
-            return
+        """A condition may be about the item: of the partitions of several topics some are the offsets topic's."""
         probe = PROBES[template.check]
+        left_out = False
         for _, one in self.each(where, template.for_each, names):
+            if template.when is not None and not decide(template.when, one.known, where):
+                left_out = True
+                continue
             args = one.args(template.args, {**probe.params, **probe.optional}, where)
             yield CheckCall(template.check, probe.freeze(args, self.read))
+        if left_out and template.when is not None:
+            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
 
 
 def source_of(loop: ForEach) -> str:

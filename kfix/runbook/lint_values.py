@@ -9,7 +9,7 @@ from typing import Any
 from kfix.model.args import Kind, coerce
 from kfix.runbook.problems import Path, Problem, unknown
 from kfix.runbook.refs import names_in
-from kfix.runbook.sources import ITEMS
+from kfix.runbook.sources import ITEMS, PARTITIONS
 
 OPERATORS = ("eq", "ne", "lt", "le", "gt", "ge", "in", "contains")
 _TOGETHER = ("all", "any", "not")
@@ -125,8 +125,10 @@ def loop_names(owner: dict[str, Any]) -> tuple[str, ...]:
     name, items = loop.get("as"), loop.get("items")
     if not isinstance(name, str):
         return ()
-    parts = ITEMS.get(_source(items), ()) if isinstance(items, str) else ()
-    return tuple(f"{name}.{part}" for part in parts) or (name,)
+    source = _source(items) if isinstance(items, str) else ""
+    if source in PARTITIONS:
+        return name, f"{name}.topic"
+    return tuple(f"{name}.{part}" for part in ITEMS.get(source, ())) or (name,)
 
 
 def _source(items: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,11 @@ from kfix.runbook.placing import Look, world_of
 from kfix.runbook.refs import Value
 
 THROTTLE_RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+_NOTHING = {
+    "placement.moves": "no replica has to move",
+    "cluster.throttled": "no replication throttle is on",
+    "cluster.unpreferred": "no preferred replica that is alive and in sync waits for its leadership",
+}
 THROTTLE_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 
@@ -37,7 +42,7 @@ class Items:
     def of(self, source: str, name: str) -> tuple[Item, ...]:
         match source:
             case "finding.partitions":
-                return tuple(Item(str(tp), {name: tp}) for tp in self.partitions)
+                return tuple(_partition(name, tp) for tp in self.partitions)
             case "placement.moves":
                 return tuple(self._move(name, m) for m in self.moves)
             case "placement.brokers":
@@ -55,7 +60,7 @@ class Items:
                     for kind, owner in self._throttled()
                 )
             case "cluster.unpreferred":
-                return tuple(Item(str(tp), {name: tp}) for tp in self._unpreferred())
+                return tuple(_partition(name, tp) for tp in self._unpreferred())
         raise ValueError(f"no source of items {source!r}")
 
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
@@ -70,6 +75,10 @@ class Items:
             yield first
         for start in range(0, len(rest), size):
             yield rest[start : start + size]
+
+    def nothing(self, sources: Iterable[str]) -> str:
+        """Why there is nothing to do, where a goal goes over items of which there are none."""
+        return next((why for source in sources if (why := _NOTHING.get(source)) and not self.of(source, "")), "")
 
     @cached_property
     def world(self) -> World:
@@ -104,3 +113,7 @@ class Items:
             first = replicas[0] if replicas else -1
             if first in world.live and first in world.isr.get(tp, ()) and world.leaders.get(tp) != first:
                 yield tp
+
+
+def _partition(name: str, tp: TopicPartition) -> Item:
+    return Item(str(tp), {name: tp, f"{name}.topic": tp.topic})

@@ -34,11 +34,15 @@ def topics_of(finding: Finding) -> frozenset[str]:
 
 
 def in_plans(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Findings of one code on one topic become one, so that one look and one answer serve all of its partitions."""
-    groups: dict[tuple[str, object], list[Finding]] = {}
+    """Findings of one code on the same topics become one, so that one look and one answer serve all partitions."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.code, finding.facts.get("topic")), []).append(finding)
+        groups.setdefault((finding.code, _subject(finding)), []).append(finding)
     return tuple(_merged(group) for group in groups.values())
+
+
+def _subject(finding: Finding) -> tuple[str, ...]:
+    return tuple(sorted(topics_of(finding))) or (finding.obj,)
 
 
 def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Finding:
@@ -87,7 +91,7 @@ def _merged(group: list[Finding]) -> Finding:
     partitions = tuple(dict.fromkeys(tp for finding in group for tp in finding.partitions))
     return replace(
         first,
-        obj=f"{first.facts.get('topic')} ({len(partitions)} partitions)",
+        obj=f"{', '.join(_subject(first))} ({len(partitions)} partitions)",
         summary=f"{first.summary}; and {len(group) - 1} more like it",
         partitions=partitions,
         unsettled=any(finding.unsettled for finding in group),

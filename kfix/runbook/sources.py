@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Source and the names of an item's parts; none: the item is a plain value.
+#: Source and the names of an item's parts; none: the item is a plain value. A partition has its `topic` beside.
 ITEMS: Mapping[str, tuple[str, ...]] = {
     "finding.partitions": (),
     "placement.moves": ("partition", "replicas"),
@@ -13,3 +13,4 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "cluster.throttled": ("kind", "name"),
     "cluster.unpreferred": (),
 }
+PARTITIONS = frozenset({"finding.partitions", "cluster.unpreferred"})

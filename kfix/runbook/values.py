@@ -17,8 +17,8 @@ def known_of(finding: Finding, params: Args) -> dict[str, Value]:
     known: dict[str, Value] = {f"finding.{name}": value for name, value in finding.facts.items()}
     known["finding.partitions"] = finding.partitions
     topics = {tp.topic for tp in finding.partitions}
-    if len(topics) == 1:
-        known.setdefault("finding.topic", topics.pop())
+    if topics:
+        known.setdefault("finding.topic", topics.pop() if len(topics) == 1 else "several topics")
     known |= {"finding.code": finding.code, "finding.obj": finding.obj, "finding.summary": finding.summary}
     return known | {f"params.{name}": value for name, value in params.items()}
 

@@ -22,35 +22,48 @@ def run(stage: Stage) -> Broken:
     new_id = stage.int_option("new_id") or max(stage.ids()) + 1
     if new_id in stage.ids():
         raise UsageError(f"option new_id={new_id}: there is such a broker", hint="an id that nobody has")
-    stage.topic(TOPIC, [[victim], [victim]])
-    stage.reassign({TopicPartition(OFFSETS_TOPIC, partition): (victim,)})
+    copies = stage.int_option("copies") or 1
+    others = [each for each in stage.ids() if each != victim][: copies - 1]
+    stage.topic(TOPIC, [[victim, *others], [victim, *others]])
+    if copies == 1:
+        stage.reassign({TopicPartition(OFFSETS_TOPIC, partition): (victim,)})
     stage.kill(victim)
     stage.replace(victim, new_id)
     affected = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition(OFFSETS_TOPIC, partition)]
-    for topic, number in affected:
-        state = stage.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        stage.require(state.isr == (victim,), f"the isr of {topic}-{number} is [{victim}]")
-        stage.wait_leaderless_everywhere(topic, number)
-    stage.wait_groups(groups, [number for number in groups.by_partition if number != partition])
+    for each in affected:
+        _check(stage, each, victim, lost=copies == 1)
+    stage.wait_groups(groups, [number for number in groups.by_partition if number != partition or copies > 1])
     stage.require(
         new_id in stage.access.live_ids() and victim not in stage.access.live_ids(),
         f"{new_id} runs in place of {victim}",
     )
-    stage.say(
-        f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} alone, which no longer exists"
-    )
+    alone = "alone, which no longer exists" if copies == 1 else "among others; it no longer exists"
+    stage.say(f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}")
+    group = groups.by_partition[partition]
     return stage.broken(
         INCIDENT.name,
         (
-            f"consumers of group {groups.by_partition[partition]} wait for ever",
+            f"consumers of group {group} wait for ever" if copies == 1 else "clients notice nothing",
             f"broker {new_id} is empty and holds no replica",
-            *INCIDENT.expect,
+            *INCIDENT.expect[copies > 1 :],
         ),
-        group=groups.by_partition[partition],
+        group=group,
         topic=TOPIC,
         partitions=affected,
         dead=[victim],
+        details={"new_id": new_id, "copies": copies},
     )
+
+
+def _check(stage: Stage, where: TopicPartition, victim: int, *, lost: bool) -> None:
+    if not lost:
+        stage.wait_state(
+            *where, f"works without {victim}", lambda each: victim not in each.isr and each.leader in each.isr
+        )
+        return
+    state = stage.wait_state(*where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+    stage.require(state.isr == (victim,), f"the isr of {where.topic}-{where.partition} is [{victim}]")
+    stage.wait_leaderless_everywhere(*where)
 
 
 def _choose(stage: Stage) -> tuple[int, int]:
@@ -73,5 +86,9 @@ INCIDENT = Incident(
         "partitions with replicas elsewhere work, one replica short",
     ),
     run=run,
-    options={"new_id": "the new broker id (default: one above the highest)"},
+    options={
+        "new_id": "the new broker id (default: one above the highest)",
+        "copies": "how many replicas the topic has; with 2 or 3 the others are left, and clients notice nothing (1)",
+    },
+    ranges={"copies": range(1, 4)},
 )
