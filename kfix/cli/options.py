@@ -45,7 +45,9 @@ RunbookName = Annotated[str, typer.Argument(metavar="NAME", help="A runbook's na
 RunbookFolder = Annotated[
     Path | None,
     typer.Option(
-        "--runbooks", metavar="DIR", help="A site's own runbooks; they go before the user's own, and those before kfix's."
+        "--runbooks",
+        metavar="DIR",
+        help="A site's own runbooks; they go before the user's own, and those before kfix's.",
     ),
 ]
 FindingKey = Annotated[
@@ -69,7 +71,9 @@ PolicyFile = Annotated[
         help="A site's rules: higher gates, lower limits; else policy.yaml in the settings folder, where there is one.",
     ),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or a part of it; kfix runbook history lists them.")]
+RunId = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's id, or a part of it; kfix runbook history lists them.")
+]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's file, as kfix runbook plan -o wrote it.")]
 PlanOut = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan there, never over a file.")
@@ -88,4 +92,6 @@ Countersign = Annotated[
         "--countersign", metavar="FILE", help="A second person's signature under this plan (kfix runbook countersign)."
     ),
 ]
-StepByStep = Annotated[bool, typer.Option("--step", help="Every change asks by itself, whatever was approved.")]
+StepByStep = Annotated[
+    bool, typer.Option("--step", help="Every change asks by itself; only --approve step:ID covers that.")
+]

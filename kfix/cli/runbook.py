@@ -1,246 +1,197 @@
-"""`kfix runbook`: reviewed remedies, planned before they are carried out, proved after."""
+"""`kfix runbook`: reviewed remedies. Here the commands that need no cluster; `runbook_plan` and `runbook_runs` have the
+others.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kfix.cli import runbook_flow as flow
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, ZooKeeper
-from kfix.errors import NotProvedError, RefusedError, UsageError
+from kfix.cli import runbook_plan, runbook_runs
+from kfix.cli import runbook_site as site
+from kfix.cli.options import AsJson, RunbookFolder, RunbookName
+from kfix.errors import NotProvedError, UsageError
 
-HAS_STEPS = 10
-HAS_TYPED_STEPS = 11
+if TYPE_CHECKING:
+    from kfix.model.plan import Plan
+    from kfix.model.runbook import Runbook
 
 app = typer.Typer(no_args_is_help=True, help="Reviewed remedies: planned, shown, approved, carried out and proved.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A runbook's name; kfix runbook list tells them.")]
-Folder = Annotated[
-    Path | None, typer.Option("--runbooks", metavar="DIR", help="A site's own runbooks; they go before kfix's.")
-]
-FindingKey = Annotated[
-    str | None, typer.Option("--finding", metavar="KEY", help="Only this finding, such as KFX101:__consumer_offsets-3.")
-]
-Params = Annotated[
-    list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter of the runbook.")
-]
-
 
 @app.command("list")
-def list_(runbooks: Folder = None, json_output: AsJson = False) -> None:
+def list_(runbooks: RunbookFolder = None, json_output: AsJson = False) -> None:
     """List the runbooks and the findings they are for."""
     from kfix.report import runbook as report
     from kfix.report.console import console_on
     from kfix.runbook import catalogue
 
-    found = catalogue.load_all(runbooks)
+    found = catalogue.load_all(runbooks, site.own_runbooks())
     if json_output:
         for r in found:
-            about = report.first_sentence(r.about)
-            typer.echo(json.dumps({"id": r.id, "version": r.version, "fixes": list(r.codes), "about": about}))
+            typer.echo(json.dumps(_summary(r)))
         return
-    report.print_runbooks(found, console_on(sys.stdout))
+    shipped = catalogue.shipped_dir()
+    own = {r.id for r in found if Path(r.origin).parent != shipped}
+    report.print_runbooks(found, console_on(sys.stdout), own)
+
+
+def _summary(r: Runbook) -> dict[str, object]:
+    from kfix.report.runbook import first_sentence
+
+    about = first_sentence(r.about)
+    told = {"id": r.id, "version": r.version, "fixes": list(r.codes), "request": r.request}
+    return {**told, "about": about, "from": r.origin}
 
 
 @app.command()
-def show(name: Name, runbooks: Folder = None) -> None:
-    """Show a runbook as a page: every step with why, gate, undo, proof, and the way by hand."""
-    from kfix.actions.registry import ALL, described
-    from kfix.report.runbook_page import ActionWords, page
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME|PLAN", help="A runbook's name, or the file of a plan.")],
+    runbooks: RunbookFolder = None,
+    json_output: AsJson = False,
+) -> None:
+    """Show a runbook as a page, or a plan as it was made: also one that is expired, spent, or of another cluster."""
+    if _is_plan(name):
+        from kfix.runbook import planfile
+
+        _show_plan(planfile.read(Path(name)), json_output)
+        return
+    runbook = site.load_or_file(name, runbooks)
+    typer.echo(json.dumps(_summary(runbook)) if json_output else _page(runbook), nl=json_output)
+
+
+def _is_plan(text: str) -> bool:
+    """A runbook's name has neither dot nor slash; where both are possible the runbook is meant."""
     from kfix.runbook import catalogue
 
+    if text.endswith((".yaml", ".yml")):
+        return False
+    path = Path(text)
+    looks_like_a_file = text.endswith(".json") or path.name != text
+    return looks_like_a_file or (path.is_file() and text not in catalogue.files(None, site.own_runbooks()))
+
+
+def _show_plan(plan: Plan, json_output: bool) -> None:
+    from kfix.report.plan_notes import print_notes
+    from kfix.runbook import planfile
+
+    out = flow.Out.of(json_output)
+    flow.show(plan, out.people)
+    made = f"made by {plan.created.by} on {plan.created.host}"
+    print_notes((made, *flow.notes(plan)), out.people)
+    if json_output:
+        typer.echo(planfile.to_json(plan), nl=False)
+
+
+@app.command()
+def doc(
+    name: RunbookName,
+    runbooks: RunbookFolder = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the page there, never over a file.")
+    ] = None,
+) -> None:
+    """A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand."""
+    text = _page(site.load_or_file(name, runbooks))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{output} exists and is not overwritten", hint="name another file with -o") from error
+    except OSError as error:
+        raise UsageError(f"{output}: the page cannot be written: {error.strerror}") from error
+    typer.echo(f"written to {output}", err=True)
+
+
+def _page(runbook: Runbook) -> str:
+    from kfix.actions.registry import ALL, described, example
+    from kfix.model.args import ArgValue, Kind, coerce
+    from kfix.report.runbook_page import ActionWords, page
+
     words = {key: ActionWords(*described(action)) for key, action in ALL.items()}
-    typer.echo(page(catalogue.load(name, runbooks), words), nl=False)
+    by_hand: dict[str, str] = {}
+    for step in runbook.steps:
+        action, known = ALL[step.action], dict[str, ArgValue]()
+        for name, value in step.with_.items():
+            # A reference is not known before there is a finding; within what a person is told it says enough.
+            told = not action.changes and action.kinds[name] is Kind.TEXT
+            if told or "${" not in str(value):
+                known[name] = coerce(action.kinds[name], value)
+        by_hand[step.id] = action.preview(example(action).with_(**known)).command
+    return page(runbook, words, by_hand)
 
 
 @app.command()
 def validate(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files; none means all.")] = None,
-    runbooks: Folder = None,
+    runbooks: RunbookFolder = None,
 ) -> None:
     """Check runbook files: all mistakes at once, each with its file, line and column."""
     from kfix.runbook import catalogue
 
     if files and runbooks is not None:
         raise UsageError("give files or --runbooks, not both")
-    good = catalogue.validate(tuple(files or catalogue.files(runbooks).values()), codes=flow.codes())
+    known = tuple(files or catalogue.files(runbooks, site.own_runbooks()).values())
+    good = catalogue.validate(known, codes=site.codes())
     typer.echo(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
 
 
 @app.command()
-def plan(
-    name: Name,
-    bootstrap_server: BootstrapServer = None,
-    zookeeper: ZooKeeper = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
-    finding: FindingKey = None,
-    param: Params = None,
-    runbooks: Folder = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan there, never over a file.")
-    ] = None,
-    json_output: AsJson = False,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with 10 where there is something to do, 11 with a typed gate.")
-    ] = False,
-) -> None:
-    """Plan a remedy and show it; nothing is changed."""
-    from kfix import wiring
-    from kfix.model.plan import Gate
-    from kfix.report.console import console_on
-    from kfix.runbook import catalogue, planfile
+def schema() -> None:
+    """Print the JSON Schema of runbook files, for editors: kfix runbook schema > runbook.schema.json."""
+    from kfix.runbook.published import json_schema
 
-    runbook = catalogue.load(name, runbooks)
-    params = flow.params(runbook, param or [])
-    people = console_on(sys.stderr if json_output else sys.stdout)
-    target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
-    findings, snapshot = flow.find(runbook, target, finding, people)
-    if len(findings) > 1:
-        keys = "\n  ".join(f"--finding {f.key}" for f in findings)
-        raise UsageError(f"{name} is for {len(findings)} findings here; a plan is for one:\n  {keys}")
-    for one in findings:
-        with wiring.open_cluster(target, snapshot) as live:
-            made = flow.make(runbook, one, live.reader, params, people)
-        if made is None:
-            continue
-        if output is not None:
-            planfile.write(made, output)
-            people.print(f"written to {output}; to carry it out:")
-            people.print(f"  kfix runbook apply --plan {output} --approve plan:{made.short_id}", soft_wrap=True)
-        if json_output:
-            typer.echo(planfile.to_json(made), nl=False)
-        if exit_code:
-            raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate is Gate.TYPED else HAS_STEPS)
+    typer.echo(json.dumps(json_schema(site.codes()), indent=2))
 
 
-@app.command()
-def apply(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Plan this runbook, show it, ask, carry it out.")
+@app.command("test")
+def try_(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Runbooks, by name or file; none means all.")
     ] = None,
-    bootstrap_server: BootstrapServer = None,
-    zookeeper: ZooKeeper = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
-    plan_file: Annotated[
-        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this plan instead, exactly as it is.")
-    ] = None,
-    finding: FindingKey = None,
-    param: Params = None,
-    runbooks: Folder = None,
-    approve: Annotated[
-        list[str] | None,
-        typer.Option("--approve", metavar="LEVEL:ID", help="plan:<plan-id-8> or step:<plan-id-8>; only with --plan."),
-    ] = None,
-    ack: Annotated[
-        list[str] | None,
-        typer.Option("--ack", metavar="STEP=PHRASE", help="The phrase of a typed step; only with --plan."),
-    ] = None,
+    runbooks: RunbookFolder = None,
     json_output: AsJson = False,
 ) -> None:
-    """Carry out a remedy behind its gates and prove that it helped."""
-    from kfix import wiring
-    from kfix.report.console import console_on
-    from kfix.runbook import catalogue, planfile
+    """Run the tests that stand in runbooks, on clusters in memory; exit code 5 where one fails."""
+    import tempfile
 
-    people = console_on(sys.stderr if json_output else sys.stdout)
-    if plan_file is not None:
-        if name is not None or finding is not None or param or runbooks is not None:
-            raise UsageError("--plan goes alone: the plan says which runbook, finding and parameters")
-        given = planfile.read(plan_file)
-        known = bootstrap_server or given.cluster.bootstrap or None
-        target = wiring.make_target(known, zookeeper or given.cluster.zookeeper or None, command_config, timeout)
-        with wiring.open_cluster(target) as live:
-            flow.show(given, people)
-            flow.carry_out(given, live, (approve or [], ack or []), people, json_output)
-        return
-    if name is None:
-        raise UsageError("say which runbook, or --plan FILE", hint="kfix runbook list")
-    if approve or ack:
-        raise UsageError(
-            "--approve and --ack name a plan, so they go with --plan FILE",
-            hint=f"kfix runbook plan {name} -o plan.json, look at it, then apply --plan plan.json",
-        )
-    runbook = catalogue.load(name, runbooks)
-    params = flow.params(runbook, param or [])
-    target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
-    findings, snapshot = flow.find(runbook, target, finding, people)
-    changed: list[str] = []
-    for number, one in enumerate(findings, 1):
-        if len(findings) > 1:
-            people.print(f"{number} of {len(findings)}, one after the other: {', '.join(f.key for f in findings)}")
-        with flow.after(changed), wiring.open_cluster(target, snapshot) as live:
-            made = flow.make(runbook, one, live.reader, params, people)
-            if made is not None:
-                changed += flow.carry_out(made, live, ([], []), people, json_output)
+    from kfix.runbook import catalogue
+    from kfix.runbook.testing import run_tests
+    from kfix.wiring import runbook_fixtures
+
+    own = site.own_runbooks()
+    found = [site.load_or_file(n, runbooks) for n in names] if names else catalogue.load_all(runbooks, own)
+    failed = total = 0
+    with tempfile.TemporaryDirectory(prefix="kfix-test-") as home:
+        for runbook in found:
+            for tested in run_tests(runbook, runbook_fixtures(), Path(home)):
+                total += 1
+                failed += bool(tested.problems)
+                if json_output:
+                    told = {"runbook": tested.runbook, "test": tested.test, "ok": not tested.problems}
+                    typer.echo(json.dumps({**told, "problems": tested.problems}, ensure_ascii=False))
+                else:
+                    head = f"{'FAIL' if tested.problems else 'ok':<5} {tested.runbook}: {tested.test}"
+                    typer.echo("\n        ".join((head, *tested.problems)))
+    if failed:
+        raise NotProvedError(f"{failed} of {total} tests failed")
+    typer.echo(f"{total} tests passed", err=json_output)
 
 
-@app.command()
-def verify(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or a part of it.")],
-    bootstrap_server: BootstrapServer = None,
-    zookeeper: ZooKeeper = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = 5.0,
-    json_output: AsJson = False,
-) -> None:
-    """Prove again, any time later, that what a run healed is still well; nothing is changed."""
-    from kfix import wiring
-    from kfix.runbook.clock import SystemClock
-    from kfix.runbook.run import prove_again
-
-    found = flow.store().find(run)
-    plan = found.plan()
-    known = bootstrap_server or plan.cluster.bootstrap or None
-    target = wiring.make_target(known, zookeeper or plan.cluster.zookeeper or None, command_config, timeout)
-    with wiring.open_cluster(target) as live:
-        proof, standing = prove_again(plan, live.reader, SystemClock())
-    for call, answer in proof.last:
-        told = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
-        typer.echo(json.dumps(told) if json_output else f"{answer.verdict.value:<13} {call}: {answer.observed}")
-    if proof.verdict != "pass":
-        raise NotProvedError(f"{found.id}: not proved ({proof.verdict}):\n{proof.words}")
-    typer.echo(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
-    for call, answer in standing:
-        typer.echo(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
-
-
-@app.command()
-def history(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="One run, event by event; none lists all.")] = None,
-    json_output: AsJson = False,
-) -> None:
-    """What was run here, by whom, and how it ended; read from the journals."""
-    from dataclasses import asdict
-
-    from kfix.report import runbook_history as report
-    from kfix.report.console import console_on
-    from kfix.runbook.history import summaries, summary
-
-    store = flow.store()
-    if run is None:
-        found = tuple(summaries(store))
-        if json_output:
-            for one in found:
-                typer.echo(json.dumps(asdict(one), ensure_ascii=False))
-        elif found:
-            report.print_runs(found, console_on(sys.stdout))
-        else:
-            typer.echo(f"no runs yet under {store.runs_dir}")
-        return
-    directory = store.find(run)
-    journal = directory.journal()
-    if json_output:
-        for record in journal.records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
-    else:
-        report.print_records(journal.records, console_on(sys.stdout))
-    for note in summary(directory).notes:
-        typer.echo(f"kfix: {note}", err=True)
-    if journal.broken:
-        raise RefusedError(f"{directory.id}: the journal cannot be trusted from there on")
+app.command("plan")(runbook_plan.plan)
+app.command("apply")(runbook_plan.apply)
+app.command("countersign")(runbook_plan.countersign)
+app.command("resume")(runbook_runs.resume)
+app.command("abort")(runbook_runs.abort)
+app.command("rollback")(runbook_runs.rollback)
+app.command("throttle")(runbook_runs.throttle)
+app.command("verify")(runbook_runs.verify)
+app.command("history")(runbook_runs.history)

@@ -1,26 +1,26 @@
-"""What the commands of `kfix runbook` share: find, plan, show, carry out. Bodies import late, as always in `cli`."""
+"""What the commands of `kfix runbook` share: show a plan, carry it out, go on with a run. Imports are late."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kfix.errors import KfixError, NotProvedError, StoppedError, UnreachableError
+from kfix.cli import runbook_site as site
+from kfix.errors import KfixError, NotProvedError, StoppedError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kfix.model.args import Args
-    from kfix.model.finding import Finding
     from kfix.model.plan import Plan
-    from kfix.model.runbook import Runbook
-    from kfix.model.snapshot import Snapshot
     from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
-    from kfix.runbook.store import RunStore
-    from kfix.wiring import Target
+    from kfix.runbook.course import Healed
+    from kfix.runbook.gates import Given
+    from kfix.runbook.policy import Policy
+    from kfix.runbook.scene import Scene
 
 
 class Live(Protocol):
@@ -36,46 +36,58 @@ class Live(Protocol):
     def lock(self) -> ClusterLock: ...
 
 
-def find(runbook: Runbook, target: Target, key: str | None, people: Console) -> tuple[tuple[Finding, ...], Snapshot]:
-    """What the runbook is for, of a fresh diagnosis. Nothing found is only good news where everything was read."""
-    from kfix import wiring
-    from kfix.runbook.matching import findings_for, in_plans
+@dataclass(frozen=True)
+class Where:
+    """How to reach the cluster. What a plan says of it stands in for what the command line leaves out."""
 
-    def waiting(seconds: float) -> None:
-        people.print(f"looking again in {seconds:.0f} s, to tell a fault from an ordinary election")
+    bootstrap_server: str | None
+    zookeeper: str | None
+    command_config: Path | None
+    timeout: float
 
-    diagnosis, snapshot = wiring.diagnose_live(target, waiting=waiting)
-    found = findings_for(runbook, diagnosis, key)
-    if not found:
-        looked_at = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
-        if diagnosis.could_not_read:
-            unread = "; ".join(diagnosis.could_not_read)
-            raise UnreachableError(
-                f"nothing found for {runbook.id}, but whether there is nothing is unknown: could not read {unread}"
-            )
-        people.print(f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; looked at {looked_at}")
-    return (in_plans(found) if key is None else found), snapshot
+    def of(self, plan: Plan) -> AbstractContextManager[Live]:
+        from kfix import wiring
+
+        known = self.bootstrap_server or plan.cluster.bootstrap or None
+        zookeeper = self.zookeeper or plan.cluster.zookeeper or None
+        return wiring.open_cluster(wiring.make_target(known, zookeeper, self.command_config, self.timeout))
 
 
-def make(runbook: Runbook, finding: Finding, reader: ClusterReader, params: Args, people: Console) -> Plan | None:
-    """None where the goal is met already: then that is said, with what was seen."""
-    import socket
-    import time
+@dataclass(frozen=True)
+class Answers:
+    """What the command line approved beforehand."""
 
-    from kfix import __version__
-    from kfix.model.plan import Created
-    from kfix.runbook.planner import AlreadyMet, make_plan
-    from kfix.runbook.run import whoami
+    approve: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
+    countersign: Path | None = None
+    step_by_step: bool = False
 
-    created = Created(at=time.time(), by=str(whoami()["user"]), host=socket.gethostname(), kfix=__version__)
-    made = make_plan(runbook, finding, reader, created=created, params=params)
-    if isinstance(made, AlreadyMet):
-        people.print(f"nothing to do: {finding.key} is well already")
-        for call, answer in made.answers:
-            people.print(f"  {call}: {answer.observed}")
-        return None
-    show(made, people)
-    return made
+    @property
+    def given(self) -> bool:
+        return bool(self.approve or self.ack or self.countersign is not None)
+
+    def to(self, plan: Plan) -> Given:
+        import os
+
+        from kfix.runbook.countersign import signer
+        from kfix.runbook.gates import parse_given
+
+        signed = "" if self.countersign is None else signer(self.countersign, plan, os.getuid())
+        return parse_given(self.approve, self.ack, plan, signed)
+
+
+@dataclass(frozen=True)
+class Out:
+    """People's text, and whether the journal's records go to standard output instead of it."""
+
+    people: Console
+    json: bool
+
+    @classmethod
+    def of(cls, json_output: bool) -> Out:
+        from kfix.report.console import console_on
+
+        return cls(console_on(sys.stderr if json_output else sys.stdout), json_output)
 
 
 def show(plan: Plan, people: Console) -> None:
@@ -85,33 +97,60 @@ def show(plan: Plan, people: Console) -> None:
     print_plan(plan, explain(plan), people)
 
 
-def carry_out(
-    plan: Plan,
-    live: Live,
-    given: tuple[list[str], list[str]],
-    people: Console,
-    json_output: bool,
-) -> tuple[str, ...]:
-    """What was changed."""
-    from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
+def notes(plan: Plan) -> tuple[str, ...]:
+    """Why a plan that is shown may not be carried out, as far as it can be told without its cluster."""
+    import time
+
+    from kfix import __version__
+    from kfix.runbook.journal import utc
+
+    found = [f"for cluster {plan.cluster.name}; whether that is the one you mean was not looked at"]
+    now = time.time()
+    if now > plan.expires_at:
+        found.append(f"expired at {utc(plan.expires_at)}, it is {utc(now)}")
+    if plan.created.kfix != __version__:
+        found.append(f"made by kfix {plan.created.kfix}, this is {__version__}: it will not be carried out")
+    spent = site.store().spent_by(plan.plan_id)
+    if spent is not None:
+        found.append(f"spent: run as {spent.id} (kfix runbook history {spent.id})")
+    if plan.undoes:
+        found.append(f"takes back run {plan.undoes}")
+    return tuple(found)
+
+
+def scene(plan: Plan, live: Live, answers: Answers, out: Out) -> Scene:
+    from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal
     from kfix.runbook.clock import SystemClock
-    from kfix.runbook.gates import parse_given
-    from kfix.runbook.rollback import run_or_roll_back
     from kfix.runbook.scene import Scene
 
-    scene = Scene(
+    return Scene(
         reader=live.reader,
         changer=live.changer,
         lock=live.lock,
         clock=SystemClock(),
-        store=store(),
-        human=Terminal(people),
-        given=parse_given(*given, plan),
-        listener=NdjsonTeller(sys.stdout) if json_output else Teller(plan, people),
+        store=site.store(),
+        human=Terminal(out.people),
+        given=answers.to(plan),
+        listener=NdjsonTeller(sys.stdout) if out.json else Teller(plan, out.people),
+        step_by_step=answers.step_by_step,
     )
-    healed = run_or_roll_back(plan, scene)
-    people.print()
-    people.print(closing(plan, healed.changed, healed.seconds, healed.run), soft_wrap=True)
+
+
+def carry_out(plan: Plan, live: Live, answers: Answers, out: Out, policy: Policy) -> tuple[str, ...]:
+    """What was changed."""
+    from kfix.runbook.rollback import run_or_roll_back
+
+    policy.refuse(plan)
+    return told(plan, lambda: run_or_roll_back(plan, scene(plan, live, answers, out)), out)
+
+
+def told(plan: Plan, run: Callable[[], Healed], out: Out) -> tuple[str, ...]:
+    from kfix.report.runbook_run import closing
+
+    healed = run()
+    words = closing(plan, healed.changed, healed.seconds, healed.run, standing=healed.standing, left=healed.left)
+    out.people.print()
+    out.people.print(words, soft_wrap=True)
     return healed.changed
 
 
@@ -126,23 +165,3 @@ def after(changed: list[str]) -> Iterator[None]:
         done = "; ".join(changed)
         said = str(error) or "interrupted"
         raise StoppedError(f"{said} (here; the findings before it were healed: {done})") from error
-
-
-def params(runbook: Runbook, given: list[str]) -> Args:
-    from kfix.runbook.params import parse_params
-
-    return parse_params(runbook, given)
-
-
-def store() -> RunStore:
-    from kfix.model.places import state_home
-    from kfix.runbook.store import RunStore
-
-    return RunStore(state_home(os.environ))
-
-
-def codes() -> frozenset[str]:
-    """Every code a diagnosis can give: a runbook for another one would never be used."""
-    from kfix_diagnostics import ALL
-
-    return frozenset(check.code for check in ALL)

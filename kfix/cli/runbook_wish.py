@@ -71,9 +71,8 @@ def _params(runbook: Runbook, given: list[str]) -> tuple[Args, str]:
 
     named = any(text.partition("=")[0] == TOPIC for text in given)
     if runbook.request == TOPIC and not named:
-        rest = {name: p for name, p in runbook.params.items() if name != TOPIC or p.default is not None}
-        if not runbook.codes and TOPIC not in rest:
-            rest = dict(runbook.params)
+        findable = bool(runbook.codes) and runbook.params[TOPIC].default is None
+        rest = {name: p for name, p in runbook.params.items() if name != TOPIC or not findable}
         return site.params(replace(runbook, params=rest), given), ""
     params = site.params(runbook, given)
     return params, str(params[TOPIC]) if runbook.request == TOPIC else ""

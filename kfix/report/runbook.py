@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -53,7 +54,7 @@ def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collectio
         table.add_column(name, overflow="fold")
     for runbook in runbooks:
         row = [runbook.id, ", ".join(fixes(runbook)), first_sentence(runbook.about)]
-        table.add_row(*row, *((runbook.origin if runbook.id in own else "kfix",) if own else ()))
+        table.add_row(*row, *((str(Path(runbook.origin).parent) if runbook.id in own else "kfix",) if own else ()))
     console.print(table)
 
 
@@ -72,13 +73,15 @@ def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
     table.add_column("step", overflow="fold")
     table.add_column("gate")
     table.add_column("what, why, undo", overflow="fold")
-    said: tuple[str, str] | None = None
+    said: tuple[object, ...] | None = None
     for number, step in steps:
         told = Text(_PHASES.get(step.phase, "") + step.what)
-        # The same rung for many partitions tells its reason once.
-        if said != (step.why, step.undo):
+        # The same rung for many partitions tells its reason once, and how it is undone unless that is of another kind.
+        undo = step.reversible, step.inverse is None, step.inverse is not None and step.inverse.keep
+        rung = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
+        if said != rung:
             told.append(f"\nwhy:  {step.why}\nundo: {step.undo}\n", "dim")
-        said = (step.why, step.undo)
+        said = rung
         table.add_row(str(number), step.id, Text(step.gate.word, _COLOURS[step.gate]), told)
     return table
 
@@ -109,8 +112,8 @@ def _checks(checks: Iterable[CheckCall]) -> list[str]:
     for call in checks:
         rest = [f"{k}={v}" for k, v in call.args.items() if k != "partition"]
         words = " ".join([str(call.args.get("partition", "")), *rest])
-        groups.setdefault(call.check, []).append(words)
-    return [f"{check}: {', '.join(words)}" for check, words in groups.items()]
+        groups.setdefault(call.check, []).append(words.strip())
+    return [f"{check}: {', '.join(words)}".removesuffix(": ") for check, words in groups.items()]
 
 
 def _invariants(plan: Plan) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,16 +18,24 @@ _HIDDEN = frozenset({"v", "seq", "prev", "t", "mono", "type", "run", "plan", "wh
 
 def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("run", "runbook", "finding", "by", "outcome", "exit", "changed"):
+    # A run's id is copied into the next command: it is never folded.
+    table.add_column("run", no_wrap=True)
+    for name in ("runbook", "finding", "by", "outcome", "exit", "changed"):
         table.add_column(name, overflow="fold")
     for run in runs:
         outcome = run.outcome + (f" after {run.seconds:g} s" if run.seconds is not None else "")
         exit_code = "" if run.exit < 0 else str(run.exit)
-        changed = ", ".join(run.changed) or "nothing"
+        changed = _rungs(run.changed) or "nothing"
         table.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
         for note in run.notes:
             table.add_row("", "", Text(note, "yellow"))
     console.print(table)
+
+
+def _rungs(steps: Iterable[str]) -> str:
+    """`grow (50)` for fifty steps of one rung."""
+    counted = Counter(step.partition(":")[0] for step in steps)
+    return ", ".join(rung if n == 1 else f"{rung} ({n})" for rung, n in counted.items())
 
 
 def print_records(records: Iterable[Mapping[str, Any]], console: Console) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kfix.actions.words import amount
+from kfix.model.args import Kind
 from kfix.model.plan import OnBreach, OnFailure, Phase
 from kfix.model.runbook import CheckTemplate, ForEach, Param, Placement, RawValue, Runbook, StepTemplate, words
-from kfix.report.runbook_progress import size_words
+from kfix.report.runbook_progress import rate_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,14 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
 
 def _purpose(runbook: Runbook) -> list[str]:
     asked = {"topic": "a topic that a person names", "cluster": "the cluster, when a person asks"}
-    return [", ".join(runbook.codes)] * bool(runbook.codes) + [asked[runbook.request]] * bool(runbook.request)
+    return list(filter(None, (", ".join(runbook.codes), asked.get(runbook.request, ""))))
 
 
 def _limits(runbook: Runbook) -> str:
     caps = runbook.caps
     parts = [f"{caps.max_partitions} partitions a plan"]
     parts += [f"{caps.max_brokers} brokers that get replicas"] if caps.max_brokers is not None else []
-    parts += [f"{size_words(caps.max_bytes_moved)} to copy"] if caps.max_bytes_moved is not None else []
+    parts += [f"{amount(caps.max_bytes_moved)} to copy"] if caps.max_bytes_moved is not None else []
     parts += [f"{caps.max_concurrent_moves} moves at once"] if caps.max_concurrent_moves is not None else []
     parts += [f"{caps.max_duration:g} s a run"] if caps.max_duration is not None else []
     parts += [f"{caps.max_unclean} unclean elections"] if caps.max_unclean else []
@@ -157,7 +159,18 @@ def _params(runbook: Runbook) -> Iterable[str]:
 
 
 def _default(param: Param) -> str:
-    return "must be given" if param.default is None else f"default {param.default}"
+    match param.kind, param.default:
+        case _, None:
+            return "must be given"
+        case Kind.DURATION, float() as seconds:
+            return f"default {seconds:g} s"
+        case Kind.RATE, int() as rate:
+            return f"default {rate_words(rate)}"
+        case Kind.BYTES, int() as size:
+            return f"default {amount(size)}"
+        case Kind.BOOL, value:
+            return f"default {str(value).lower()}"
+    return f"default {param.default}"
 
 
 def _check(check: CheckTemplate) -> str:

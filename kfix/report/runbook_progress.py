@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-_UNITS = ("B", "KB", "MB", "GB", "TB")
+from kfix.actions.words import amount
+
 # In a pipe nothing can be written over: a line a minute is enough for a copying of hours.
 _PIPE_EVERY = 60.0
 
@@ -47,26 +48,17 @@ def progress_words(record: Mapping[str, Any]) -> str:
     steps = record["steps"]
     name = steps[0] if len(steps) == 1 else f"{len(steps)} steps"
     if total is None:
-        text = f"{name}: {size_words(done)} copied of an unknown size"
+        text = f"{name}: {amount(done)} copied of an unknown size"
     else:
         percent = f" ({100 * done // total} %)" if total else ""
-        text = f"{name}: {size_words(done)} of {size_words(total)} copied{percent}"
+        text = f"{name}: {amount(done)} of {amount(total)} copied{percent}"
     text += f", {rate_words(rate)}" if rate is not None else ""
     left = record["seconds_left"]
     return text + (f", {time_words(left)} left" if left is not None else "")
 
 
-def size_words(size: int) -> str:
-    amount = float(size)
-    for unit in _UNITS:
-        if abs(amount) < 1000 or unit == _UNITS[-1]:
-            return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    raise AssertionError(size)
-
-
 def rate_words(rate: int) -> str:
-    return f"{size_words(rate)}/s"
+    return f"{amount(rate)}/s"
 
 
 def time_words(seconds: int) -> str:

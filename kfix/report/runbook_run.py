@@ -86,6 +86,8 @@ def closing(
     left: tuple[str, ...] = (),
 ) -> Text:
     """The last lines: what healed it, how long from the approval to the proof, and what is still to come."""
+    if not changed and plan.undoes:
+        return Text(f"NOTHING TO TAKE BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
     if not changed:
         return Text(f"ALREADY WELL  {plan.finding.key}; nothing was changed (run {run})", "bold green")
     steps = ", ".join(dict.fromkeys(text.partition(":")[0].removeprefix("undo-") for text in changed))

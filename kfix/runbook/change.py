@@ -83,6 +83,15 @@ class Change:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
         return found
 
+    def catch_up(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None) -> None:
+        """A run was killed between a change and the note of what it moved: noted now, where the change is still seen.
+
+        `rate` is the last one a throttle was set to in mid-run.
+        """
+        args = step.args if rate is None else step.args.with_(rate=rate)
+        if ACTIONS[step.action].probe(args, before, self.reader) in (Progress.DONE, Progress.IN_PROGRESS):
+            self.move_on(step)
+
     def move_on(self, step: PlannedStep) -> None:
         """The run's own change moves facts that later steps rest on; nobody else's may."""
         try:

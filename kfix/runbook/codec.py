@@ -7,6 +7,7 @@ import typing
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum, IntEnum
+from functools import cache
 from types import UnionType
 from typing import Any
 
@@ -53,12 +54,18 @@ def from_plain(wanted: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 - o
 
 
 def _dataclass(wanted: type, value: dict[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(wanted)
+    hints = _hints(wanted)
     names = {f.name for f in dataclasses.fields(wanted)}
     odd = sorted(names ^ value.keys())
     if odd:
         raise ValueError(f"{where}: {'lacks' if odd[0] in names else 'has the unknown field'} {odd[0]}")
     return wanted(**{name: from_plain(hints[name], value[name], f"{where}.{name}") for name in value})
+
+
+@cache
+def _hints(wanted: type) -> Mapping[str, Any]:
+    """A plan holds thousands of small records of a dozen kinds."""
+    return typing.get_type_hints(wanted)
 
 
 def _one_of(wanted: tuple[Any, ...], value: Any, where: str) -> Any:

@@ -95,13 +95,15 @@ def _read(path: Path) -> tuple[str, int]:
         if path.is_symlink():
             raise _not_good(path, "it is a symbolic link") from error
         raise UsageError(f"{path}: the signature cannot be read: {error.strerror}") from error
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
+    try:
+        about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise _not_good(path, "it is not a plain file")
         if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise _not_good(path, "others than its owner may write to it (chmod 644)")
-        text = file.read(_MAX_BYTES + 1)
+        text = os.read(handle, _MAX_BYTES + 1)
+    finally:
+        os.close(handle)
     if len(text) > _MAX_BYTES:
         raise _not_good(path, "it is too long")
     return text.decode("utf-8", "replace"), about.st_uid

@@ -17,7 +17,7 @@ from kfix.runbook.crew import Crew
 from kfix.runbook.fidelity import unfaithful
 from kfix.runbook.journal import Journal, JournalError, ReadBack
 from kfix.runbook.locks import Locked
-from kfix.runbook.proof import Proof, Wanted, prove, sample
+from kfix.runbook.proof import Proof, Wanted, lasting, prove, sample
 from kfix.runbook.replay import Replay
 from kfix.runbook.scene import Progressed, Scene
 from kfix.runbook.stale import Baseline, table
@@ -117,25 +117,32 @@ class Course:
             if name in steps:
                 self.progress.changed.append(f"{name}: {steps[name].what}")
                 self.progress.issued.append(steps[name])
+        for name, image in before.unmoved.items():
+            if name in steps and name not in did:
+                crew.change.catch_up(steps[name], image, before.rates.get(name))
         for name, image in before.open.items():
-            if name in steps and name not in did and adopt:
-                self._adopt(crew, steps[name], image)
+            if name in steps and name not in did:
+                self._adopt(crew, steps[name], image, ending=not adopt)
         for name in did:
             self._did(crew, steps, name)
         return crew
 
-    def _adopt(self, crew: Crew, step: PlannedStep, image: Mapping[str, Fact]) -> None:
+    def _adopt(self, crew: Crew, step: PlannedStep, image: Mapping[str, Fact], *, ending: bool) -> None:
+        """`ending`: what nobody can tell does not stop it, and what always runs is tried all the same."""
         found = crew.change.adopt(step, image)
         if found in (Progress.DONE, Progress.IN_PROGRESS):
             self.progress.done.add(step.id)
         elif found is Progress.UNKNOWN:
             self.progress.changed.append(f"{step.id}: {step.what} (it may or may not have happened)")
+            if ending:
+                self.progress.issued.append(step)
+                return
             raise Stop(
                 Outcome.UNKNOWN,
                 f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
                 "issued again",
                 f"look at {step.target}; where it was done: kfix runbook resume {self.run.id} --did {step.id}; "
-                f"else: kfix runbook abort {self.run.id}",
+                f"else: kfix runbook abort {self.run.id} --reason TEXT",
             )
 
     def _did(self, crew: Crew, steps: Mapping[str, PlannedStep], name: str) -> None:
@@ -278,12 +285,12 @@ class Course:
         goal = self.plan.goal
         # What is put back in every ending, such as a throttle, is not there any more.
         back = {(s.action, s.args) for s in self.plan.steps if s.phase is Phase.ALWAYS}
-        proving = (
-            s
-            for s in self.progress.issued
-            if s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
-        )
-        own = tuple(call for step in proving for call in step.verify) if self.progress.changed else ()
+
+        def counts(s: PlannedStep) -> bool:
+            return s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
+
+        # The goal of a plan that takes back is made of all that its steps bring about.
+        own = lasting(self.progress.issued, counts) if self.progress.changed and not self.plan.undoes else ()
         wanted = Wanted(tuple(dict.fromkeys((*goal.checks, *own))), goal.timeout, goal.interval, goal.consecutive)
 
         def told(call: CheckCall, answer: Answer, in_row: int) -> None:

@@ -36,7 +36,9 @@ class Crew:
         self.samples = Samples(journal)
         self.guards = Guards(reader, journal, self.samples, baseline)
         self.change = Change(reader, scene.changer, clock, journal, self.guards, progress)
-        rethrottle = Rethrottle(run.path, plan, scene.changer, journal, progress, self.change.move_on)
+        rethrottle = Rethrottle(
+            run.path, plan, scene.reader, scene.changer, scene.clock, journal, progress, self.change.move_on
+        )
         meter = Meter(reader, clock, journal)
         began = clock.monotonic()
         self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)

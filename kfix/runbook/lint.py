@@ -26,7 +26,7 @@ from kfix.runbook.placing import KINDS
 from kfix.runbook.problems import Path, Problem, did_you_mean, unknown
 from kfix.runbook.refs import names_in
 
-_CHECK_FIELDS = frozenset({"check", "when", "for_each", "on_breach"})
+_CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 
 
 def lint(data: object, codes: frozenset[str] = frozenset()) -> Iterator[Problem]:
@@ -36,7 +36,8 @@ def lint(data: object, codes: frozenset[str] = frozenset()) -> Iterator[Problem]
     params = plain(data.get("params"))
     known = Known(tuple(params))
     yield from check_params(params)
-    yield from _on(plain(data.get("on")), params, codes)
+    if isinstance(data.get("on"), dict):
+        yield from _on(data["on"], params, codes)
     yield from _placement(data, known)
     for name in names_in(data.get("title")):
         yield from check_reference(name, ("title",), known)
@@ -55,7 +56,7 @@ def _on(on: dict[str, Any], params: dict[str, Any], codes: frozenset[str]) -> It
         if codes and isinstance(code, str) and code not in codes:
             text = f"unknown finding {code!r}" + (did_you_mean(code, codes) or "; kfix explain lists them")
             yield Problem(("on", "finding", i), text)
-    if on and not wanted and not on.get("request"):
+    if not wanted and not on.get("request"):
         yield Problem(("on",), "on needs a finding, or a request (topic, cluster)")
     if on.get("request") == "topic" and plain(params.get("topic")).get("type") != "topic":
         yield Problem(("on", "request"), "a request for a topic needs the parameter 'topic' of the type topic")
@@ -149,7 +150,7 @@ def _check(check: dict[str, Any], path: Path, known: Known, *, loop_allowed: boo
         text = "for_each belongs to the step here: its checks are asked for each item anyway"
         yield Problem((*path, "for_each"), text, at_key=True)
     yield from check_for_each(check, path, known)
-    yield from check_when(check.get("when"), (*path, "when"), known)
+    yield from check_when(check.get("when"), (*path, "when"), known.inside(loop_names(check)))
     name = check.get("check")
     if not isinstance(name, str):
         return
@@ -157,7 +158,8 @@ def _check(check: dict[str, Any], path: Path, known: Known, *, loop_allowed: boo
         yield Problem((*path, "check"), unknown("check", name, PROBES))
         return
     probe = PROBES[name]
-    given = {k: v for k, v in check.items() if k not in _CHECK_FIELDS}
+    fields = _CHECK_FIELDS | {"on_breach"} if path[0] == "invariants" else _CHECK_FIELDS
+    given = {k: v for k, v in check.items() if k not in fields}
     yield from check_args(f"check {name}", given, path, (probe.params, probe.optional), known.inside(loop_names(check)))
 
 

@@ -57,7 +57,8 @@ def check_args(
 
 def _literal(kind: Kind, value: object, path: Path) -> Iterator[Problem]:
     try:
-        coerce(kind, value)
+        # Only a value that was read already is a bare number of seconds.
+        coerce(kind, str(value) if kind is Kind.DURATION else value)
     except ValueError as error:
         yield Problem(path, str(error))
 

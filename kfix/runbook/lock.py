@@ -9,13 +9,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 from urllib.parse import quote
 
 from kfix.errors import HeldError, RefusedError
 from kfix.model.holder import held_error, parse_holder
+
+_LOOKS, _LOOK_SECONDS = 20, 0.02
+_END = "\n"
 
 
 @contextmanager
@@ -31,15 +36,31 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise _held(cluster, file.read()) from error
+            raise _held(cluster, _who(file)) from error
         try:
             file.truncate(0)
             file.seek(0)
-            json.dump(dict(holder), file)
+            file.write(json.dumps(dict(holder)) + _END)
             file.flush()
         except OSError as error:
             raise RefusedError(f"{path}: the lock cannot be written: {error.strerror}; nothing was changed") from error
-        yield
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                file.truncate(0)
+
+
+def _who(file: TextIO) -> str:
+    """Who has just got the lock writes its name a moment later; until then the file is empty or says who had it."""
+    text = ""
+    for _ in range(_LOOKS):
+        time.sleep(_LOOK_SECONDS)
+        file.seek(0)
+        text = file.read()
+        if text.endswith(_END):
+            break
+    return text
 
 
 def _held(cluster: str, text: str) -> HeldError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kfix.errors import UsageError
+from kfix.model.args import Args
 from kfix.model.facts import show_value
 from kfix.model.plan import CheckCall, Plan, PlannedStep
 from kfix.runbook.codec import to_plain
@@ -51,7 +52,7 @@ def _flat(plan: Plan) -> Iterator[tuple[str, str]]:
         version = "" if fact.version is None else f" (version {fact.version})"
         yield f"fact {fact.key}", f"{show_value(fact.value)}{version}"
     yield "preconditions", _calls(plan.preconditions)
-    yield "invariants", "; ".join(f"{i.call} or {i.on_breach}" for i in plan.invariants) or ABSENT
+    yield "invariants", "; ".join(f"{_calls((i.call,))} or {i.on_breach}" for i in plan.invariants) or ABSENT
     yield "standing", _calls(plan.standing)
     yield "not taken", "; ".join(f"{s.step}: {s.reason}" for s in plan.skipped_at_plan) or ABSENT
     yield "goal", _calls(plan.goal.checks)
@@ -85,7 +86,8 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _calls(calls: tuple[CheckCall, ...]) -> str:
-    return "; ".join(map(str, calls)) or ABSENT
+    """Arguments by name: a file has them in another order than a plan that was just made."""
+    return "; ".join(str(CheckCall(c.check, Args(dict(sorted(c.args.items()))))) for c in calls) or ABSENT
 
 
 def _text(value: Any) -> str:

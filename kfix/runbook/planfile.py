@@ -44,7 +44,8 @@ def write(plan: Plan, path: Path) -> None:
     except OSError as error:
         raise UsageError(f"{path}: the plan cannot be written: {error.strerror}") from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        # A lone surrogate, as of a file name that is no text, becomes the JSON escape it reads back from.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(to_json(plan))
             file.flush()
             os.fsync(file.fileno())

@@ -112,8 +112,8 @@ class _Planner:
         self._fits(identity)
         if self.runbook.placement is not None:
             self.items.moves = self._placed(self.look)
-            if not self.items.moves and any("placement." in loop.items for loop in self._goal_loops()):
-                return AlreadyMet((), "no replica has to move")
+        if why := self.items.nothing(source_of(loop) for loop in self._goal_loops()):
+            return AlreadyMet((), why)
         goal = self._goal()
         answers = tuple((call, ask(call, self.reader)) for call in goal.checks)
         if all(answer.passed for _, answer in answers):
@@ -263,6 +263,7 @@ class _Planner:
             shape = Shape(
                 id=f"{template.id}:{suffix}" if suffix else template.id,
                 why=self.names.text(template.why, template.id),
+                gate=max(template.gate or Gate.AUTO, self.policy.gate(source.inverse.action)),
                 verify=self.expand.checks(template.verify, f"{template.id} verify", self.names),
                 verify_timeout=self.names.seconds(template.verify_timeout, template.id),
                 phase=template.phase,

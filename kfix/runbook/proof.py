@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kfix.model.plan import CheckCall
+from kfix.model.plan import CheckCall, PlannedStep
 from kfix.model.verdict import Answer, Verdict, together
 from kfix.ports import Clock, ClusterReader
 from kfix.probes.registry import ask
 
 Asked = tuple[tuple[CheckCall, Answer], ...]
 OnSample = Callable[[CheckCall, Answer, int], None]
+
+
+# Checks of something that a later step may set anew, with the arguments that say which thing that is.
+_SET_ANEW = {"assignment_is": ("partition",), "config_is": ("kind", "name", "key"), "throttles_are": ("kind", "name")}
+
+
+def lasting(
+    steps: Iterable[PlannedStep], counts: Callable[[PlannedStep], bool] = lambda _step: True
+) -> tuple[CheckCall, ...]:
+    """What steps brought about, in their order: where two set the same thing, only the later one's is still there.
+
+    A step that does not count is asked for nothing, but what it set anew is not asked of an earlier one either.
+    """
+    found: dict[object, CheckCall] = {}
+    for step in steps:
+        for call in step.verify:
+            which = _SET_ANEW.get(call.check)
+            subject = call if which is None else (call.check, *(call.args[name] for name in which))
+            if which is not None:
+                found.pop(subject, None)
+            if counts(step):
+                found[subject] = call
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

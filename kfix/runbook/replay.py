@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kfix.model.facts import Fact, FactJson
+from kfix.model.plan import Phase, Plan, PlannedStep, Undo
 
 #: Endings after which there is nothing to go on with.
 FINAL = frozenset({"proved", "already_well", "aborted"})
@@ -15,13 +16,16 @@ FINAL = frozenset({"proved", "already_well", "aborted"})
 @dataclass(slots=True)
 class Replay:
     """`done`: steps that changed something, in their order. `open`: intents whose result nobody recorded, with the
-    facts of that moment. `facts`: what the run's own changes moved. `outcome` "" where the run has no end.
+    facts of that moment. `facts`: what the run's own changes moved; `unmoved`: changes of which that was not yet written,
+    with the facts before them, and `rates` those of throttles changed in mid-run. `outcome` "" where the run has no end.
     """
 
     done: list[str] = field(default_factory=list)
     verified: set[str] = field(default_factory=set)
     open: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
     facts: dict[str, FactJson] = field(default_factory=dict)
+    unmoved: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
+    rates: dict[str, int] = field(default_factory=dict)
     outcome: str = ""
 
 
@@ -46,15 +50,43 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
             image = record.get("pre_image") or {}
             found.open[step] = {k: Fact(k, _fact(v), "journal") for k, v in image.items()}
         case "step.result" if record.get("changed") is not None:
-            found.open.pop(step, None)
-            if record["changed"] and step not in found.done:
-                found.done.append(step)
+            image = found.open.pop(step, {})
+            if record["changed"]:
+                found.unmoved[step] = image
+            if record["changed"]:
+                found.done = [*(name for name in found.done if name != step), step]
+        case "throttle.intent":
+            found.unmoved[step] = {}
+            found.rates[step] = int(record["args"]["rate"])
+        case "facts.moved_on":
+            found.unmoved.pop(step, None)
         case "step.operator_did":
             found.open.pop(step, None)
+            found.unmoved.pop(step, None)
             found.done.append(step)
             found.verified.add(step)
         case "step.verified":
             found.verified.add(step)
+
+
+def begin_again(found: Replay, plan: Plan) -> None:
+    """Throttles that an ending put back, while replicas are still to be copied, are to be set, and put back, again."""
+    at = {name: number for number, name in enumerate(found.done)}
+    moving = any(s.estimate.replicas_moved and s.id not in found.verified for s in plan.steps)
+    again: set[str] = set()
+    for back in (s for s in plan.steps if s.phase is Phase.ALWAYS and s.id in at):
+        undone = (s.id for s in plan.steps if s.inverse is not None and s.id in at and _is(s.inverse, back))
+        for name in undone:
+            if at[name] > at[back.id]:
+                again.add(back.id)
+            elif moving:
+                again |= {name, back.id}
+    found.done = [name for name in found.done if name not in again]
+    found.verified -= again
+
+
+def _is(inverse: Undo, step: PlannedStep) -> bool:
+    return (inverse.action, inverse.args) == (step.action, step.args)
 
 
 def _fact(value: Any) -> FactJson:

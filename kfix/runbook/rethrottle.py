@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
-from kfix.model.args import Kind, coerce
+from kfix.model.args import Args, Kind, coerce
 from kfix.model.plan import Plan, PlannedStep
-from kfix.ports import ClusterChanger
+from kfix.ports import Clock, ClusterChanger, ClusterReader
 from kfix.runbook.codec import to_plain
 from kfix.runbook.interrupts import held_back
 from kfix.runbook.journal import Journal
@@ -24,6 +25,8 @@ from kfix.runbook.scene import Progressed
 
 _ACTION = "throttle.rate"
 _FILE = "throttle.wish.json"
+# A broker hears of its new throttle a moment after it was accepted, and tells the old one until then.
+_SEEN_WITHIN, _LOOK_EVERY = 5.0, 0.1
 
 
 def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
@@ -48,7 +51,9 @@ def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
 class Rethrottle:
     run: Path
     plan: Plan
+    reader: ClusterReader
     changer: ClusterChanger
+    clock: Clock
     journal: Journal
     progress: Progressed
     move_on: Callable[[PlannedStep], None]
@@ -65,19 +70,25 @@ class Rethrottle:
             return
         rate, by = asked
         throttled = {s.id for s in self.progress.issued} | self.progress.done
-        for step in self.plan.steps:
-            if step.action == _ACTION and step.id in throttled:
-                self._change(step, rate, by)
+        steps = [step for step in self.plan.steps if step.action == _ACTION and step.id in throttled]
+        for step in steps:
+            self._change(step, step.args.with_(rate=rate), by)
+        until = self.clock.monotonic() + _SEEN_WITHIN
+        for step in steps:
+            self._wait_seen(step.args.with_(rate=rate), until)
+            self.move_on(step)
 
-    def _change(self, step: PlannedStep, rate: int, by: str) -> None:
-        args = step.args.with_(rate=rate)
+    def _change(self, step: PlannedStep, args: Args, by: str) -> None:
         with held_back():
             self.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
             result = ACTIONS[_ACTION].apply(args, self.changer)
             self.journal.write(
                 "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
             )
-        self.move_on(step)
+
+    def _wait_seen(self, args: Args, until: float) -> None:
+        while ACTIONS[_ACTION].probe(args, {}, self.reader) is not Progress.DONE and self.clock.monotonic() < until:
+            self.clock.sleep(_LOOK_EVERY)
 
 
 def _read(path: Path) -> tuple[int, str] | None:

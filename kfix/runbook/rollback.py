@@ -5,9 +5,10 @@ What nothing undoes is named up front. Good copies that a run made are kept unle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from kfix import __version__
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError, UnreachableError
@@ -18,6 +19,7 @@ from kfix.model.plan import (
     Gate,
     Goal,
     OnFailure,
+    Phase,
     Plan,
     PlannedStep,
     Skipped,
@@ -29,6 +31,7 @@ from kfix.probes.facts import FactReader
 from kfix.runbook.course import Healed
 from kfix.runbook.gates import Given
 from kfix.runbook.planfile import seal
+from kfix.runbook.proof import lasting
 from kfix.runbook.replay import replay
 from kfix.runbook.run import run_plan, whoami
 from kfix.runbook.scene import Scene
@@ -52,13 +55,14 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
     if not done:
         raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")
-    maker = _Maker(plan, reader, everything)
-    steps = tuple(maker.steps(done))
+    maker = _Maker(plan, reader, done, everything)
+    steps = tuple(maker.steps())
     if not steps:
         reasons = "\n".join(f"  {s.step}: {s.reason}" for s in maker.skipped)
-        raise RefusedError(f"nothing of {run.id} can be taken back:\n{reasons}")
+        none_left = f"all that {run.id} changed was put back by the run itself"
+        raise RefusedError(f"nothing of {run.id} can be taken back:\n{reasons}" if reasons else none_left)
     keys = dict.fromkeys(key for step in steps for key in step.pre)
-    checks = tuple(dict.fromkeys(call for step in steps for call in step.verify))
+    checks = lasting(steps)
     made = replace(
         plan,
         created=created,
@@ -79,18 +83,22 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
 
 
 class _Maker:
-    def __init__(self, plan: Plan, reader: ClusterReader, everything: bool) -> None:
+    def __init__(self, plan: Plan, reader: ClusterReader, done: list[str], everything: bool) -> None:
         self.plan = plan
+        self.done = done
         self.everything = everything
         self.read = FactReader(reader)
         self.reader = reader
         self.skipped: list[Skipped] = []
         self.copies = False
+        # What the run put back itself, in its ending.
+        ended = {s.id: s for s in plan.steps if s.phase is Phase.ALWAYS}
+        self.put_back = {(ended[name].action, ended[name].args) for name in done if name in ended}
         self._moving: frozenset[TopicPartition] | None = None
 
-    def steps(self, done: list[str]) -> Iterator[PlannedStep]:
+    def steps(self) -> Iterator[PlannedStep]:
         by_id = {step.id: step for step in self.plan.steps}
-        for name in reversed(done):
+        for name in reversed(self.done):
             step = by_id[name]
             try:
                 undo = self._undo(step)
@@ -107,6 +115,8 @@ class _Maker:
 
     def _undo(self, step: PlannedStep) -> Undo | None:
         if not ACTIONS[step.action].changes or step.action == "throttle.restore":
+            return None
+        if step.inverse is not None and (step.inverse.action, step.inverse.args) in self.put_back:
             return None
         if step.inverse is None:
             raise NotApplicable(step.undo)
@@ -139,15 +149,21 @@ class _Maker:
 
 def run_or_roll_back(plan: Plan, scene: Scene) -> Healed:
     """As `run_plan`; where a step failed whose runbook says so, everything is taken back under the same approval."""
+    return or_roll_back(lambda: run_plan(plan, scene), scene)
+
+
+def or_roll_back(attempt: Callable[[], Healed], scene: Scene) -> Healed:
+    """Exit 7 where everything was taken back, 8 where a person is needed."""
     try:
-        return run_plan(plan, scene)
+        return attempt()
     except RollBackWanted as wanted:
         failed = wanted
-    created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), plan.created.kfix)
+    created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
     try:
         undo = make_rollback(RunDir(scene.store.runs_dir / failed.run), scene.reader, created, everything=True)
         # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
         healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
     except (KfixError, UnreachableError) as error:
-        raise RollbackFailedError(f"{failed}\nand it could not all be taken back: {error}", hint=error.hint) from error
+        why = str(error).removesuffix("; nothing was changed")
+        raise RollbackFailedError(f"{failed}\nand it could not all be taken back: {why}", hint=error.hint) from error
     raise RolledBackError(f"{failed}\neverything was taken back and proved (run {healed.run})", hint=failed.hint)

@@ -20,7 +20,7 @@ from kfix.runbook.course import Course, Healed
 from kfix.runbook.journal import ReadBack, utc
 from kfix.runbook.locks import locked
 from kfix.runbook.proof import Asked, Proof, Wanted, prove, sample
-from kfix.runbook.replay import FINAL, Replay, replay
+from kfix.runbook.replay import FINAL, Replay, begin_again, replay
 from kfix.runbook.scene import Scene
 from kfix.runbook.stops import Outcome, Stop, to_error
 from kfix.runbook.store import RunDir
@@ -58,6 +58,7 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
         if not before.done and not before.open and scene.clock.now() > plan.expires_at:
             text = f"{run.id} changed nothing, and its plan has expired: nothing was changed"
             raise RefusedError(text, hint="make a new plan: kfix runbook plan")
+        begin_again(before, plan)
         return Course(plan, scene, run, who, held).go_on(back, before, did)
 
 

@@ -108,3 +108,20 @@ def lab(shared_lab):
 @pytest.fixture
 def kfix(lab, tmp_path):
     return Kfix(lab, tmp_path / "state")
+
+
+@pytest.fixture
+def operator(lab, tmp_path):
+    """Plans and applies without a terminal; what it ran is compared with its plans at the end of every test."""
+    from tests.cluster.remedy import operating
+
+    with operating(lab, tmp_path) as one:
+        yield one
+
+
+@pytest.fixture
+def cluster(lab):
+    from tests.cluster.seen import Cluster
+
+    with lab.access() as access:
+        yield Cluster(lab, access)

@@ -92,3 +92,33 @@ def alive(cluster):
 
 def in_sync(cluster, where):
     return set(cluster.access.state(*where).isr) == set(cluster.access.assignment(where.topic)[where.partition])
+
+
+def consumed(cluster, group, topic="orders", wanted=30, seconds=20):
+    """How many records a member of the group gets, from its committed offsets on."""
+    from confluent_kafka import Consumer
+
+    config = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer({"bootstrap.servers": cluster.lab.bootstrap_servers, **config})
+    got, ends = 0, time.monotonic() + seconds
+    try:
+        consumer.subscribe([topic])
+        while got < wanted and time.monotonic() < ends:
+            message = consumer.poll(0.5)
+            got += message is not None and message.error() is None
+    finally:
+        consumer.close()
+    return got
+
+
+RATES = tuple(f"{side}.replication.throttled.rate" for side in ("leader", "follower"))
+
+
+def throttles(cluster):
+    """Every replication throttle that is set: {resource: {key: value}}."""
+    found = {}
+    for kind in ("topics", "brokers"):
+        for name, config in cluster.access.configs(kind).items():
+            kept = {key: value for key, value in config.items() if ".replication.throttled." in key}
+            found |= {f"{kind}/{name}": kept} if kept else {}
+    return found

@@ -183,3 +183,23 @@ def test_what_cannot_be_a_user_or_password_is_refused_before_anything_starts(wro
     with pytest.raises(UsageError, match="--sasl") as told:
         LabSpec(sasl=wrong)
     assert wrong[1] not in str(told.value) or len(wrong[1]) < 2
+
+
+def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_path):
+    from tests.cluster.remedy import operating
+
+    file = config(tmp_path, "SCRAM-SHA-256")
+    where = ("--command-config", file)
+    with operating(lab, tmp_path, "ann") as [ann]:
+        ann.where = ("--bootstrap-server", lab.sasl_bootstrap_servers, *where)
+        planned = ann.plan("durable-defaults", params={"topic": "orders", "min_isr": 1})
+        said = ann.healed(planned)
+        run = ann.ran(planned)
+        told = [ann.on("runbook", "verify", run.id), ann.run("runbook", "history", run.id), said]
+        undo, back = ann.take_back(run)
+        assert {each.code for each in told} == {0}
+        text = "".join(each.out + each.err for each in (*told, back))
+    assert PASSWORD not in text
+    assert holders(ann.home, PASSWORD) == []
+    assert [path for path in (planned.path, undo.path) if PASSWORD in path.read_text()] == []
+    assert holders(tmp_path, PASSWORD) == [file]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 from kfix.errors import UnreachableError
 from kfix.model.holder import held_error
 from kfix.ports import ClusterLock
+
+# Of the process: a cluster with its lock can be copied.
+_TAKING = threading.Lock()
 
 
 class MemoryLock(ClusterLock):
@@ -26,9 +30,10 @@ class MemoryLock(ClusterLock):
     def take(self, holder: Mapping[str, str]) -> None:
         if self.missing:
             raise UnreachableError(f"there is no lock: {self.missing}; nothing was changed")
-        if self.holder is not None:
-            raise held_error(self._cluster, self.holder, where="an unknown host", hint="wait for it")
-        self.holder, self._ours = dict(holder), True
+        with _TAKING:
+            if self.holder is not None:
+                raise held_error(self._cluster, self.holder, where="an unknown host", hint="wait for it")
+            self.holder, self._ours = dict(holder), True
 
     def held(self) -> bool:
         if self._left is not None:

@@ -1,0 +1,253 @@
+"""An operator without a terminal: plans into a file, reads its id and phrases, applies with exactly those."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kfix.runbook.journal import read_back
+from tests.cluster.conftest import KFIX, Kfix, Said
+from tests.cluster.seen import wait_until
+
+MEASURES = os.environ.get("KFIX_MEASURES")
+# A shell's background jobs ignore Ctrl-C, and would hand that down to every command that is to be interrupted.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan as it lies in its file."""
+
+    path: Path
+    plan: dict
+
+    @property
+    def short(self):
+        return self.plan["plan_id"][:8]
+
+    @property
+    def ids(self):
+        return [step["id"] for step in self.plan["steps"]]
+
+    @property
+    def gates(self):
+        return {step["id"]: step["gate"] for step in self.plan["steps"]}
+
+    def steps(self, action):
+        return [step for step in self.plan["steps"] if step["action"] == action]
+
+    def replicas(self):
+        """{partition: replicas} of all moves, in their order."""
+        return {s["args"]["partition"]: tuple(s["args"]["replicas"]) for s in self.steps("reassign.move")}
+
+    def answers(self, level, typed):
+        said = ["--approve", f"{level}:{self.short}"] if level else []
+        for step in self.plan["steps"]:
+            if typed and step["gate"] == "typed":
+                said += ["--ack", f"{step['id']}={step['phrase']}"]
+        return said
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run as it lies on the disk."""
+
+    path: Path
+
+    @property
+    def id(self):
+        return self.path.name
+
+    @property
+    def records(self):
+        return [dict(record) for record in read_back(self.path / "journal.ndjson").records]
+
+    def of(self, *types):
+        return [record for record in self.records if record["type"] in types]
+
+    @property
+    def end(self):
+        """The outcome; "" while it goes on."""
+        ends = self.of("run.end")
+        return ends[-1]["outcome"] if ends else ""
+
+    def waits_for(self, step):
+        return any(r["step"].startswith(step) for r in self.of("step.waiting", "step.result"))
+
+
+@dataclass
+class Going:
+    """A command that goes on in a process of its own."""
+
+    process: subprocess.Popen
+    out: Path
+    began: float
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def over(self, timeout=90):
+        code = self.process.wait(timeout)
+        out, err = self.out.read_text(), self.out.with_suffix(".err").read_text()
+        assert "Traceback" not in out + err, out + err
+        return Said(code, out, err, time.monotonic() - self.began)
+
+
+class Operator(Kfix):
+    """`home` is a state folder of its own, so no cooldown of another test is in the way."""
+
+    def __init__(self, lab, folder, name="state", bootstrap=None, where=()):
+        super().__init__(lab, folder / name)
+        self.folder = folder
+        self.name = name
+        self.where = ("--bootstrap-server", bootstrap or lab.bootstrap_servers, *where)
+        self.begun = []
+        self._plans = 0
+
+    def on(self, *args, **options):
+        return self.run(*args, *self.where, **options)
+
+    # -- planning
+
+    def planning(self, runbook, *more, params=None):
+        """What `runbook plan` says, and the file it was to write."""
+        self._plans += 1
+        path = self.folder / f"{self.name}-{self._plans}-{runbook}.json"
+        given = [word for name, value in (params or {}).items() for word in ("-p", f"{name}={value}")]
+        return self.on("runbook", "plan", runbook, "--debounce", "1", "-o", path, *given, *more), path
+
+    def plan(self, runbook, *more, params=None):
+        said, path = self.planning(runbook, *more, params=params)
+        assert (said.code, path.exists()) == (0, True), said.out + said.err
+        return Planned(path, json.loads(path.read_text()))
+
+    def not_planned(self, runbook, *more, params=None, code=3):
+        """All that was said by a planning that was refused; without the breaks of lines."""
+        said, path = self.planning(runbook, *more, params=params)
+        assert (said.code, path.exists()) == (code, False), said.out + said.err
+        return " ".join((said.out + said.err).split())
+
+    # -- carrying out
+
+    def apply(self, planned, *, level="step", typed=True, code=0, timeout=120):
+        words = ("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed))
+        said = self.on(*words, timeout=timeout)
+        self._measured(planned, said)
+        assert said.code == code, said.out + said.err
+        return said
+
+    def healed(self, planned, **options):
+        said = self.apply(planned, **options)
+        assert "PROVED HEALED" in said.out, said.out
+        return said
+
+    def begin(self, planned, *, level="step", typed=True):
+        return self.going("runbook", "apply", "--plan", planned.path, *planned.answers(level, typed))
+
+    def going(self, *args):
+        out = self.folder / f"{self.name}-{time.monotonic_ns()}.out"
+        env = os.environ | {"KFIX_STATE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "120"}
+        with out.open("w") as file, out.with_suffix(".err").open("w") as err:
+            words = [KFIX, *map(str, (*args, *self.where))]
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=err, env=env)
+        self.begun.append(Going(process, out, time.monotonic()))
+        return self.begun[-1]
+
+    def take_back(self, ran, *more, code=0):
+        """`rollback` into a plan, and that plan applied."""
+        path = self.folder / f"{self.name}-undo-{time.monotonic_ns()}.json"
+        said = self.on("runbook", "rollback", ran.id, "-o", path, *more)
+        assert said.code == 0, said.out + said.err
+        undo = Planned(path, json.loads(path.read_text()))
+        return undo, self.apply(undo, code=code)
+
+    def resume(self, ran, planned, *more, level="step", typed=True, code=0):
+        said = self.on("runbook", "resume", ran.id, *planned.answers(level, typed), *more, timeout=120)
+        assert said.code == code, said.out + said.err
+        return said
+
+    # -- what ran
+
+    def runs(self):
+        return [Ran(path) for path in sorted((self.home / "kfix" / "runs").glob("*")) if path.is_dir()]
+
+    def ran(self, planned, seconds=20):
+        """The run of a plan, once it has begun."""
+
+        def found():
+            return [r for r in self.runs() if planned.short in r.id and (r.path / "journal.ndjson").exists()]
+
+        return wait_until(found, f"plan {planned.short} runs", seconds)[-1]
+
+    def check_what_ran(self):
+        """What was carried out is what the plans say, word for word, and no change was issued twice."""
+        for ran in self.runs():
+            as_planned(ran)
+
+    def _measured(self, planned, said):
+        if MEASURES:
+            ended = self.ran(planned).of("run.end") if planned.short in str(self.runs()) else []
+            told = {
+                "test": os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[-1].split(" ")[0],
+                "runbook": planned.plan["runbook"]["id"],
+                "finding": planned.plan["finding"]["code"],
+                "code": said.code,
+                "seconds": round(said.seconds, 2),
+                "outcome": ended[-1]["outcome"] if ended else "",
+                "to_proof": ended[-1].get("seconds_to_proof") if ended else None,
+            }
+            with Path(MEASURES).open("a") as file:
+                file.write(json.dumps(told) + "\n")
+
+
+def as_planned(ran):
+    """What takes a step back lets it be made again, as throttles are that a resumed run needs once more."""
+    steps = {step["id"]: step for step in json.loads((ran.path / "plan.json").read_text())["steps"]}
+    made, open_ = set(), set()
+    for record in ran.of("step.intent", "step.result"):
+        step = steps[name := record["step"]]
+        if record["type"] == "step.intent":
+            assert _call(record) == _call(step), name
+            assert name not in open_, f"{name} was issued again before anybody knew what became of it"
+            open_.add(name)
+        elif record["changed"] is not None:
+            open_.discard(name)
+        if record.get("changed"):
+            assert name not in made, f"{name} was made twice"
+            made = {name, *(other for other in made if not _opposite(step, steps[other]))}
+
+
+def _opposite(step, other):
+    """One of the two takes the other one back."""
+    pairs = ((step, other), (other, step))
+    return any(a["inverse"] and (a["inverse"]["action"], a["inverse"]["args"]) == _call(b) for a, b in pairs)
+
+
+def _call(step):
+    return step["action"], step["args"]
+
+
+@contextmanager
+def operating(lab, folder, *names):
+    """Operators with state folders of their own; at the end what they ran is compared with their plans."""
+    operators = [Operator(lab, folder, name) for name in names or ("state",)]
+    try:
+        yield operators if names else operators[0]
+    finally:
+        for going in (each for one in operators for each in one.begun):
+            going.process.kill()
+            going.process.wait()
+    for each in operators:
+        each.check_what_ran()
+
+
+def moves_file(operator, moves, name="given.json"):
+    """Moves as Kafka's own tool writes them."""
+    path = operator.folder / name
+    rows = [{"topic": topic, "partition": number, "replicas": replicas} for (topic, number), replicas in moves.items()]
+    path.write_text(json.dumps({"version": 1, "partitions": rows}))
+    return path

@@ -1,0 +1,169 @@
+"""Runs that die by SIGKILL at every kind of record, are gone on with, die again, and heal without a call too many.
+
+`make test` walks through a chain of deaths on one incident; KFIX_ALL_KILLS=1 kills a run after each record in turn.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
+from tests.cluster.remedy import Ran
+from tests.cluster.seen import throttles, wait_until
+
+DRIVER = Path(__file__).with_name("killed.py")
+KILLED = -9
+ALL = pytest.mark.skipif("KFIX_ALL_KILLS" not in os.environ, reason="minutes: KFIX_ALL_KILLS=1")
+STUCK_CHAIN = (
+    "run.start",
+    "run.resumed",
+    "-step.intent:nudge",
+    "step.intent:nudge",
+    "-step.result:nudge",
+    "step.result:nudge",
+    "-step.verified:nudge",
+    "step.verified:nudge",
+    "verify.sample:proof",
+    "-run.end",
+)
+RAISE_CHAIN = (
+    "lock.taken",
+    "step.intent:throttle-brokers:2",
+    "-step.result:throttle-brokers:2",
+    "step.result:throttle-topics",
+    "-step.intent:grow",
+    "step.intent:grow",
+    "-step.result:grow",
+    "-step.verified:grow",
+    "step.intent:topics-free",
+    "-step.result:brokers-free",
+    "verify.sample:proof",
+)
+
+
+def dies_at(operator, point, *words):
+    """The installed command in a process that kills itself there; False where it came to its end before."""
+    env = os.environ | {"KFIX_STATE_HOME": str(operator.home), "NO_COLOR": "1", "COLUMNS": "120"}
+    command = [sys.executable, str(DRIVER), point, *map(str, (*words, *operator.where))]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env=env, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode in {0, KILLED}, (point, done.returncode, done.stdout + done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.returncode == KILLED
+
+
+def locked_no_more(cluster):
+    """ZooKeeper frees the lock of a killed run by itself."""
+    wait_until(lambda: cluster.access._zk.exists("/kfix/lock") is None, "the lock is free", 15)
+
+
+def chain(operator, cluster, planned, points):
+    """Killed at each point in turn, each time by a run that goes on where the one before it died."""
+    answers = planned.answers("step", typed=True)
+    assert dies_at(operator, points[0], "runbook", "apply", "--plan", planned.path, *answers), points[0]
+    [run] = operator.runs()
+    for point in points[1:]:
+        locked_no_more(cluster)
+        assert dies_at(operator, point, "runbook", "resume", run.id, *answers), point
+    locked_no_more(cluster)
+    operator.resume(run, planned)
+    assert run.end == "proved"
+    return run
+
+
+def made_once(run):
+    """Each change was issued once: an intent whose call was never made says so before there is another one."""
+    for name in {record["step"] for record in run.of("step.intent")}:
+        told = [r for r in run.of("step.intent", "step.result") if r["step"] == name]
+        issued = [r for r in told if r["type"] == "step.result" and r["changed"]]
+        assert len(issued) == 1, name
+
+
+def stuck(cluster):
+    broken = cluster.lab.break_("coordinator-stuck")
+    where = TopicPartition(*broken.partitions[0])
+    return broken, where, cluster.access.state(*where).leader_epoch
+
+
+def test_the_nudge_is_made_once_however_often_its_run_dies(operator, cluster):
+    broken, where, epoch = stuck(cluster)
+    run = chain(operator, cluster, operator.plan("coordinator-stuck"), STUCK_CHAIN)
+    made_once(run)
+    # The controller raises the epoch once a nudge.
+    assert cluster.access.state(*where).leader_epoch == epoch + 1
+    assert cluster.works(broken.group)
+
+
+def test_a_raise_is_made_once_however_often_its_run_dies(operator, cluster):
+    cluster.lab.break_("offsets-rf1", kill="no")
+    epochs = epochs_of(cluster)
+    planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+    run = chain(operator, cluster, planned, RAISE_CHAIN)
+    made_once(run)
+    raised(cluster, planned, epochs)
+
+
+def epochs_of(cluster):
+    return {n: cluster.access.state(OFFSETS_TOPIC, n).leader_epoch for n in cluster.access.assignment(OFFSETS_TOPIC)}
+
+
+def raised(cluster, planned, before):
+    """As a raise without a death leaves it; the controller raises the epoch twice a move, at its begin and its end."""
+    wanted = {int(tp.rpartition("-")[2]): replicas for tp, replicas in planned.replicas().items()}
+    assert cluster.access.assignment(OFFSETS_TOPIC) == wanted
+    assert (throttles(cluster), cluster.moves()) == ({}, {})
+    assert {number: epoch - before[number] for number, epoch in epochs_of(cluster).items()} == dict.fromkeys(before, 2)
+
+
+def killed_and_gone_on_with(operator, cluster, planned, number):
+    """True where record `number` was written; then the run died with it, and was gone on with."""
+    answers = planned.answers("step", typed=True)
+    died = dies_at(operator, f"#{number}", "runbook", "apply", "--plan", planned.path, *answers)
+    run = Ran(operator.runs()[-1].path)
+    if died:
+        assert len(run.records) == number
+        locked_no_more(cluster)
+        if run.end != "proved":
+            operator.resume(run, planned)
+    assert run.end == "proved"
+    made_once(run)
+    return died
+
+
+@ALL
+@pytest.mark.timeout(7200)
+def test_a_nudge_killed_after_each_record_in_turn(operator, cluster, tmp_path):
+    died, number = True, 0
+    while died:
+        number += 1
+        operator.home = tmp_path / f"state-{number}"
+        broken, where, epoch = stuck(cluster)
+        died = killed_and_gone_on_with(operator, cluster, operator.plan("coordinator-stuck"), number)
+        assert cluster.access.state(*where).leader_epoch == epoch + 1
+        assert cluster.works(broken.group)
+        operator.check_what_ran()
+        cluster.lab.mend()
+    print(f"coordinator-stuck: killed after each of {number - 1} records")  # noqa: T201
+
+
+@ALL
+@pytest.mark.timeout(7200)
+def test_a_raise_killed_after_each_record_in_turn(operator, cluster, tmp_path):
+    cluster.lab.break_("offsets-rf1", kill="no")
+    single = {TopicPartition(OFFSETS_TOPIC, n): r for n, r in cluster.access.assignment(OFFSETS_TOPIC).items()}
+    died, number = True, 0
+    while died:
+        number += 1
+        operator.home = tmp_path / f"state-{number}"
+        cluster.access.reassign(single)
+        epochs = epochs_of(cluster)
+        planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+        died = killed_and_gone_on_with(operator, cluster, planned, number)
+        raised(cluster, planned, epochs)
+        operator.check_what_ran()
+    print(f"raise-offsets-rf: killed after each of {number - 1} records")  # noqa: T201

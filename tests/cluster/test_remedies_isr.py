@@ -1,0 +1,199 @@
+"""B1-B4 on real brokers: who is to be started, what an election outside the ISR loses, and what is refused."""
+
+import pytest
+
+from kfix.model.snapshot import TopicPartition
+from tests.cluster.seen import in_sync, wait_until
+
+LEDGER = TopicPartition("ledger", 0)
+
+
+def waiting(operator, planned):
+    """A run that tells a person what to do, in a process of its own."""
+    going = operator.begin(planned)
+    run = operator.ran(planned)
+    wait_until(lambda: run.of("step.waiting"), "the run waits for a person", 30)
+    return going, run
+
+
+def proved(going, run):
+    said = going.over()
+    assert (said.code, run.end) == (0, "proved"), said.out + said.err
+    return said
+
+
+def named(planned):
+    """{partition: what a person is told}."""
+    return {step["target"]: step["what"] for step in planned.steps("manual.bring_back")}
+
+
+# --- B2 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_under_min_isr_a_person_is_told_whom_to_start_and_it_is_seen_that_it_helped(operator, cluster):
+    broken = cluster.lab.break_("under-min-isr")
+    planned = operator.plan("under-min-isr", params={"settle": "1s", "bring_back_within": "60s"})
+    told = named(planned)
+    assert set(told) == {"ledger-0", "ledger-1"}
+    assert all(f"start broker {dead}" in what for what in told.values() for dead in broken.dead)
+    operator.apply(planned, level="", code=4)
+    going, run = waiting(operator, planned)
+    wait_until(lambda: [r for r in run.of("step.waiting") if r["step"].startswith("bring-back")], "told whom", 20)
+    cluster.lab.restart(broken.dead[0])
+    proved(going, run)
+    assert cluster.access.produce_error("ledger", 0, "all") == ""
+    assert run.of("step.intent") == []
+
+
+def test_lowering_min_isr_is_typed_and_stays_told_until_it_is_taken_back(operator, cluster):
+    broken = cluster.lab.break_("under-min-isr")
+    before = cluster.access.configs("topics")["ledger"]
+    planned = operator.plan("under-min-isr", params={"settle": "1s", "relax_to": 1})
+    assert planned.gates["relax"] == "typed"
+    operator.apply(planned, typed=False, code=4)
+    assert cluster.access.produce_error("ledger", 0, "all") != ""
+    said = operator.healed(planned)
+    assert "min.insync.replicas" in said.out
+    assert cluster.access.produce_error("ledger", 0, "all") == ""
+    run = operator.ran(planned)
+    verified = operator.on("runbook", "verify", run.id)
+    assert (verified.code, "still to come" in verified.out) == (0, True), verified.out + verified.err
+    cluster.lab.restart(*broken.dead)
+    operator.take_back(run)
+    assert cluster.access.configs("topics")["ledger"] == before
+    verified = operator.on("runbook", "verify", run.id)
+    assert "still to come" not in verified.out + verified.err
+
+
+# --- B1 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_an_unclean_election_is_bounded_typed_and_takes_the_longest_log(operator, cluster):
+    broken = cluster.lab.break_("isr-gone", **{"shorter-first": "yes"})
+    [dead], told = broken.dead, broken.details
+    live = [b for b in cluster.access.assignment("ledger")[0] if b != dead]
+    ends = {b: told[f"log_end_{b}"] for b in (*live, dead)}
+    longest = max(live, key=ends.get)
+    assert told["would_win"] != longest
+    before = cluster.access.state(*LEDGER)
+
+    assert "how many records are lost nobody alive knows" in operator.not_planned("unclean-election")
+    bounded = {"known_end": ends[dead], "max_loss": ends[dead] - ends[longest]}
+    assert operator.plan("unclean-election", params=bounded).ids
+    tight = operator.not_planned("unclean-election", params=bounded | {"max_loss": bounded["max_loss"] - 1})
+    assert f"max_loss allows {bounded['max_loss'] - 1}" in tight
+    wrong = operator.not_planned("unclean-election", params={"known_end": ends[longest] - 1, "max_loss": -1})
+    assert "is not where the last leader's log ended" in wrong or "before the log end" in wrong
+
+    planned = operator.plan("unclean-election", params={"max_loss": -1, "known_end": ends[dead]})
+    [election] = planned.steps("leader.elect_unclean")
+    args = election["args"]
+    assert (args["winner"], args["winner_end"]) == (longest, ends[longest])
+    assert (args["lost_at_least"], args["lost_at_most"]) == (0, told["only_on_dead_leader"])
+    assert election["phrase"].endswith(f"broker {longest}")
+    assert planned.gates[election["id"]] == "typed"
+    for level in ("", "plan", "step"):
+        said = operator.apply(planned, level=level, typed=False, code=6 if level else 4)
+        assert "--ack" in said.err or not level
+        assert cluster.access.state(*LEDGER).leader == -1
+        if level:
+            # The order is changed, and nothing else: it is taken back, and the plan is spent.
+            operator.take_back(operator.ran(planned))
+            planned = operator.plan("unclean-election", params={"max_loss": -1, "known_end": ends[dead]})
+    assert cluster.access.state(*LEDGER).isr == before.isr
+
+    done = operator.healed(planned)
+    assert cluster.access.state(*LEDGER).leader == longest
+    assert cluster.access.assignment("ledger")[0][0] == longest
+    assert "isr_full" in done.out
+    run = operator.ran(planned)
+    verified = operator.on("runbook", "verify", run.id)
+    assert (verified.code, "still to come" in verified.out) == (0, True), verified.out + verified.err
+    cluster.lab.restart(dead)
+    wait_until(lambda: in_sync(cluster, LEDGER), "the old leader is in sync again", 30)
+    assert {cluster.end(b, LEDGER).offset for b in cluster.lab.broker_ids} == {ends[longest]}
+    verified = operator.on("runbook", "verify", run.id)
+    assert "still to come" not in verified.out + verified.err
+
+
+# --- B3, B4 -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_packed_replicas_each_partition_names_its_own_broker(operator, cluster):
+    broken = cluster.lab.break_("packed-replicas")
+    assignment, [gone, lagging] = cluster.access.assignment("ledger"), broken.partitions
+    live = next(b for b in cluster.lab.broker_ids if b not in broken.dead)
+    whole = operator.plan("isr-dead", "--finding", key(operator, "KFX104"), params={"within": "60s"})
+    part = operator.plan("isr-dead", "--finding", key(operator, "KFX103"), params={"within": "60s"})
+    assert (set(named(whole)), set(named(part))) == ({"ledger-0"}, {"ledger-1"})
+    [needed] = cluster.access.state(*lagging).isr
+    assert f"start broker {needed} " in named(part)["ledger-1"]
+    assert f"broker {live} lives, but is out of sync" in named(part)["ledger-1"]
+    assert str(gone[1]) == "0"
+    assert set(assignment[0]) == set(broken.dead)
+    going, run = waiting(operator, part)
+    cluster.lab.restart(needed)
+    proved(going, run)
+    last = cluster.access.state(*gone).isr
+    if cluster.access.state(*gone).leader == -1:
+        going, run = waiting(operator, operator.plan("isr-dead", params={"within": "60s"}))
+        cluster.lab.restart(*last)
+        proved(going, run)
+    assert cluster.access.readable("ledger", 0)
+    assert cluster.access.readable("ledger", 1)
+
+
+def key(operator, code):
+    return operator.diagnose().findings[code]["key"]
+
+
+def test_where_the_whole_isr_is_dead_the_live_replica_is_named_as_no_help(operator, cluster):
+    broken = cluster.lab.break_("whole-isr-dead")
+    late = next(b for b in cluster.lab.broker_ids if b not in broken.dead)
+    states = {TopicPartition(*each): cluster.access.state(*each) for each in broken.partitions}
+    keys = {f["key"] for f in operator.diagnose().every if f["code"] == "KFX103"}
+    plans = [operator.plan("isr-dead", "--finding", each, params={"within": "60s"}) for each in sorted(keys)]
+    told = {tp: what for planned in plans for tp, what in named(planned).items()}
+    assert set(told) == {str(tp) for tp in states}
+    for tp, state in states.items():
+        assert f"start broker {' or '.join(map(str, state.isr))} " in told[str(tp)]
+        assert f"broker {late} lives, but is out of sync" in told[str(tp)]
+    for number, planned in enumerate(plans):
+        if all(cluster.access.state(*TopicPartition(*tp.rsplit("-", 1))).leader != -1 for tp in named(planned)):
+            continue
+        going, run = waiting(operator, planned)
+        if number == 0:
+            cluster.lab.restart(*{state.isr[0] for state in states.values()})
+        proved(going, run)
+    for tp in states:
+        assert cluster.access.readable(*tp)
+
+
+# --- A5 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_broker_id_that_is_gone_with_all_copies_is_not_replaced(operator, cluster):
+    broken = cluster.lab.break_("broker-ids-gone")
+    before = cluster.access.assignment("archive")
+    said = operator.not_planned("replace-broker")
+    assert any(word in said for word in ("no leader", "nothing to copy", "copy from")), said
+    assert str(broken.dead[0]) in said
+    assert cluster.access.assignment("archive") == before
+
+
+@pytest.mark.parametrize("renamed", [True, False], ids=["by-its-new-id", "by-any-live-broker"])
+def test_a_broker_id_that_is_gone_is_replaced_where_copies_are_left(operator, cluster, renamed):
+    broken = cluster.lab.break_("broker-ids-gone", copies=2)
+    [gone], new = broken.dead, broken.details["new_id"]
+    params = {"renamed": f"{gone}={new}"} if renamed else {}
+    planned = operator.plan("replace-broker", params=params)
+    operator.healed(planned)
+    for tp, replicas in planned.replicas().items():
+        topic, _, number = tp.rpartition("-")
+        at = TopicPartition(topic, int(number))
+        assert gone not in replicas
+        assert new in replicas or not renamed
+        assert cluster.access.assignment(topic)[at.partition] == replicas
+        wait_until(lambda each=at: in_sync(cluster, each), f"{tp} is in sync")
+    assert cluster.works(broken.group)
+    assert "KFX105" not in operator.diagnose("--debounce", "0").findings

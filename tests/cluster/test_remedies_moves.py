@@ -1,0 +1,161 @@
+"""Copying replicas while the world goes on: another throttle, Ctrl-C, a death, somebody else's move, the way back."""
+
+import os
+import signal
+
+import pytest
+
+from kfix.lab.content import MEGABYTE, bulk
+from kfix.lab.moves import start_move
+from kfix.model.snapshot import TopicPartition
+from tests.cluster.remedy import moves_file
+from tests.cluster.seen import RATES, in_sync, throttles, wait_until
+
+CARGO, THEIRS = "cargo", "theirs"
+FIRST = TopicPartition(CARGO, 0)
+SLOW = {"throttle": "20KB/s"}
+ORDER = {0: (1,), 1: (1,), 2: (2,)}
+
+
+@pytest.fixture
+def cargo(operator, cluster):
+    """Three partitions of one replica; the first holds megabytes. A throttle of somebody else stands on broker 1."""
+    cluster.lab.break_("healthy")
+    # Small segments: a throttled replica fetches at most the rest of one each time its quota is over.
+    cluster.access.create_topic(CARGO, [list(r) for r in ORDER.values()], {"segment.bytes": "200000"})
+    cluster.access.produce(CARGO, {0: bulk(2 * MEGABYTE), 1: bulk(1000), 2: bulk(1000)})
+    cluster.access.write_config("brokers", "1", {RATES[0]: "7654321"})
+    return cluster
+
+
+def slow_move(operator, cluster, moves, **params):
+    """Planned, begun, and seen to be copying."""
+    given = {(CARGO, number): replicas for number, replicas in moves.items()}
+    planned = operator.plan("move-replicas", "--json-in", moves_file(operator, given), params=SLOW | params)
+    going = operator.begin(planned)
+    run = operator.ran(planned)
+    wait_until(lambda: FIRST in cluster.moves(), "the first partition moves", 30)
+    return planned, going, run
+
+
+def test_another_throttle_for_a_run_that_copies_and_somebody_elses_move_beside_it(operator, cargo):
+    before = throttles(cargo)
+    cargo.access.create_topic(THEIRS, [[2]], {})
+    _, going, run = slow_move(operator, cargo, {0: [1, 3]})
+    wait_until(lambda: [r for r in run.of("progress") if r["bytes_per_second"] is not None], "progress is told", 30)
+    first = run.of("progress")[0]
+    assert first["bytes_total"] > 2 * MEGABYTE
+    assert first["bytes_done"] < first["bytes_total"]
+    start_move(cargo.access, TopicPartition(THEIRS, 0), (3,))
+    said = operator.run("runbook", "throttle", run.id, "50MB/s")
+    assert said.code == 0, said.err
+    done = going.over(60)
+    assert done.code == 0, done.out + done.err
+    assert run.of("throttle.result")[0]["ok"]
+    assert run.end == "proved"
+    assert "PROVED" in done.out
+    assert (cargo.access.assignment(CARGO)[0], in_sync(cargo, FIRST)) == ((1, 3), True)
+    assert throttles(cargo) == before
+    wait_until(lambda: cargo.access.assignment(THEIRS)[0] == (3,), "their move ended where they wanted it")
+    late = operator.run("runbook", "throttle", run.id, "50MB/s")
+    assert (late.code, "has ended" in late.err) == (3, True)
+
+
+def test_ctrl_c_puts_the_throttles_back_and_resume_sets_them_again_and_finishes(operator, cargo):
+    before = throttles(cargo)
+    cargo.access.produce(CARGO, {2: bulk(3 * MEGABYTE)})
+    planned, going, run = slow_move(operator, cargo, {0: [1, 3], 2: [2, 3]})
+    assert throttles(cargo) != before
+    going.interrupt()
+    said = going.over(30)
+    assert said.code == 6, said.out + said.err
+    assert f"resume {run.id}" in said.err
+    assert "changed before that" in said.err
+    assert throttles(cargo) == before
+    assert cargo.access.assignment(CARGO)[2] == (2,)
+    # What is left is copied under the same throttles; another rate for them is asked for meanwhile.
+    going = operator.going("runbook", "resume", run.id, *planned.answers("step", typed=True))
+    second = TopicPartition(CARGO, 2)
+    wait_until(lambda: second in cargo.moves(), "the second partition moves", 30)
+    assert throttles(cargo) != before
+    assert operator.run("runbook", "throttle", run.id, "50MB/s").code == 0
+    said = going.over(60)
+    assert (said.code, run.end) == (0, "proved"), said.out + said.err
+    assert {n: cargo.access.assignment(CARGO)[n] for n in (0, 2)} == {0: (1, 3), 2: (2, 3)}
+    assert (throttles(cargo), cargo.moves()) == (before, {})
+
+
+def test_a_run_that_was_killed_while_it_copied_is_taken_back_in_mid_copy(operator, cargo):
+    before = throttles(cargo)
+    _, going, run = slow_move(operator, cargo, {0: [3, 1], 2: [2, 3]})
+    going.process.send_signal(signal.SIGKILL)
+    going.process.wait(10)
+    assert FIRST in cargo.moves()
+    locked(cargo)
+    undo, _ = operator.take_back(run)
+    assert "reassign.cancel" in {step["action"] for step in undo.plan["steps"]}
+    assert cargo.access.assignment(CARGO) == ORDER
+    assert (throttles(cargo), cargo.moves()) == (before, {})
+
+
+def locked(cluster):
+    """Until the lock of a killed run has gone with its session."""
+    wait_until(lambda: cluster.access._zk.exists("/kfix/lock") is None, "the lock is free", 15)
+
+
+def test_a_killed_run_can_be_aborted_and_its_move_goes_on_without_throttles(operator, cargo):
+    before = throttles(cargo)
+    _, going, run = slow_move(operator, cargo, {0: [1, 3]})
+    os.kill(going.process.pid, signal.SIGKILL)
+    going.process.wait(10)
+    locked(cargo)
+    said = operator.on("runbook", "abort", run.id, "--reason", "the disk is full")
+    assert said.code == 0, said.err
+    assert run.end == "aborted"
+    assert throttles(cargo) == before
+    wait_until(lambda: not cargo.moves(), "the move ends by itself", 30)
+    assert in_sync(cargo, FIRST)
+
+
+def test_a_destination_that_dies_in_mid_copy_is_left_and_the_others_go_on(operator, cargo):
+    before = throttles(cargo)
+    # The canary is the smallest: the one that is to die comes in the batch after it.
+    planned, going, run = slow_move(operator, cargo, {0: [1, 3], 1: [1, 2], 2: [2, 1]}, prove_within="5s")
+    cargo.lab.kill(3)
+    said = going.over(120)
+    assert said.code in {5, 6}, said.out + said.err
+    assert "cargo-0" in said.err
+    assert "3" in said.err
+    assert {n: cargo.access.assignment(CARGO)[n] for n in (1, 2)} == {1: (1, 2), 2: (2, 1)}
+    assert all(in_sync(cargo, TopicPartition(CARGO, n)) for n in (1, 2))
+    # No broker that is dead can be told to forget its throttle.
+    assert "LEFT ON" in said.err
+    cargo.lab.restart(3)
+    wait_until(lambda: in_sync(cargo, FIRST), "the replica arrives once its broker is back", 60)
+    operator.resume(run, planned)
+    assert run.end == "proved"
+    assert cargo.access.assignment(CARGO) == {0: (1, 3), 1: (1, 2), 2: (2, 1)}
+    assert throttles(cargo) == before
+
+
+def test_a_move_that_waits_for_a_dead_broker_is_cancelled_where_that_is_safe(operator, cluster):
+    cluster.lab.break_("stuck-reassignment", cancel="safe")
+    [moved] = cluster.moves()
+    before = cluster.access.state(*moved)
+    planned = operator.plan("cancel-reassignment")
+    assert set(planned.gates.values()) == {"step"}
+    operator.healed(planned)
+    assert cluster.moves() == {}
+    assert cluster.access.state(*moved).leader == before.leader
+    assert cluster.access.readable(*moved)
+    assert "KFX501" not in operator.diagnose("--debounce", "0").findings
+
+
+def test_a_move_is_not_cancelled_where_that_would_leave_nobody(operator, cluster):
+    broken = cluster.lab.break_("stuck-reassignment", cancel="unsafe")
+    before = cluster.moves()
+    said = operator.not_planned("cancel-reassignment")
+    assert "a cancel would leave it without a leader" in said
+    going = next(b for b in broken.dead if b != broken.details["waits_for"])
+    assert f"start a broker of [{going}]" in said
+    assert cluster.moves() == before

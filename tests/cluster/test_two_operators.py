@@ -1,0 +1,82 @@
+"""Two operators on two hosts at once: only what lies in the cluster tells them apart, and exactly one acts."""
+
+import threading
+
+import pytest
+
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.adapters.zookeeper.lock import ZooKeeperLock
+from kfix.errors import HeldError, UnreachableError
+from tests.cluster.remedy import operating
+
+TRIES = 100
+
+
+@pytest.fixture
+def two(lab, tmp_path):
+    with operating(lab, tmp_path, "ann", "bob") as operators:
+        yield operators
+
+
+def at_once(two, plans):
+    """Both commands begin together; what each said."""
+    going = [one.begin(plan) for one, plan in zip(two, plans, strict=True)]
+    return [each.over() for each in going]
+
+
+def one_acted(two, said):
+    """Who did not act was refused: the other one holds the cluster (9), or has changed what the plan rests on (3)."""
+    acted = [one for one in two if any(run.of("step.intent") for run in one.runs()[-1:])]
+    codes = sorted(each.code for each in said)
+    assert len(acted) == 1, [each.out + each.err for each in said]
+    assert codes[0] == 0, [each.out + each.err for each in said]
+    assert codes[1] in {0, 3, 9}
+    for each in said:
+        if each.code == 9:
+            assert "held by" in each.err
+            assert "process" in each.err
+            assert "nothing was changed" in each.err
+    return codes[1]
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_of_two_who_elect_the_controller_at_once_one_does(two, cluster, attempt):
+    plans = [one.plan("controller-reelect") for one in two]
+    before = int(cluster.access._zk.get("/controller_epoch")[0])
+    refused = one_acted(two, at_once(two, plans))
+    assert refused != 0
+    assert int(cluster.access._zk.get("/controller_epoch")[0]) == before + 1
+
+
+def test_of_two_who_heal_the_same_partition_at_once_one_does(two, cluster):
+    broken = cluster.lab.break_("coordinator-stuck")
+    epoch = cluster.access.state(*broken.partitions[0]).leader_epoch
+    plans = [one.plan("coordinator-stuck") for one in two]
+    one_acted(two, at_once(two, plans))
+    state = cluster.access.state(*broken.partitions[0])
+    assert (state.leader in state.isr, state.leader_epoch) == (True, epoch + 1)
+    assert cluster.works(broken.group)
+
+
+def test_the_lock_of_a_cluster_is_never_held_twice(cluster):
+    locks = [ZooKeeperLock(parse_connect(cluster.lab.zookeeper_connect), "a cluster") for _ in range(2)]
+    start, tried = threading.Barrier(2), threading.Barrier(2)
+    won = [[False] * TRIES for _ in locks]
+
+    def race(who):
+        for number in range(TRIES):
+            start.wait(30)
+            try:
+                locks[who].take({"user": f"operator {who}"})
+                won[who][number] = locks[who].held()
+            except (HeldError, UnreachableError):
+                pass
+            tried.wait(30)
+            locks[who].release()
+
+    racers = [threading.Thread(target=race, args=(who,)) for who in range(2)]
+    for each in racers:
+        each.start()
+    for each in racers:
+        each.join()
+    assert [one + other for one, other in zip(*won, strict=True)] == [1] * TRIES

@@ -1,0 +1,58 @@
+"""Which call each action is, written down apart from the actions: what a plan's step may send and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kfix.adapters.memory.faults import Call
+from kfix.model.args import ABSENT, Args
+from kfix.model.plan import PlannedStep
+from kfix.model.reading import ResourceKind
+
+_NAMES = {"broker": "rate", "topic": "replicas"}
+
+
+def _configs(kind: str, name: str, values: Mapping[str, str]) -> Call:
+    changes = tuple(sorted((k, None if v == ABSENT else v) for k, v in values.items()))
+    return Call("alter_configs", (ResourceKind(kind), name, changes))
+
+
+def _throttle(kind: str, name: str, leader: str, follower: str) -> Call:
+    what = _NAMES[kind]
+    pair = {f"leader.replication.throttled.{what}": leader, f"follower.replication.throttled.{what}": follower}
+    return _configs(kind, name, pair)
+
+
+def _rate(args: Args) -> Call:
+    rate = str(args["rate"])
+    return _throttle("broker", str(args["broker"]), rate, rate)
+
+
+def _elect(unclean: bool) -> Callable[[Args], Call]:
+    return lambda args: Call("elect", (args.tp(), unclean))
+
+
+def _reassign(args: Args) -> Call:
+    return Call("reassign", (args.tp(), args.brokers("replicas")))
+
+
+CALLS: Mapping[str, Callable[[Args], Call]] = {
+    "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
+    "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
+    "leader.elect_isr": _elect(True),
+    "leader.elect_preferred": _elect(False),
+    "leader.elect_unclean": _elect(True),
+    "reassign.cancel": lambda a: Call("reassign", (a.tp(), None)),
+    "reassign.move": _reassign,
+    "reassign.noop": _reassign,
+    "reassign.reorder": _reassign,
+    "throttle.rate": _rate,
+    "throttle.remove": lambda a: _throttle(a.text("kind"), a.text("name"), ABSENT, ABSENT),
+    "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),
+    "throttle.restore": lambda a: _throttle(a.text("kind"), a.text("name"), a.text("leader"), a.text("follower")),
+}
+CHANGES_NOTHING = frozenset({"manual", "manual.bring_back", "wait"})
+
+
+def expected_call(step: PlannedStep) -> Call | None:
+    return None if step.action in CHANGES_NOTHING else CALLS[step.action](step.args)

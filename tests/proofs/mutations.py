@@ -1,0 +1,216 @@
+"""How the world changes between a plan and its run: one way, or several, for each kind of fact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.model.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split_key
+from kfix.model.reading import ResourceKind
+from kfix.model.snapshot import Assignment, LogEnd, TopicPartition
+
+Mutation = Callable[[MemoryCluster, FactKey], None]
+
+#: Every kind of fact that a plan may rest on.
+KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, "registered", "config", "effective"})
+
+
+def kind_of(key: str) -> str:
+    parts = split_key(key)
+    if parts.resource is not None:
+        return "config" if parts.own else "effective"
+    return parts.name
+
+
+def _tp(key: FactKey) -> TopicPartition:
+    assert key.tp is not None
+    return key.tp
+
+
+def _state(cluster: MemoryCluster, key: FactKey, **changes: Any) -> None:
+    """As ZooKeeper has it, and as the controller knows and tells it."""
+    tp = _tp(key)
+    cluster.records.states[tp] = cluster.records.states[tp]._replace(**changes)
+    cluster.control._remember(tp, cluster.control.memory[tp].phase)
+    cluster.control.announce((tp,))
+
+
+def _leader(cluster: MemoryCluster, key: FactKey) -> None:
+    old = cluster.records.states[_tp(key)]
+    other = next((b for b in sorted(cluster.control.live) if b != old.leader), 99)
+    _state(cluster, key, leader=other)
+
+
+def _leader_unseen(cluster: MemoryCluster, key: FactKey) -> None:
+    """In ZooKeeper alone, and nobody that lives."""
+    tp = _tp(key)
+    old = cluster.records.states[tp]
+    cluster.records.states[tp] = old._replace(leader=77 if old.leader == -1 else -1)
+
+
+def _epoch(cluster: MemoryCluster, key: FactKey) -> None:
+    tp = _tp(key)
+    cluster.records.states[tp] = cluster.records.states[tp]._replace(leader_epoch=99)
+
+
+def _isr(cluster: MemoryCluster, key: FactKey) -> None:
+    """A dead or unknown one joins: nothing gets better or worse by it."""
+    tp = _tp(key)
+    old = cluster.records.states[tp]
+    cluster.records.states[tp] = old._replace(isr=(*old.isr, 88))
+
+
+def _isr_live(cluster: MemoryCluster, key: FactKey) -> None:
+    tp = _tp(key)
+    old = cluster.records.states[tp]
+    more = sorted(cluster.control.live - set(old.isr))
+    cluster.records.states[tp] = old._replace(isr=(*old.isr, more[0]) if more else old.isr[:-1])
+
+
+def _isr_other(cluster: MemoryCluster, key: FactKey) -> None:
+    """A member of the ISR is another one than it was, of those that live."""
+    tp = _tp(key)
+    old = cluster.records.states[tp]
+    cluster.records.states[tp] = old._replace(isr=tuple(sorted(cluster.control.live - set(old.isr))))
+
+
+def _order(cluster: MemoryCluster, key: FactKey) -> None:
+    tp = _tp(key)
+    old = cluster.records.assignments[tp]
+    cluster.records.assignments[tp] = old._replace(replicas=(*old.replicas[1:], old.replicas[0]))
+
+
+def _one_more(cluster: MemoryCluster, key: FactKey) -> None:
+    tp = _tp(key)
+    old = cluster.records.assignments[tp]
+    cluster.records.assignments[tp] = old._replace(replicas=(*old.replicas, 66))
+
+
+def _moving(cluster: MemoryCluster, key: FactKey) -> None:
+    """A move to nowhere, or, where one was under way, to somewhere else."""
+    tp = _tp(key)
+    old = cluster.records.assignments[tp]
+    keep = tuple(b for b in old.replicas if b not in old.adding)
+    cluster.records.assignments[tp] = Assignment((*keep, 55), (55,), old.removing)
+
+
+def _removing(cluster: MemoryCluster, key: FactKey) -> None:
+    tp = _tp(key)
+    old = cluster.records.assignments[tp]
+    cluster.records.assignments[tp] = old._replace(removing=() if old.removing else old.replicas[:1])
+
+
+def _revived(cluster: MemoryCluster, key: FactKey) -> None:
+    for broker in cluster.brokers.values():
+        if not broker.alive:
+            cluster.revive(broker.id)
+
+
+def _died(cluster: MemoryCluster, key: FactKey) -> None:
+    replicas = cluster.records.assignments[_tp(key)].replicas
+    state = cluster.records.states[_tp(key)]
+    followers = [b for b in replicas if b in cluster.control.live and b != state.leader and b not in state.isr]
+    for broker in followers[-1:]:
+        cluster.brokers[broker].alive = False
+
+
+def _one_registers(cluster: MemoryCluster, key: FactKey) -> None:
+    """Registered without a word of the controller: no partition is touched by it."""
+    for broker in cluster.brokers.values():
+        broker.alive = True
+
+
+def _partitions(cluster: MemoryCluster, key: FactKey) -> None:
+    topic = _tp(key).topic
+    number = 1 + max(tp.partition for tp in cluster.records.assignments if tp.topic == topic)
+    live = tuple(sorted(cluster.control.live))
+    cluster.add_partition(TopicPartition(topic, number), live)
+
+
+def _tails(cluster: MemoryCluster, key: FactKey) -> None:
+    live = sorted(cluster.control.live & cluster.logs.ends[_tp(key)].keys())
+    cluster.append(_tp(key), 1, (live[-1],))
+
+
+def _bytes(cluster: MemoryCluster, key: FactKey) -> None:
+    for broker in cluster.logs.ends[_tp(key)]:
+        cluster.logs.write(_tp(key), broker, LogEnd(0, 4444), 0)
+
+
+def _failed_over(cluster: MemoryCluster, key: FactKey) -> None:
+    others = cluster.control.live - {cluster.records.controller}
+    cluster.control.fail_over_to(min(others))
+
+
+def _controller(cluster: MemoryCluster, key: FactKey) -> None:
+    cluster.records.controller = min(cluster.control.live - {cluster.records.controller})
+
+
+def _number(name: str) -> Mutation:
+    def act(cluster: MemoryCluster, key: FactKey) -> None:
+        setattr(cluster.records, name, getattr(cluster.records, name) + 1)
+
+    return act
+
+
+def _migrating(cluster: MemoryCluster, key: FactKey) -> None:
+    cluster.records.migrating = True
+
+
+def _unregistered(cluster: MemoryCluster, key: FactKey) -> None:
+    assert key.broker is not None
+    cluster.kill(key.broker)
+
+
+def _config(cluster: MemoryCluster, key: FactKey) -> None:
+    assert key.resource is not None
+    kind, name = key.resource
+    values = {"true": "false", "false": "true", "1": "2", "2": "3"}
+    now = cluster.settings.read(kind, name).get(key.name)
+    new = {key.name: values.get(now.value or "", "7") if now is not None else "7"}
+    if key.name.endswith(".throttled.replicas"):
+        new = {key.name: "5:1"}
+    result = cluster.settings.alter(kind, name, new)
+    assert result.accepted, result
+
+
+def _default(cluster: MemoryCluster, key: FactKey) -> None:
+    """The default in force changes, and nobody's own value."""
+    assert key.resource is not None
+    now = cluster.settings.read(*key.resource)[key.name]
+    cluster.settings.properties[key.name] = {"true": "false", "false": "true"}.get(str(now.value), "4")
+
+
+def _same_made_own(cluster: MemoryCluster, key: FactKey) -> None:
+    """What was a default is set, to the same value: nothing is different but whose value it is."""
+    assert key.resource is not None
+    kind, name = key.resource
+    now = cluster.settings.read(kind, name).get(key.name)
+    if now is not None and not now.own and now.value:
+        assert cluster.settings.alter(kind, name, {key.name: now.value}).accepted
+    elif kind is ResourceKind.TOPIC and now is not None and now.own:
+        assert cluster.settings.alter(kind, name, {key.name: None}).accepted
+
+
+WAYS: Mapping[str, tuple[Mutation, ...]] = {
+    "leader": (_leader, _leader_unseen),
+    "leader_epoch": (_epoch,),
+    "isr": (_isr, _isr_live, _isr_other),
+    "live_isr": (_isr_live, _isr_other),
+    "assignment": (_order, _one_more),
+    "live_replicas": (_died, _one_registers, _revived, _order),
+    "reassigning": (_moving,),
+    "partition_count": (_partitions,),
+    "log_tails": (_tails,),
+    "adding": (_moving,),
+    "removing": (_removing,),
+    "replica_bytes": (_bytes,),
+    "controller": (_failed_over, _controller),
+    "controller_epoch": (_number("epoch"), _failed_over),
+    "controller_epoch_version": (_number("epoch_version"), _failed_over),
+    "migrating": (_migrating,),
+    "registered": (_unregistered, _one_registers),
+    "config": (_config, _same_made_own),
+    "effective": (_config, _default),
+}

@@ -1,0 +1,121 @@
+"""What the proofs run over: every shipped runbook's test that heals, and scenes in which a run is longer than there.
+
+Moves take time here, so that a run can be killed in the middle of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.incidents import ALL as INCIDENTS
+from kfix.adapters.memory.naming import Incident
+from kfix.model.reading import ChangeResult
+from kfix.model.runbook import RawValue, Runbook
+from kfix.model.snapshot import TopicPartition
+from kfix.runbook.catalogue import load_all
+
+RUNBOOKS: Mapping[str, Runbook] = {r.id: r for r in load_all(None)}
+Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
+
+#: Longer than one look of a run, shorter than its patience.
+COPY_SECONDS = 3.0
+
+
+def _as_it_is(_cluster: MemoryCluster) -> None:
+    """Nothing happens to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`prepare` is what else is wrong, before the plan; `at_the_gate` what a person does when told to do something.
+
+    The first calls of the methods in `swallows` are accepted, and nothing happens: the run climbs on.
+    """
+
+    name: str
+    runbook: str
+    incident: str
+    params: Mapping[str, RawValue] = field(default_factory=dict)
+    moves: Moves = ()
+    prepare: Callable[[MemoryCluster], None] = _as_it_is
+    swallows: tuple[str, ...] = ()
+    at_the_gate: Callable[[MemoryCluster], None] = _as_it_is
+
+    def begin(self) -> Incident:
+        incident = INCIDENTS[self.incident]()
+        if not incident.cluster.copy_seconds:
+            incident.cluster.copy_seconds = COPY_SECONDS
+        self.prepare(incident.cluster)
+        for method in self.swallows:
+            incident.cluster.faults.answer(method, ChangeResult(0, "NONE"))
+        return incident
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _shipped() -> list[Scene]:
+    found = []
+    for runbook in RUNBOOKS.values():
+        healing = [t for t in runbook.tests if t.expect.healed]
+        for number, test in enumerate(healing):
+            name = runbook.id if number == 0 else f"{runbook.id}: {test.name}"
+            found.append(Scene(name, runbook.id, test.cluster, test.params))
+    return found
+
+
+def _throttled(cluster: MemoryCluster) -> None:
+    """Somebody's throttles are there already: on one side of a broker, and on one replica of the topic."""
+    cluster.brokers[1].configs["leader.replication.throttled.rate"] = "1000"
+    cluster.brokers[3].configs["follower.replication.throttled.rate"] = "2000"
+    cluster.records.topic_configs["orders"]["leader.replication.throttled.replicas"] = "0:1"
+
+
+def _preferred_is_the_phantom(cluster: MemoryCluster) -> None:
+    """So another replica must be put first, and afterwards last again."""
+    tp = TopicPartition("__consumer_offsets", 13)
+    first = cluster.records.assignments[tp].replicas[0]
+    cluster.phantom_leader(tp, leader=first)
+
+
+def _revive(*brokers: int) -> Callable[[MemoryCluster], None]:
+    def act(cluster: MemoryCluster) -> None:
+        for broker in brokers:
+            if not cluster.brokers[broker].alive:
+                cluster.revive(broker)
+
+    return act
+
+
+_GIVEN: Moves = (
+    (TopicPartition("orders", 0), (3, 4)),
+    (TopicPartition("orders", 1), (2, 3)),
+    (TopicPartition("orders", 2), (1, 2, 4)),
+)
+
+_LONGER = (
+    Scene("ladder of two rungs", "coordinator-stuck", "stuck-offsets-partition", swallows=("reassign",)),
+    Scene(
+        "ladder of three rungs",
+        "coordinator-stuck",
+        "stuck-offsets-partition",
+        swallows=("reassign", "elect"),
+    ),
+    Scene(
+        "coordinator led from elsewhere",
+        "coordinator-not-answering",
+        "phantom-coordinator",
+        prepare=_preferred_is_the_phantom,
+        swallows=("reassign",),
+    ),
+    Scene("min isr after the goal", "raise-offsets-rf", "offsets-with-one-replica", {"min_isr": 2, "batch": 12}),
+    Scene("over others' throttles", "raise-topic-rf", "weak-topic", {"topic": "orders", "batch": 2}, prepare=_throttled),
+    Scene("given moves", "move-replicas", "one-rack-topic", {"batch": 2}, _GIVEN),
+    Scene("isr dead, brought back", "isr-dead", "isr-gone", at_the_gate=_revive(1)),
+    Scene("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
+)
+
+SHIPPED: Mapping[str, Scene] = {scene.name: scene for scene in _shipped()}
+SCENES: Mapping[str, Scene] = {**SHIPPED, **{scene.name: scene for scene in _LONGER}}

@@ -1,0 +1,187 @@
+"""A stage for the proofs: plan a scene, run it, stop it at any moment, go on with it, and compare what came of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kfix import __version__
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.adapters.memory.faults import Call
+from kfix.model.plan import Created, Gate, Plan
+from kfix.model.snapshot import TopicPartition
+from kfix.runbook.course import Healed
+from kfix.runbook.gates import Given
+from kfix.runbook.params import parse_params
+from kfix.runbook.placing import Look
+from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.rollback import make_rollback, run_or_roll_back
+from kfix.runbook.run import resume
+from kfix.runbook.scene import Scene as RunScene
+from kfix.runbook.store import RunDir, RunStore
+from tests.proofs.calls import expected_call
+from tests.proofs.scenes import RUNBOOKS, Scene
+
+_PHRASE = re.compile(r"^type  (.+)  to go on ")
+
+
+@dataclass
+class Person:
+    """Says yes, types what is asked for, and does what it is told to do. `then` runs while it thinks."""
+
+    cluster: MemoryCluster
+    does: Callable[[MemoryCluster], None]
+    interactive: bool = True
+    shown: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    says: str = "y"
+    then: Callable[[], None] = lambda: None
+
+    def show(self, text: str) -> None:
+        self.shown.append(text)
+
+    def ask(self, prompt: str) -> str | None:
+        self.asked.append(prompt)
+        self.then()
+        if self.shown and "manual" in self.shown[-1]:
+            self.does(self.cluster)
+        phrase = _PHRASE.match(prompt)
+        return phrase[1] if phrase and self.says == "y" else self.says
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The world at one instant: the cluster, and what a process that died just then left on the disk."""
+
+    cluster: MemoryCluster
+    home: Path
+    what: str
+
+
+def copied(cluster: MemoryCluster) -> MemoryCluster:
+    """A copy that shares what nobody can change."""
+    records, views = cluster.records, [b.views for b in cluster.brokers.values()]
+    logs = [cluster.logs.ends, *cluster.logs.ends.values()]
+    tables: list[Mapping[Any, Any]] = [records.assignments, records.states, *views, *logs]
+    keyed = [cluster.control.memory, cluster.logs.epochs, *(b.leading for b in cluster.brokers.values())]
+    frozen = [v for t in tables if t is not cluster.logs.ends for v in t.values()] + [k for t in tables for k in t]
+    frozen += [k for t in keyed for k in t] + cluster.faults.calls
+    return copy.deepcopy(cluster, {id(thing): thing for thing in frozen})
+
+
+class Stage:
+    def __init__(self, scene: Scene, home: Path) -> None:
+        self.scene = scene
+        incident = scene.begin()
+        self.cluster, self.finding = incident.cluster, incident.finding
+        self.store = RunStore(home)
+        self.runbook = RUNBOOKS[scene.runbook]
+        self.person = Person(self.cluster, scene.at_the_gate)
+        self.records: list[dict[str, Any]] = []
+        self.listeners: list[Callable[[Mapping[str, Any]], None]] = [lambda r: self.records.append(dict(r))]
+
+    # -- planning and running
+
+    def created(self) -> Created:
+        return Created(self.cluster.clock.now(), "tests", "tests", __version__)
+
+    def plan(self, **params: object) -> Plan:
+        given = {**self.scene.params, **params}
+        args = parse_params(self.runbook, [f"{k}={v}" for k, v in given.items()])
+        look = Look(self.cluster.snapshot(), self.scene.moves)
+        made = make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
+        assert not isinstance(made, AlreadyMet), made
+        self.cluster.faults.reads.clear()
+        return made
+
+    def scene_of_run(self, **more: Any) -> RunScene:
+        cluster = self.cluster
+        made = RunScene(cluster, cluster, cluster.clock, self.store, self.person, lock=cluster.lock, listener=self._told)
+        return replace(made, **more)
+
+    def _told(self, record: Mapping[str, Any]) -> None:
+        for listener in self.listeners:
+            listener(record)
+
+    def run(self, plan: Plan, **more: Any) -> Healed:
+        return run_or_roll_back(plan, self.scene_of_run(**more))
+
+    def resume(self, *did: str, **more: Any) -> Healed:
+        return resume(self.last_run, self.scene_of_run(**more), did)
+
+    def roll_back(self, run: RunDir | None = None, *, everything: bool = True) -> tuple[Plan, Healed]:
+        plan = make_rollback(run or self.last_run, self.cluster, self.created(), everything=everything)
+        return plan, run_or_roll_back(plan, self.scene_of_run())
+
+    def flags(self, plan: Plan) -> Given:
+        return Given(Gate.STEP, {s.id: s.phrase for s in plan.steps if s.gate is Gate.TYPED}, "somebody")
+
+    # -- what came of it
+
+    @property
+    def last_run(self) -> RunDir:
+        return list(self.store.runs())[-1]
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.cluster.faults.calls
+
+    def journal(self, run: RunDir | None = None) -> list[dict[str, Any]]:
+        text = (run or self.last_run).journal_path.read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    # -- moments
+
+    def moment(self, home: Path, what: str) -> Moment:
+        """A process killed by -9 leaves its files and its calls; both of its locks are let go by others."""
+        shutil.copytree(self.store.home, home)
+        cluster = copied(self.cluster)
+        cluster.lock.holder, cluster.lock._ours = None, False
+        return Moment(cluster, home, what)
+
+    def at(self, moment: Moment) -> Stage:
+        """A stage that goes on from there; the moment itself can be used again only by deep copy."""
+        other = copy.copy(self)
+        other.cluster = copied(moment.cluster)
+        other.store = RunStore(moment.home)
+        other.person = Person(other.cluster, self.scene.at_the_gate)
+        other.records = []
+        other.listeners = []
+        return other
+
+
+@dataclass(frozen=True)
+class World:
+    """What a run is to bring about and a rollback to take back. Epochs, versions and times are left out."""
+
+    assignments: Mapping[TopicPartition, tuple[object, ...]]
+    leading: Mapping[TopicPartition, object]
+    topics: Mapping[str, Mapping[str, str]]
+    brokers: Mapping[int, Mapping[str, str]]
+
+
+def world(cluster: MemoryCluster) -> World:
+    cluster.advance(0.6)
+    records = cluster.records
+    return World(
+        {tp: (a.replicas, a.adding, a.removing) for tp, a in records.assignments.items()},
+        {tp: (s.leader in cluster.control.live, s.leader in s.isr, sorted(s.isr)) for tp, s in records.states.items()},
+        {topic: dict(found) for topic, found in records.topic_configs.items() if found},
+        {b.id: dict(b.configs) for b in cluster.brokers.values()},
+    )
+
+
+def planned_calls(plan: Plan) -> Counter[Call]:
+    return Counter(call for step in plan.steps if (call := expected_call(step)) is not None)
+
+
+def too_often(calls: Iterable[Call], plan: Plan) -> Counter[Call]:
+    """Calls beyond those of the plan: unplanned ones, and planned ones issued again."""
+    return Counter(calls) - planned_calls(plan)

@@ -1,0 +1,110 @@
+"""Proof: stale means that the world changed. Whatever a plan rests on, changed, is refused by its name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from kfix.errors import KfixError, RefusedError
+from kfix.model.facts import (
+    CLUSTER_FACTS,
+    PARTITION_FACTS,
+    about,
+    about_brokers,
+    about_cluster,
+    about_config,
+    about_effective,
+    show_value,
+    split_key,
+)
+from kfix.model.plan import Plan
+from kfix.model.reading import ResourceKind
+from kfix.probes.facts import read_facts
+from kfix.runbook.planfile import from_json, seal, to_json
+from tests.proofs.mutations import KINDS, WAYS, kind_of
+from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.stage import Stage
+
+
+#: One worker has the runs of all of them.
+pytestmark = pytest.mark.xdist_group("stale")
+
+WIDE = "every kind of fact, "
+ALL = (*SCENES, f"{WIDE}coordinator-stuck")
+
+
+def test_every_kind_of_fact_has_a_way_to_change() -> None:
+    assert WAYS.keys() == KINDS
+
+
+def widened(plan: Plan, stage: Stage) -> Plan:
+    """The same plan, resting on a fact of every kind: a site's actions and probes may name any of them."""
+    tp = plan.finding.partitions[0]
+    dead = min(b.id for b in stage.cluster.brokers.values() if not b.alive)
+    topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
+    keys = (*about(tp, *PARTITION_FACTS), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
+    keys += (*about_config(*topic), *about_effective(*topic))
+    have = {fact.key for fact in plan.facts}
+    more = read_facts(stage.cluster, [key for key in keys if key not in have])
+    steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)
+    return from_json(to_json(seal(replace(plan, facts=(*plan.facts, *more.values()), steps=steps))), "widened")
+
+
+@cache
+def refused(name: str) -> tuple[dict[str, set[str]], int]:
+    """Changes each fact of the scene's plan in each way; (keys refused by their own name, by kind; how many runs)."""
+    scene: Scene = SCENES[name.removeprefix(WIDE)]
+    by_name: dict[str, set[str]] = defaultdict(set)
+    runs = 0
+    with TemporaryDirectory() as folder:
+        base = Stage(scene, Path(folder) / "none" / "kfix")
+        base.store.runs_dir.mkdir(parents=True)
+        plan = widened(base.plan(), base) if name.startswith(WIDE) else base.plan()
+        start = base.moment(Path(folder) / "start", "the plan was made")
+        for fact in plan.facts:
+            for way in WAYS[kind_of(fact.key)]:
+                stage = base.at(start)
+                way(stage.cluster, split_key(fact.key))
+                try:
+                    now = read_facts(stage.cluster, [fact.key])[fact.key].value
+                except KfixError:
+                    continue
+                if now == fact.value:
+                    continue
+                runs += 1
+                said = _run(stage, plan, f"{name}: {fact.key} by {way.__name__}")
+                row = [fact.key, show_value(fact.value), show_value(now)]
+                if any(line.split() == " ".join(row).split() for line in said.splitlines()):
+                    by_name[kind_of(fact.key)].add(fact.key)
+    return by_name, runs
+
+
+def _run(stage: Stage, plan: Plan, what: str) -> str:
+    try:
+        healed = stage.run(plan)
+    except RefusedError as error:
+        assert error.exit_code == 3, what
+        assert "nothing was changed" in str(error), what
+        assert stage.person.asked == [], what
+        said = str(error)
+    else:
+        assert healed.outcome == "already_well", what
+        said = ""
+    assert stage.calls == [], what
+    return said
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_changed_fact_is_never_acted_on(name: str) -> None:
+    _, runs = refused(name)
+    assert runs or SCENES[name].at_the_gate is not SCENES["raise-topic-rf"].at_the_gate
+
+
+def test_every_kind_of_fact_is_refused_by_its_name_at_least_once() -> None:
+    found = {kind for name in ALL for kind in refused(name)[0]}
+    assert found == KINDS

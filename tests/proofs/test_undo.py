@@ -1,0 +1,199 @@
+"""Proof: undo is exact. Apply and rollback leave the cluster as it was; what cannot be undone is named up front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import RefusedError, RollbackFailedError, RolledBackError
+from kfix.model.plan import Plan
+from kfix.model.reading import ChangeResult
+from kfix.model.snapshot import TopicPartition
+from kfix.runbook.planfile import from_json, to_json
+from kfix.runbook.rollback import make_rollback
+from kfix.runbook.stops import Outcome
+from tests.proofs.killing import Killing, told_apart
+from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.stage import Stage, expected_call, too_often, world
+
+ORDERS = TopicPartition("orders", 0)
+
+#: What the steps that changed something leave behind is nothing: all of it can be taken back.
+REVERSIBLE = (
+    "durable-defaults",
+    "given moves",
+    "min isr after the goal",
+    "over others' throttles",
+    "raise-offsets-rf",
+    "raise-topic-rf",
+    "spread-replicas",
+    "sweep-throttles",
+    "under-min-isr: lowering the demand is typed",
+    "coordinator led from elsewhere",
+)
+
+
+def name_of(prefix: str) -> str:
+    return next(name for name in SCENES if name.startswith(prefix))
+
+
+@pytest.mark.parametrize("name", REVERSIBLE)
+def test_apply_and_rollback_leave_no_difference(name: str, home: Path) -> None:
+    stage = Stage(SCENES[name if name in SCENES else name_of(name.partition(":")[0])], home)
+    plan = stage.plan()
+    before = world(stage.cluster)
+    stage.run(plan)
+    assert stage.calls
+    number, first = len(stage.calls), stage.last_run
+    undo, healed = stage.roll_back()
+    taken_back = name != "coordinator led from elsewhere"  # that one puts the order back itself, after its proof
+    assert healed.outcome is (Outcome.PROVED if taken_back else Outcome.ALREADY_WELL)
+    after = world(stage.cluster)
+    assert (after.assignments, after.topics, after.brokers) == (before.assignments, before.topics, before.brokers)
+    assert after.leading == before.leading
+    assert not too_often(stage.calls[number:], undo)
+    assert from_json(to_json(undo), "undo") == undo
+    assert undo.undoes == first.id
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
+def test_what_is_not_undone_is_named_up_front(scene: Scene, home: Path) -> None:
+    stage = Stage(scene, home)
+    plan = stage.plan()
+    stage.run(plan)
+    done = {r["step"] for r in stage.journal() if r["type"] == "step.intent"}
+    final = [s for s in plan.steps if s.id in done and not s.reversible and s.action != "throttle.restore"]
+    number = len(stage.calls)
+    for everything in (False, True):
+        try:
+            undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=everything)
+        except RefusedError as error:
+            assert all(s.id in str(error) for s in final)
+            assert "changed nothing" in str(error) or "nothing of" in str(error)
+            continue
+        told = "\n".join(undo.warnings)
+        for step in final:
+            assert f"{step.id} will not be undone" in told
+            assert any(s.step == step.id for s in undo.skipped_at_plan)
+        undone = {s.id.removeprefix("undo-") for s in undo.steps}
+        assert undone.isdisjoint(s.id for s in final)
+        kept = {s.step for s in undo.skipped_at_plan}
+        restores = {s.id for s in plan.steps if s.action == "throttle.restore"}
+        assert undone | kept == {d for d in done if d not in restores}
+    assert len(stage.calls) == number
+
+
+def stopped_in_the_middle(home: Path, name: str) -> tuple[Stage, Plan]:
+    """Interrupted while the canary is copied, which would take an hour."""
+    stage = Stage(SCENES[name], home)
+    stage.cluster.copy_seconds = 3600.0
+    plan = stage.plan(throttle="1KB/s")
+    seen: list[str] = []
+
+    def stop(record) -> None:
+        seen.append(record["type"])
+        if record["type"] == "progress":
+            stage.listeners.pop()
+            raise KeyboardInterrupt
+
+    stage.listeners.append(stop)
+    with pytest.raises(Exception, match="interrupted"):
+        stage.run(plan)
+    return stage, plan
+
+
+@pytest.mark.parametrize("name", ["given moves", "raise-topic-rf", "spread-replicas"])
+def test_a_rollback_in_the_middle_of_a_move_cancels_it_and_restores_the_order(name: str, home: Path) -> None:
+    before = world(Stage(SCENES[name], home.parent / "other").cluster)
+    stage, _ = stopped_in_the_middle(home, name)
+    moving = {tp for tp, a in stage.cluster.records.assignments.items() if a.adding}
+    assert moving
+    number = len(stage.calls)
+    stage.roll_back(everything=False)
+    calls = stage.calls[number:]
+    assert {c.args[0] for c in calls if c.method == "reassign" and c.args[1] is None} == moving
+    after = world(stage.cluster)
+    assert (after.assignments, after.topics, after.brokers) == (before.assignments, before.topics, before.brokers)
+
+
+def test_good_copies_are_kept_unless_everything_is_asked_for(orders: Stage) -> None:
+    orders.run(orders.plan())
+    number, grown = len(orders.calls), world(orders.cluster)
+    undo, healed = orders.roll_back(everything=False)
+    assert {s.reason.partition(":")[0] for s in undo.skipped_at_plan} == {"finished, and kept"}
+    assert healed.outcome is Outcome.ALREADY_WELL
+    assert orders.calls[number:] == []
+    assert world(orders.cluster) == grown
+
+
+def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
+    stage = Stage(SCENES["durable-defaults"], tmp_path / "one" / "kfix")
+    before = world(stage.cluster)
+    stage.run(stage.plan())
+    stage.cluster.advance(60)
+    killing = Killing(stage, tmp_path / "moments")
+    undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=True)
+    number = len(stage.calls)
+    stage.run(undo, changer=killing.changer)
+    for moment in told_apart(killing.moments)[:-1]:
+        other = stage.at(moment)
+        other.resume()
+        now = world(other.cluster)
+        assert (now.topics, now.brokers) == (before.topics, before.brokers), moment.what
+        assert not too_often(other.calls[number:], undo), moment.what
+
+
+# -- on_failure: rollback
+
+
+def fails(stage: Stage, *, accepted: bool) -> None:
+    """The second step of durable-defaults is swallowed: accepted, and nothing happens."""
+    stage.cluster.faults.answer("alter_configs", ChangeResult(0, "NONE"), applied=True)
+    stage.cluster.faults.answer("alter_configs", ChangeResult(0, "NONE"), applied=not accepted)
+
+
+def test_a_step_that_fails_takes_everything_back_and_exits_with_7(home: Path) -> None:
+    stage = Stage(SCENES["durable-defaults"], home)
+    before = world(stage.cluster)
+    plan = stage.plan()
+    fails(stage, accepted=True)
+    with pytest.raises(RolledBackError, match="everything was taken back and proved") as caught:
+        stage.run(plan)
+    assert caught.value.exit_code == 7
+    assert world(stage.cluster) == before
+    runs = list(stage.store.runs())
+    assert len(runs) == 2
+    assert runs[-1].plan().undoes == runs[0].id or runs[0].plan().undoes == runs[1].id
+
+
+WAYS_TO_FAIL: list[Callable[[Stage], None]] = [
+    lambda stage: stage.cluster.faults.answer("alter_configs", ChangeResult(31, "CLUSTER_AUTHORIZATION_FAILED")),
+    lambda stage: stage.cluster.faults.lose_answer("alter_configs", applied=False),
+    lambda stage: stage.cluster.faults.answer("alter_configs", ChangeResult(0, "NONE")),
+]
+
+
+@pytest.mark.parametrize("how", WAYS_TO_FAIL, ids=["refused", "lost", "swallowed"])
+def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callable[[Stage], None]) -> None:
+    stage = Stage(SCENES["durable-defaults"], home)
+    before = world(stage.cluster)
+    plan = stage.plan()
+    fails(stage, accepted=True)
+    how(stage)
+    how(stage)
+    with pytest.raises(RollbackFailedError, match="could not all be taken back") as caught:
+        stage.run(plan)
+    assert caught.value.exit_code == 8
+    assert world(stage.cluster) != before
+
+
+def test_every_action_that_says_it_is_reversible_has_an_inverse() -> None:
+    for scene in ("given moves", "durable-defaults", "over others' throttles"):
+        for step in Stage(SCENES[scene], Path("/nonexistent")).plan().steps:
+            assert step.reversible == (step.inverse is not None)
+            assert step.inverse is None or step.inverse.action in ACTIONS
+            assert step.inverse is None or step.action in ACTIONS
+            assert expected_call(step) is not None

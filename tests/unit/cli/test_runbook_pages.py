@@ -1,0 +1,320 @@
+"""The commands that need no cluster: list, show, doc, schema, test; a user's own runbooks; a policy; signing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from kfix.runbook.catalogue import shipped_dir
+from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
+from tests.unit.runbook.fake_wiring import FakeWiring
+
+STUCK = "coordinator-stuck"
+
+
+@pytest.fixture
+def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
+    return wire("stuck-offsets-partition", monkeypatch, tmp_path)
+
+
+def _copy(folder: Path, old: str = "", new: str = "", name: str = STUCK) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yaml"
+    path.write_text((shipped_dir() / f"{STUCK}.yaml").read_text().replace(old, new) if old else path.name)
+    return path
+
+
+# -- pages
+
+
+def test_doc_is_the_page_of_show_and_goes_into_a_file(wired: FakeWiring, tmp_path: Path) -> None:
+    page = kfix("doc", STUCK).stdout
+    assert page == kfix("show", STUCK).stdout
+    for part in ("## Before anything", "## Healed is", "## Steps", "- by hand:"):
+        assert part in page
+    out = tmp_path / "page.md"
+    assert kfix("doc", STUCK, "-o", str(out)).exit_code == 0
+    assert out.read_text() == page
+    again = kfix("doc", STUCK, "-o", str(out))
+    assert again.exit_code == 2
+    assert "is not overwritten" in again.output
+    assert "cannot be written" in kfix("doc", STUCK, "-o", "/nowhere/x.md").output
+
+
+@pytest.mark.parametrize("path", sorted(shipped_dir().glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_runbook_has_a_page_with_all_it_says(path: Path) -> None:
+    result = kfix("doc", str(path))
+    assert result.exit_code == 0, result.output
+    assert ("## All the while" in result.stdout) == ("\ninvariants:" in path.read_text())
+    assert ("## Where replicas will lie" in result.stdout) == ("\nplacement:" in path.read_text())
+    assert ("## Told until it holds" in result.stdout) == ("\nstanding:" in path.read_text())
+
+
+def test_the_way_by_hand_has_the_runbooks_own_arguments(wired: FakeWiring) -> None:
+    page = kfix("doc", "durable-defaults").stdout
+    assert "--add-config unclean.leader.election.enable=false" in page
+
+
+def test_a_plan_is_shown_whatever_became_of_it(
+    wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, plan = plan_file(tmp_path, STUCK)
+    fresh = kfix("show", str(path))
+    assert fresh.exit_code == 0
+    assert f"PLAN {plan['plan_id'][:8]}" in fresh.stdout
+    assert "note: made by " in fresh.stdout
+    assert "whether that is the one you mean was not looked at" in one_line(fresh.stdout)
+    assert "expired" not in fresh.stdout
+    monkeypatch.setattr("time.time", lambda: plan["expires_at"] + 60)
+    assert "note: expired at " in kfix("show", str(path)).stdout
+    as_json = kfix("show", str(path), "--json")
+    assert json.loads(as_json.stdout)["plan_id"] == plan["plan_id"]
+
+
+def test_a_plan_of_another_kfix_is_shown_and_said_to_be_one(
+    wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = plan_file(tmp_path, STUCK)
+    monkeypatch.setattr("kfix.__version__", "9.9.9")
+    assert "this is 9.9.9: it will not be carried out" in kfix("show", str(path)).stdout
+
+
+@pytest.mark.parametrize("name", ["nothing", "x.json", "/", ".", "", "./x", "nothing.yaml", "a/b.yaml", "\udcff", "-x"])
+def test_what_cannot_be_shown_is_one_clear_line(wired: FakeWiring, name: str) -> None:
+    for command in ("show", "doc"):
+        result = kfix(command, name)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+        assert result.stderr
+
+
+# -- schema and tests
+
+
+def test_the_schema_is_one(wired: FakeWiring) -> None:
+    schema = json.loads(kfix("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert "KFX101" in schema["$defs"]["On"]["properties"]["finding"]["items"]["enum"]
+
+
+def test_the_tests_of_all_runbooks_pass() -> None:
+    result = kfix("test")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[-1] == f"{len(lines) - 1} tests passed"
+    assert all(line.startswith("ok ") for line in lines[:-1])
+
+
+def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) -> None:
+    path = _copy(tmp_path, "steps: [nudge, elect-isr], max_gate: step", "steps: [nudge], max_gate: plan")
+    result = kfix("test", str(path))
+    assert result.exit_code == 5
+    assert "FAIL  coordinator-stuck: the controller is left alone during a migration" in result.stdout
+    assert "steps: wanted [nudge], got [nudge, elect-isr]" in result.stdout
+    assert "max_gate: wanted plan at most, got step" in result.stdout
+    assert "1 of 6 tests failed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "cluster: stuck-preferred-alive",
+            "cluster: stuck-preferred",
+            "unknown cluster 'stuck-preferred', did you mean",
+        ),
+        (
+            "refused_by: partition_has_live_isr",
+            "refused_by: no_such_thing",
+            "refused_by: wanted 'no_such_thing', the r",
+        ),
+        ("{refused_by: partition_has_live_isr}", "{healed: true}", "wanted a plan, it was refused: precondition"),
+        ("finding: {code: KFX102}", "finding: {code: KFX201}", "gives KFX102, not KFX201"),
+        (
+            "cluster: stuck-preferred-alive\n    finding: {code: KFX101}",
+            "cluster: stuck-preferred-alive\n    finding: {code: KFX101}\n    params: {x: 1}",
+            "unknown parameter 'x'",
+        ),
+        (
+            "expect: {steps: [nudge, elect-isr], max_gate: step, healed: true}",
+            "expect: {refused_by: migration}",
+            "refused_by: wanted 'migration', got a plan of 2 steps",
+        ),
+    ],
+)
+def test_each_way_to_fail_is_told(tmp_path: Path, old: str, new: str, says: str) -> None:
+    result = kfix("test", str(_copy(tmp_path, old, new)), "--json")
+    assert result.exit_code == 5, result.output
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert any(says in problem for one in told for problem in one["problems"]), told
+    assert [one["ok"] for one in told].count(False) == 1
+
+
+def test_tests_of_a_name_or_of_nothing() -> None:
+    assert "6 tests passed" in kfix("test", STUCK).stdout
+    assert kfix("test", "nothing").exit_code == 2
+
+
+# -- where runbooks come from
+
+
+def test_a_users_own_runbooks_go_before_kfixs_and_a_sites_before_both(
+    wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, site = tmp_path / "own", tmp_path / "site"
+    _copy(own, "version: 1", "version: 2")
+    monkeypatch.setenv("KFIX_RUNBOOKS", str(own))
+    listed = {one["id"]: one for one in map(json.loads, kfix("list", "--json").stdout.splitlines())}
+    assert (listed[STUCK]["version"], listed[STUCK]["from"]) == (2, str(own / f"{STUCK}.yaml"))
+    assert listed["metadata-divergence"]["from"].startswith(str(shipped_dir()))
+    assert str(own)[:12] in kfix("list").stdout
+    assert "; version 2, by kfix" in kfix("show", STUCK).stdout
+    _copy(site, "version: 1", "version: 3")
+    assert "; version 3, by kfix" in kfix("show", STUCK, "--runbooks", str(site)).stdout
+    path = tmp_path / "p.json"
+    kfix("plan", STUCK, "-o", str(path))
+    assert json.loads(path.read_text())["runbook"]["version"] == 2
+
+
+def test_the_usual_folder_may_be_absent_and_a_named_one_may_not(
+    wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "from" not in kfix("list").stdout.splitlines()[0]
+    _copy(tmp_path / "state" / "config" / "kfix" / "runbooks", "version: 1", "version: 4")
+    assert "; version 4, by kfix" in kfix("show", STUCK).stdout
+    monkeypatch.setenv("KFIX_RUNBOOKS", str(tmp_path / "none"))
+    result = kfix("list")
+    assert result.exit_code == 2
+    assert "no such folder of runbooks" in one_line(result.output)
+
+
+# -- a site's policy
+
+POLICY = "apiVersion: kfix/v1\nkind: Policy\ngates: {reassign.noop: two_person}\nlimits: {max_partitions: 5}\n"
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    return path
+
+
+def test_a_plan_is_made_with_the_policy_wherever_it_comes_from(
+    wired: FakeWiring, tmp_path: Path, policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, named = plan_file(tmp_path, STUCK, "--policy", str(policy), name="1.json")
+    monkeypatch.setenv("KFIX_POLICY", str(policy))
+    _, of_env = plan_file(tmp_path, STUCK, name="2.json")
+    monkeypatch.delenv("KFIX_POLICY")
+    usual = tmp_path / "state" / "config" / "kfix"
+    usual.mkdir(parents=True)
+    (usual / "policy.yaml").write_text(POLICY)
+    _, of_home = plan_file(tmp_path, STUCK, name="3.json")
+    for plan in (named, of_env, of_home):
+        assert plan["steps"][0]["gate"] == "two_person"
+        assert plan["caps"]["max_partitions"] == 5
+
+
+def test_an_older_plan_is_refused_by_name_under_the_policy_of_today(
+    wired: FakeWiring, tmp_path: Path, policy: Path
+) -> None:
+    path, plan = plan_file(tmp_path, STUCK)
+    approval = f"step:{plan['plan_id'][:8]}"
+    result = kfix("apply", "--plan", str(path), "--approve", approval, "--policy", str(policy))
+    assert result.exit_code == 3
+    assert "step nudge: gate plan, two_person for reassign.noop" in one_line(result.output)
+    assert changes(wired) == []
+    # A run that was declined is no way round it.
+    kfix("apply", "--plan", str(path))
+    run = json.loads(kfix("history", "--json").stdout)["id"]
+    assert kfix("resume", run, "--approve", approval, "--policy", str(policy)).exit_code == 3
+    assert changes(wired) == []
+
+
+def test_a_policy_with_mistakes_stops_everything(wired: FakeWiring, policy: Path) -> None:
+    policy.write_text("kind: Policy\ngates: {leader.elect_unclean: step}\n")
+    result = kfix("plan", STUCK, "--policy", str(policy))
+    assert result.exit_code == 2
+    assert f"{policy}:2:31: gate 'step' is below the floor 'typed'" in result.output
+    assert f"{policy}:1:1: the policy lacks 'apiVersion'" in result.output
+
+
+def test_a_usual_policy_that_leads_nowhere_is_an_error_not_no_policy(wired: FakeWiring, tmp_path: Path) -> None:
+    usual = tmp_path / "state" / "config" / "kfix"
+    usual.mkdir(parents=True)
+    (usual / "policy.yaml").symlink_to(tmp_path / "gone")
+    assert "there is no such policy" in kfix("plan", STUCK).output
+
+
+# -- two persons
+
+
+def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
+    wired: FakeWiring, tmp_path: Path, policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kfix.runbook.run.getpass.getuser", lambda: "planner")
+    path, plan = plan_file(tmp_path, STUCK, "--policy", str(policy))
+    step = plan["steps"][0]
+    flags = ["--plan", str(path), "--policy", str(policy), "--ack", f"{step['id']}={step['phrase']}"]
+    alone = kfix("apply", *flags)
+    assert alone.exit_code == 4
+    assert "nobody else has signed this plan" in one_line(alone.output)
+    signed = tmp_path / "signed.json"
+    told = kfix("countersign", str(path), "-o", str(signed), "--reason", "I looked at it", "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["plan_id"] == plan["plan_id"]
+    mine = kfix("apply", *flags, "--countersign", str(signed))
+    assert mine.exit_code == 4
+    assert "a second person has to sign" in one_line(mine.output)
+    assert changes(wired) == []
+    me = os.getuid()
+    monkeypatch.setattr("os.getuid", lambda: me + 1)
+    result = kfix("apply", *flags, "--countersign", str(signed))
+    assert result.exit_code == 0, result.output
+    assert changes(wired) == ["reassign"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["countersign", "PLAN"], "Missing option"),
+        (["countersign", "PLAN", "-o", "OUT", "--reason", " "], "--reason needs a reason"),
+        (["countersign", "PLAN", "-o", "OUT", "--reason", "\udcff"], "is not UTF-8 text"),
+        (["countersign", "/nowhere.json", "-o", "OUT", "--reason", "x"], "there is no such plan"),
+        (["countersign", "/", "-o", "OUT", "--reason", "x"], "the plan cannot be read"),
+    ],
+)
+def test_signing_wrongly_is_one_clear_line(wired: FakeWiring, tmp_path: Path, args: list[str], says: str) -> None:
+    path, _ = plan_file(tmp_path, STUCK)
+    words = {"PLAN": str(path), "OUT": str(tmp_path / "s.json")}
+    result = kfix(*(words.get(word, word) for word in args))
+    assert result.exit_code == 2, result.output
+    assert says in one_line(result.output)
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_ones_own_plan_is_not_signed(wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    monkeypatch.setattr("kfix.runbook.run.getpass.getuser", lambda: pwd.getpwuid(os.getuid()).pw_name)
+    path, _ = plan_file(tmp_path, STUCK)
+    result = kfix("countersign", str(path), "-o", str(tmp_path / "s.json"), "--reason", "x")
+    assert result.exit_code == 3
+    assert "a second person has to sign it" in one_line(result.output)
+
+
+def test_every_command_has_a_help_and_each_option_too() -> None:
+    from typer.main import get_command
+
+    from kfix.cli.app import app
+
+    commands = get_command(app).commands["runbook"].commands  # type: ignore[attr-defined]
+    assert set(commands) >= {"doc", "schema", "test", "countersign", "resume", "abort", "rollback", "throttle"}
+    for command in commands.values():
+        assert command.help
+        assert all(p.help for p in command.params if p.name != "help")
