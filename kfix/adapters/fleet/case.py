@@ -1,0 +1,152 @@
+"""A case file over a stored cluster: the same answers as over the snapshot, from columns and from what was worked out
+when the cluster was stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from kfix.adapters.fleet.columns import Columns
+from kfix.adapters.fleet.lazy import Raw, StoredFacts, StoredMapping, assignment_in, state_in, view_in
+from kfix.adapters.fleet.places import document_place, place_of
+from kfix.adapters.fleet.rows import with_partitions
+from kfix.adapters.fleet.runs import parse_document
+from kfix.adapters.fleet.sieve import Sieve
+from kfix.adapters.saved.decode import decode
+from kfix.errors import UsageError
+from kfix.model.background import background_of
+from kfix.model.casefile import CaseFile
+from kfix.model.expected import EXPECTED, Expected, values_of
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.predicate import Predicate, parse
+
+_BLOCKED = parse(
+    "(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked"
+)
+_OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
+
+
+class Cluster:
+    """What is stored of one cluster. Columns are read when they are needed; `names` are needed in any case."""
+
+    def __init__(self, table: str, names: Iterable[str] = (), expected: Expected = EXPECTED) -> None:
+        place = place_of(table)
+        self.document = parse_document(document_place(place))
+        self.columns = Columns(place, [*names])
+        if self.document.get("partitions") != self.columns.rows:
+            raise UsageError(
+                f"{table}: has {self.columns.rows} rows, its cluster's document tells of "
+                f"{self.document.get('partitions')}: the two are not of one look",
+                hint="collect the cluster again",
+            )
+        self.facts = StoredFacts(self.columns)
+        self.raw = Raw(self.columns)
+        self.expected = expected
+        self.sieve = Sieve(self.columns.__getitem__, self.columns.rows, values_of(expected))
+
+    def rows(self, conditions: Sequence[Predicate]) -> tuple[PartitionFacts, ...]:
+        """Rows for which at least one condition holds; their raw state is fetched along."""
+        numbers = self.sieve.rows_of(conditions)
+        if not numbers:
+            return ()
+        found = self.facts.rows(numbers)
+        self.raw.fetch(found, numbers)
+        return tuple(found)
+
+    @cached_property
+    def offsets_partitions(self) -> int:
+        return len(self.sieve.rows_of([_OFFSETS]))
+
+    @cached_property
+    def nothing_blocked(self) -> bool:
+        return not self.sieve.rows_of([_BLOCKED])
+
+    @cached_property
+    def leads(self) -> Mapping[int, int]:
+        counts = self.columns["leader"].value_counts()
+        return Counter(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
+
+    @cached_property
+    def holds(self) -> Mapping[int, int]:
+        return Counter({int(b): int(n) for b, n in self.document["holds"].items()})
+
+    @cached_property
+    def left(self) -> Mapping[int, int]:
+        return {int(b): int(at) for b, at in self.document["left"].items()}
+
+
+@dataclass(frozen=True)
+class StoredCase(CaseFile):
+    """`facts` may be all rows or some; what is said of all rows is taken from `cluster`."""
+
+    cluster: Cluster | None = None
+
+    @property
+    def _all(self) -> Cluster:
+        assert self.cluster is not None
+        return self.cluster
+
+    def looking_at(self, facts: Sequence[PartitionFacts]) -> StoredCase:
+        """The same case for a check that walks through these rows only."""
+        return replace(self, facts=facts)
+
+    def gone_for(self, broker: int) -> float | None:
+        left = self._all.left.get(broker)
+        return None if left is None else self._age(left)
+
+    @cached_property
+    def nothing_blocked(self) -> bool:
+        return self._all.nothing_blocked
+
+    @cached_property
+    def leads(self) -> Mapping[int, int]:
+        return self._all.leads
+
+    @cached_property
+    def holds(self) -> Mapping[int, int]:
+        return self._all.holds
+
+    @cached_property
+    def offsets_partitions(self) -> int:
+        return self._all.offsets_partitions
+
+
+def open_stored(cluster: Cluster, restart_grace: float) -> StoredCase:
+    """UsageError where the document is not what a writer of this format makes."""
+    document = cluster.document
+    try:
+        return _opened(cluster, document, restart_grace)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise UsageError(
+            f"{document.get('cluster')}: its document is damaged: {type(error).__name__} at {error}",
+            hint="collect the cluster again",
+        ) from None
+
+
+def _opened(cluster: Cluster, document: Mapping[str, Any], restart_grace: float) -> StoredCase:
+    raw = cluster.raw
+    bare = decode(document["snapshot"], document["origin"])
+    # The reader of saved snapshots rounds to microseconds, and ages are told from this.
+    bare = replace(bare, taken_at=float(document["snapshot"]["taken_at"]))
+    snapshot = with_partitions(
+        bare,
+        {
+            int(b): StoredMapping(raw, lambda row, b=int(b): view_in(b, row), n)  # type: ignore[misc]
+            for b, n in document["known_to"].items()
+        },
+        StoredMapping(raw, assignment_in, document["assignments"]),
+        StoredMapping(raw, state_in, document["states"]),
+    )
+    assigned = frozenset(document["assigned"])
+    background = background_of(bare)
+    background = replace(
+        background,
+        assigned=assigned,
+        lost={int(b): (heir, same) for b, (heir, same) in document["lost"].items()},
+        n_brokers=len(assigned | (background.live or frozenset())),
+    )
+    return StoredCase(snapshot, cluster.facts, background, restart_grace, cluster.expected, cluster)

@@ -1,0 +1,101 @@
+"""One cluster's Parquet, read column by column as it is asked for. Nothing of it becomes a Python object by itself."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kfix.adapters.fleet.places import Place, telling
+from kfix.adapters.fleet.schema import PARTITIONS, completed, present
+from kfix.errors import UsageError
+from kfix.model.snapshot import TopicPartition
+
+_TOPIC = "topic"
+
+
+class Columns:
+    """`first` are read at once, in one go: what every look at the cluster needs."""
+
+    def __init__(self, place: Place, first: Iterable[str]) -> None:
+        self._place = place
+        with telling(place):
+            self._file = pq.ParquetFile(
+                place.system.open_input_file(place.path), read_dictionary=[_TOPIC], pre_buffer=not place.local
+            )
+        self.rows: int = self._file.metadata.num_rows
+        self._known: dict[str, Any] = {}
+        self.read(first)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self.read([name])
+        return self._known[name]
+
+    def read(self, names: Iterable[str]) -> None:
+        wanted = [n for n in dict.fromkeys(names) if n not in self._known]
+        if not wanted:
+            return
+        has = present(self._schema, wanted, str(self._place))
+        with telling(self._place):
+            table = self._file.read(columns=has, use_threads=False)
+        for name, column in zip(wanted, completed(table, wanted), strict=True):
+            self._known[name] = _whole(column, name, str(self._place))
+
+    @cached_property
+    def _schema(self) -> Any:
+        with telling(self._place):
+            return self._file.schema.to_arrow_schema()
+
+    def taken(self, names: Sequence[str], rows: Sequence[int]) -> list[list[Any]]:
+        """The values of some rows, one list a column."""
+        self.read(names)
+        at = pa.array(rows, pa.int64())
+        return [self._known[n].take(at).to_pylist() for n in names]
+
+    def sliced(self, names: Sequence[str], start: int, count: int) -> list[list[Any]]:
+        self.read(names)
+        return [python(self._known[n].slice(start, count)) for n in names]
+
+    def row_of(self, tp: TopicPartition) -> int | None:
+        """By halving, since the file is sorted by topic and partition; None where the partition is not in it."""
+        start, end = self._topics.get(tp.topic, (0, 0))
+        numbers = self["partition"]
+        guess = start + tp.partition
+        if start <= guess < end and numbers[guess].as_py() == tp.partition:
+            return guess
+        at = bisect_left(range(end), tp.partition, lo=start, key=lambda i: numbers[i].as_py())
+        return at if at < end and numbers[at].as_py() == tp.partition else None
+
+    @cached_property
+    def _topics(self) -> dict[str, tuple[int, int]]:
+        """Topic -> its rows [from, to)."""
+        ends = pc.run_end_encode(self[_TOPIC].cast(pa.string()))
+        names, stops = ends.values.to_pylist(), ends.run_ends.to_pylist()
+        return {n: (start, stop) for n, start, stop in zip(names, [0, *stops], stops, strict=False)}
+
+
+def python(values: Any) -> list[Any]:
+    """A column as Python values; numbers in one copy, which is several times faster than one by one."""
+    if values.type == pa.int64() and not values.null_count and len(values):
+        raw = memoryview(values.buffers()[1]).cast("q")
+        return raw[values.offset : values.offset + len(values)].tolist()
+    if values.type == pa.bool_() and not values.null_count and len(values):
+        bits = pc.cast(values, pa.int8())
+        return list(map((False, True).__getitem__, memoryview(bits.buffers()[1])[bits.offset :][: len(values)]))
+    found: list[Any] = values.to_pylist()
+    return found
+
+
+def _whole(column: Any, name: str, place: str) -> Any:
+    values = column.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.chunk(0) if values.num_chunks else pa.array([], values.type)
+    if values.null_count and not PARTITIONS.field(name).nullable:
+        raise UsageError(f"{place}: column {name!r} has rows without a value", hint="collect the cluster again")
+    return values

@@ -1,0 +1,63 @@
+"""One stored cluster, judged by the checks that judge a live one.
+
+The sieve picks candidate rows over whole columns; the catalogue's own loop judges them; descriptions and cluster checks
+ask a case file that knows everything the snapshot knew and reads what it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kfix.adapters.fleet.case import Cluster, StoredCase, open_stored
+from kfix.adapters.fleet.walks import walk_of
+from kfix.model.casefile import CaseFile
+from kfix.model.diagnostic import ClusterCheck, PartitionCheck, Rows
+from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected
+from kfix.model.finding import Diagnosis, Finding
+from kfix.model.predicate import Matcher, Predicate
+
+Hits = tuple[tuple[PartitionCheck, Rows], ...]
+Found = tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The catalogue, as whoever knows it hands it over. `matcher` is that of `predicates`, in the order of `checks`.
+
+    `conclude` makes the diagnosis of what was found.
+    """
+
+    checks: tuple[PartitionCheck, ...]
+    predicates: tuple[Predicate, ...]
+    matcher: Matcher
+    cluster_checks: tuple[ClusterCheck, ...]
+    conclude: Callable[[CaseFile, Hits, Found], Diagnosis]
+    restart_grace: float = 120.0
+    expected: Expected = EXPECTED
+
+
+def judge(table: str, bench: Bench) -> Diagnosis:
+    """`table` is the path or URL of a cluster's partitions. UsageError and UnreachableError name the file."""
+    names = frozenset[str]().union(*(p.names for p in bench.predicates)) - EXPECTED_TYPES.keys()
+    cluster = Cluster(table, sorted(names), bench.expected)
+    case = open_stored(cluster, bench.restart_grace)
+    matched = bench.matcher(cluster.rows(bench.predicates), bench.expected)
+    hits = tuple(
+        (_about(case, check), tuple(rows)) for check, rows in zip(bench.checks, matched, strict=True) if rows
+    )
+    found = ((check, tuple(check.check(_walking(check, case, cluster)))) for check in bench.cluster_checks)
+    # Conclusions count the rows of their case: they are given none, and told the numbers.
+    diagnosis = bench.conclude(case.looking_at(()), hits, tuple((check, f) for check, f in found if f))
+    told = {name: int(cluster.document[name]) for name in ("topics", "partitions")}
+    return replace(diagnosis, looked_at={**diagnosis.looked_at, **told})
+
+
+def _about(case: StoredCase, check: PartitionCheck) -> PartitionCheck:
+    """The same check, describing from the whole case whichever it is given."""
+    return replace(check, describe=lambda rows, _: check.describe(rows, case))
+
+
+def _walking(check: ClusterCheck, case: StoredCase, cluster: Cluster) -> StoredCase:
+    condition = walk_of(check, case)
+    return case if condition is None else case.looking_at(cluster.rows([condition]))

@@ -1,0 +1,160 @@
+"""Rows and mappings that look like a whole cluster's and are read from its columns one by one, when they are asked for.
+
+They are complete: whatever a check asks, it is told what the snapshot would have told. They only take their time where
+somebody walks through all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Generic, TypeVar, overload
+
+from kfix.adapters.fleet.columns import Columns
+from kfix.adapters.fleet.schema import FACTS, SEEN, STATE
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.snapshot import Assignment, PartitionState, PartitionView, TopicPartition
+
+T = TypeVar("T")
+#: A walk begins with few rows, since many walks end at the first that fits.
+_FIRST_CHUNK: Final = 64
+_LARGEST_CHUNK: Final = 8192
+_make: Callable[[Any], PartitionFacts] = partial(tuple.__new__, PartitionFacts)
+
+
+class StoredFacts(Sequence[PartitionFacts]):
+    """All rows of facts of a cluster. Walked through twice they are read once."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._read: list[PartitionFacts] = []
+
+    def __len__(self) -> int:
+        return self._columns.rows
+
+    def __iter__(self) -> Iterator[PartitionFacts]:
+        at = 0
+        while at < len(self):
+            if at >= len(self._read):
+                self._more()
+            yield from self._read[at:]
+            at = len(self._read)
+
+    @overload
+    def __getitem__(self, at: int) -> PartitionFacts: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[PartitionFacts]: ...
+
+    def __getitem__(self, at: int | slice) -> PartitionFacts | Sequence[PartitionFacts]:
+        while len(self._read) < len(self):
+            self._more()
+        return self._read[at]
+
+    def rows(self, numbers: Sequence[int]) -> list[PartitionFacts]:
+        """These rows only."""
+        return list(map(_make, zip(*self._columns.taken(FACTS.names, numbers), strict=True)))
+
+    def _more(self) -> None:
+        size = min(max(_FIRST_CHUNK, 4 * len(self._read)), _LARGEST_CHUNK)
+        columns = self._columns.sliced(FACTS.names, len(self._read), size)
+        self._read += map(_make, zip(*columns, strict=True))
+
+
+class Raw:
+    """The raw state of single partitions. Those that were `fetched` come in one go, others one by one."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._names = [*STATE.names, *SEEN.names]
+        self._rows: dict[TopicPartition, dict[str, Any] | None] = {}
+
+    def fetch(self, facts: Sequence[PartitionFacts], numbers: Sequence[int]) -> None:
+        """`numbers` are the rows of `facts` in the file."""
+        values = self._columns.taken(self._names, numbers)
+        for fact, row in zip(facts, zip(*values, strict=True), strict=True):
+            self._rows[fact.tp] = dict(zip(self._names, row, strict=True))
+
+    def __getitem__(self, tp: TopicPartition) -> dict[str, Any] | None:
+        if tp not in self._rows:
+            at = self._columns.row_of(tp)
+            if at is None:
+                self._rows[tp] = None
+            else:
+                values = self._columns.taken(self._names, [at])
+                self._rows[tp] = {name: column[0] for name, column in zip(self._names, values, strict=True)}
+        return self._rows[tp]
+
+    def all(self) -> Iterator[TopicPartition]:
+        """Whoever walks through all of them will want their values: they are read in one go."""
+        topics, numbers, *values = self._columns.sliced(["topic", "partition", *self._names], 0, self._columns.rows)
+        for tp, row in zip(map(TopicPartition, topics, numbers), zip(*values, strict=True), strict=True):
+            self._rows[tp] = dict(zip(self._names, row, strict=True))
+            yield tp
+
+
+class StoredMapping(Mapping[TopicPartition, T], Generic[T]):
+    """`make` gives None for a partition that this source did not know; `size` is how many it knew."""
+
+    def __init__(self, raw: Raw, make: Callable[[dict[str, Any]], T | None], size: int) -> None:
+        self._raw = raw
+        self._make = make
+        self._size = size
+
+    def __getitem__(self, tp: TopicPartition) -> T:
+        row = self._raw[tp] if self._size else None
+        found = None if row is None else self._make(row)
+        if found is None:
+            raise KeyError(tp)
+        return found
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return (tp for tp in self._raw.all() if tp in self) if self._size else iter(())
+
+    def __len__(self) -> int:
+        return self._size
+
+
+def assignment_in(row: Mapping[str, Any]) -> Assignment | None:
+    replicas = row["replicas"]
+    return None if replicas is None else Assignment(tuple(replicas), _ids(row["adding"]), _ids(row["removing"]))
+
+
+def state_in(row: Mapping[str, Any]) -> PartitionState | None:
+    if row["state_leader"] is None:
+        return None
+    return PartitionState(
+        row["state_leader"],
+        row["state_epoch"],
+        _ids(row["state_isr"]),
+        row["state_controller_epoch"],
+        row["state_version"],
+        row["state_mzxid"],
+        row["state_mtime_ms"],
+    )
+
+
+def view_in(broker: int, row: Mapping[str, Any]) -> PartitionView | None:
+    """What this broker believes; None where it does not know the partition."""
+    if row["seen_leader"] is None:
+        return None
+    others = json.loads(row["seen_others"]) if row["seen_others"] else {}
+    if str(broker) in others:
+        other = others[str(broker)]
+        if other is None:
+            return None
+        leader, epoch, replicas, isr, offline, error = other
+        return PartitionView(leader, epoch, _ids(replicas), _ids(isr), _ids(offline), error)
+    return PartitionView(
+        row["seen_leader"],
+        row["seen_epoch"],
+        _ids(row["replicas"] if row["seen_replicas"] is None else row["seen_replicas"]),
+        _ids(row["state_isr"] if row["seen_isr"] is None else row["seen_isr"]),
+        _ids(row["seen_offline"]),
+        row["seen_error"],
+    )
+
+
+def _ids(values: Sequence[int] | None) -> tuple[int, ...]:
+    return tuple(values) if values is not None else ()

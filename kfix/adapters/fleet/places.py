@@ -1,0 +1,172 @@
+"""Where the store lies: a local folder, or any URL that pyarrow reads (s3://, gs://, abfs://, hdfs://, file://).
+
+    <root>/v1/date=YYYY-MM-DD/run=<id>/partitions/<cluster>.parquet
+    <root>/v1/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz
+    <root>/v1/date=YYYY-MM-DD/run=<id>/manifest.json
+
+A file is written beside and renamed on a local disk, and put in one piece on an object store: no reader sees half.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+from pyarrow import fs
+
+from kfix.adapters.fleet.schema import VERSION
+from kfix.errors import UnreachableError, UsageError
+
+PARTITIONS: Final = "partitions"
+CLUSTERS: Final = "clusters"
+MANIFEST: Final = "manifest.json"
+TABLE: Final = ".parquet"
+DOCUMENT: Final = ".json.gz"
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_RUN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: What a file system takes for one name, less the ending and the mark of a file that is being written.
+_LONGEST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One file or folder. `text` is what people and other processes are told: a path, or a URL."""
+
+    text: str
+    path: str
+    system: Any
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __truediv__(self, name: str) -> Place:
+        return Place(f"{self.text.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system)
+
+    @property
+    def local(self) -> bool:
+        return isinstance(self.system, fs.LocalFileSystem)
+
+
+def place_of(text: str | os.PathLike[str]) -> Place:
+    """UsageError where the URL is none that pyarrow knows."""
+    said = os.fspath(text)
+    if not said:
+        raise UsageError("a fleet store needs a folder or a URL")
+    try:
+        if _URL.match(said):
+            system, path = fs.FileSystem.from_uri(said)
+        else:
+            system, path = fs.LocalFileSystem(), os.path.abspath(said)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
+    return Place(said, path, system)
+
+
+def run_place(root: Place, day: date, run: str) -> Place:
+    if not _RUN.fullmatch(run):
+        raise UsageError(f"{run!r} is no name of a run: up to 64 letters, digits, dots, dashes and underscores")
+    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run}"
+
+
+def file_name(cluster: str) -> str:
+    """A cluster's name as a file's, without what hides files from Spark. UsageError where it is empty or too long."""
+    name = quote(cluster, safe=" ")
+    if name[:1] in {".", "_"}:
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if not cluster or len(name) > _LONGEST:
+        raise UsageError(f"{cluster[:40]!r} is no name of a cluster: 1 to {_LONGEST} letters, as a file name takes them")
+    return name
+
+
+def cluster_name(file: str) -> str:
+    return unquote(file)
+
+
+def document_place(table: Place) -> Place:
+    """Of the cluster whose partitions lie in `table`."""
+
+    def beside(path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        above, _, kind = folder.rpartition("/")
+        if kind != PARTITIONS or not name.endswith(TABLE):
+            raise UsageError(f"{table}: is no file of a fleet store: .../{PARTITIONS}/<cluster>{TABLE} is one")
+        return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
+
+    return Place(beside(table.text), beside(table.path), table.system)
+
+
+def read_bytes(place: Place) -> bytes:
+    with telling(place):
+        with place.system.open_input_file(place.path) as file:
+            found: bytes = file.read()
+        return found
+
+
+def write_bytes(place: Place, raw: bytes) -> None:
+    with writing(place) as out:
+        out.write(raw)
+
+
+@contextlib.contextmanager
+def writing(place: Place) -> Iterator[Any]:
+    """An open file that becomes `place` when all of it is written, and nothing at all where that fails."""
+    path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.local else place.path
+    with telling(place):
+        place.system.create_dir(place.path.rpartition("/")[0], recursive=True)
+        try:
+            with place.system.open_output_stream(path) as out:
+                yield out
+            if place.local:
+                os.replace(path, place.path)
+        except BaseException:
+            if place.local:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            raise
+
+
+def folders(place: Place, prefix: str) -> list[str]:
+    """What follows `prefix` in the names of the folders there, sorted; none where the place does not exist."""
+    with telling(place):
+        found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
+    names = [i.base_name for i in found if i.type == fs.FileType.Directory]
+    return sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
+
+
+def files(place: Place, ending: str) -> list[str]:
+    with telling(place):
+        found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
+    names = [i.base_name for i in found if i.type == fs.FileType.File]
+    return sorted(n.removesuffix(ending) for n in names if n.endswith(ending))
+
+
+def exists(place: Place) -> bool:
+    with telling(place):
+        return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
+
+
+@contextlib.contextmanager
+def telling(place: Place) -> Iterator[None]:
+    """What pyarrow and the file system say of a file becomes one line that names it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UsageError(f"{place}: does not exist") from None
+    except pa.ArrowException as error:
+        raise UsageError(
+            f"{place}: is damaged, or no file of a fleet store: {_first_line(error)}", hint="collect the cluster again"
+        ) from None
+    except OSError as error:
+        raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]

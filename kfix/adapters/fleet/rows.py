@@ -1,0 +1,140 @@
+"""A snapshot as the two files of the store: a table of partitions, and a small document of all the rest.
+
+What judging needs of ALL partitions and cannot have from the columns of facts is worked out here, once: which brokers
+hold replicas, which of them exist no more, when each one left, how many partitions each broker knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.schema import PARTITIONS, VERSION
+from kfix.adapters.saved.encode import encode
+from kfix.model.background import Background, assignment_counts, background_of
+from kfix.model.partition_facts import PartitionFacts, derive
+from kfix.model.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
+
+_Row = tuple[Any, ...]
+_NO_STATE: _Row = (None,) * 7
+_UNSEEN: _Row = (None,) * 7
+
+
+def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
+    """(table, document). The rows are sorted by topic and partition, as `derive` gives them."""
+    background = background_of(snapshot)
+    facts = derive(snapshot, background)
+    return table_of(snapshot, facts), document_of(snapshot, facts, background, cluster)
+
+
+def table_of(snapshot: Snapshot, facts: tuple[PartitionFacts, ...]) -> Any:
+    zookeeper = snapshot.zookeeper
+    assignments = zookeeper.assignments if zookeeper else {}
+    states = zookeeper.states if zookeeper else {}
+    rows = []
+    for fact in facts:
+        tp = fact.tp
+        assignment, state = assignments.get(tp), states.get(tp)
+        rows.append((*fact, *_assigned(assignment), *(state or _NO_STATE), *_seen(tp, assignment, state, snapshot)))
+    columns = list(zip(*rows, strict=True)) or [()] * len(PARTITIONS)
+    return pa.table(
+        [pa.array(values, field.type) for values, field in zip(columns, PARTITIONS, strict=True)], schema=PARTITIONS
+    )
+
+
+def _assigned(assignment: Assignment | None) -> _Row:
+    if assignment is None:
+        return (None, None, None)
+    return (assignment.replicas, assignment.adding or None, assignment.removing or None)
+
+
+def _seen(
+    tp: TopicPartition, assignment: Assignment | None, state: PartitionState | None, snapshot: Snapshot
+) -> _Row:
+    told = {b: view.partitions.get(tp) for b, view in snapshot.views.items()}
+    first = next((v for v in told.values() if v is not None), None)
+    if first is None:
+        return _UNSEEN
+    others = {b: v for b, v in told.items() if v is not first and v != first}
+    return (
+        first.leader,
+        first.leader_epoch,
+        None if assignment is not None and first.replicas == assignment.replicas else first.replicas,
+        None if state is not None and first.isr == state.isr else first.isr,
+        first.offline or None,
+        first.error,
+        json.dumps(others, separators=(",", ":")) if others else None,
+    )
+
+
+def document_of(
+    snapshot: Snapshot, facts: tuple[PartitionFacts, ...], background: Background, cluster: str
+) -> dict[str, Any]:
+    """JSON. `snapshot` is the format of a saved snapshot without its partitions."""
+    zookeeper = snapshot.zookeeper
+    return {
+        "format": "kfix.fleet-cluster",
+        "version": VERSION,
+        "cluster": cluster,
+        "partitions": len(facts),
+        "topics": len({f.topic for f in facts}),
+        "origin": snapshot.origin,
+        "assigned": sorted(background.assigned),
+        "lost": {str(b): list(heir) for b, heir in background.lost.items()},
+        "holds": {str(b): n for b, n in sorted(held(assignment_counts(snapshot)).items())},
+        "left": {str(b): at for b, at in left(assignments_and_states(snapshot)).items()},
+        "known_to": {str(b): len(view.partitions) for b, view in snapshot.views.items()},
+        "assignments": 0 if zookeeper is None else len(zookeeper.assignments),
+        "states": 0 if zookeeper is None else len(zookeeper.states),
+        "snapshot": encode(without_partitions(snapshot)),
+    }
+
+
+def held(counts: Mapping[tuple[int, ...], int]) -> Counter[int]:
+    """Replicas that each broker is assigned."""
+    found: Counter[int] = Counter()
+    for replicas, n in counts.items():
+        for broker in replicas:
+            found[broker] += n
+    return found
+
+
+def without_partitions(snapshot: Snapshot) -> Snapshot:
+    return with_partitions(snapshot, {}, {}, {})
+
+
+def with_partitions(
+    snapshot: Snapshot,
+    views: Mapping[int, Mapping[TopicPartition, PartitionView]],
+    assignments: Mapping[TopicPartition, Assignment],
+    states: Mapping[TopicPartition, PartitionState],
+) -> Snapshot:
+    zookeeper = snapshot.zookeeper
+    return replace(
+        snapshot,
+        views={b: replace(v, partitions=views.get(b, {})) for b, v in snapshot.views.items()},
+        zookeeper=None if zookeeper is None else replace(zookeeper, assignments=assignments, states=states),
+    )
+
+
+def assignments_and_states(snapshot: Snapshot) -> Iterable[tuple[Assignment, PartitionState]]:
+    if snapshot.zookeeper is None:
+        return ()
+    assigned = snapshot.zookeeper.assignments
+    return ((assigned[tp], state) for tp, state in snapshot.zookeeper.states.items() if tp in assigned)
+
+
+def left(records: Iterable[tuple[Assignment, PartitionState]]) -> dict[int, int]:
+    """For every assigned broker what `background.left_ms` tells of it; absent where no record shows it gone."""
+    found: dict[int, int] = {}
+    for assignment, state in records:
+        for broker in assignment.replicas:
+            gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
+            if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
+                found[broker] = state.mtime_ms
+    return found

@@ -1,0 +1,184 @@
+"""Runs of the store. A run counts once its manifest is there, which is written last: a reader never sees half a run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import secrets
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from kfix import __version__
+from kfix.adapters.fleet.places import (
+    CLUSTERS,
+    DOCUMENT,
+    MANIFEST,
+    PARTITIONS,
+    TABLE,
+    Place,
+    cluster_name,
+    exists,
+    file_name,
+    files,
+    folders,
+    read_bytes,
+    run_place,
+    writing,
+)
+from kfix.adapters.fleet.places import write_bytes as _write_bytes
+from kfix.adapters.fleet.rows import stored
+from kfix.adapters.fleet.schema import VERSION
+from kfix.errors import UsageError
+from kfix.model.snapshot import Snapshot
+
+FORMAT = "kfix.fleet-run"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A complete run. `clusters` are names with their number of partitions; `failed` are names with the reason."""
+
+    place: Place
+    day: date
+    id: str
+    began: float
+    ended: float
+    kfix: str
+    clusters: Mapping[str, int]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self, cluster: str) -> str:
+        """The path or URL of a cluster's partitions: what a task is given."""
+        return str(self.place / PARTITIONS / f"{file_name(cluster)}{TABLE}")
+
+    @property
+    def tables(self) -> Mapping[str, str]:
+        """Of all clusters, by name, sorted."""
+        return {name: self.table(name) for name in sorted(self.clusters)}
+
+
+def new_id(at: datetime | None = None) -> str:
+    """Sorts by time within its day; two runs that begin in one second differ."""
+    return f"{at or datetime.now(UTC):%H%M%S}-{secrets.token_hex(3)}"
+
+
+class RunWriter:
+    """One run being written. It may be gone on with after a crash, until its manifest is there."""
+
+    def __init__(self, root: Place, day: date, run: str) -> None:
+        self.place = run_place(root, day, run)
+        self._day, self._id = day, run
+        self._rows: dict[str, int] = {}
+        self._began = datetime.now(UTC).timestamp()
+        if exists(self.place / MANIFEST):
+            raise UsageError(f"{self.place}: the run is complete already", hint="begin one with another name")
+
+    def there(self) -> tuple[str, ...]:
+        """Clusters that are written whole, of this attempt and of earlier ones: their document comes last."""
+        return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
+
+    def write(self, cluster: str, snapshot: Snapshot) -> int:
+        """The number of partitions."""
+        table, document = stored(snapshot, cluster)
+        return self.write_stored(cluster, table, document)
+
+    def write_stored(self, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
+        if cluster in self._rows:
+            raise UsageError(f"two clusters of the run are called {cluster!r}")
+        name = file_name(cluster)
+        rows = write_cluster(self.place, name, table, document)
+        self._rows[cluster] = rows
+        return rows
+
+    def count(self, cluster: str, rows: int) -> None:
+        """Written by another process, or by an attempt before this one."""
+        self._rows[cluster] = rows
+
+    def finish(self, failed: Mapping[str, str] | None = None, **more: Any) -> Run:
+        """Writes the manifest. `more` goes into it as it is: durations, inputs, versions."""
+        for cluster in self.there():
+            if cluster not in self._rows:
+                self._rows[cluster] = int(read_document(self.place, cluster)["partitions"])
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kfix": __version__,
+            "date": self._day.isoformat(),
+            "run": self._id,
+            "began": self._began,
+            "ended": datetime.now(UTC).timestamp(),
+            "rows": sum(self._rows.values()),
+            "clusters": dict(sorted(self._rows.items())),
+            "failed": dict(sorted((failed or {}).items())),
+            **more,
+        }
+        _write_bytes(self.place / MANIFEST, json.dumps(manifest, indent=1).encode())
+        return _run(self.place, manifest)
+
+
+def write_cluster(run: Place, name: str, table: Any, document: Mapping[str, Any]) -> int:
+    """`name` is the file's. The document is written last: with it the cluster is there."""
+    with writing(run / PARTITIONS / f"{name}{TABLE}") as out:
+        pq.write_table(table, out, compression="zstd", store_schema=False)
+    raw = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+    _write_bytes(run / CLUSTERS / f"{name}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))
+    return int(table.num_rows)
+
+
+def runs(root: Place, day: date | None = None) -> tuple[Run, ...]:
+    """Complete runs, oldest first. What has no manifest is being written, or was given up."""
+    top = root / f"v{VERSION}"
+    found = []
+    for said in folders(top, "date="):
+        if day is not None and said != day.isoformat():
+            continue
+        for run in folders(top / f"date={said}", "run="):
+            place = top / f"date={said}" / f"run={run}"
+            if exists(place / MANIFEST):
+                found.append(read_run(place))
+    return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
+
+
+def read_run(place: Place) -> Run:
+    """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
+    try:
+        manifest = json.loads(read_bytes(place / MANIFEST))
+        if manifest["format"] != FORMAT or manifest["version"] > VERSION:
+            raise UsageError(f"{place / MANIFEST}: is no manifest that this kfix reads")
+        return _run(place, manifest)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{place / MANIFEST}: is damaged: {type(error).__name__} at {error}") from None
+
+
+def _run(place: Place, manifest: Mapping[str, Any]) -> Run:
+    return Run(
+        place,
+        date.fromisoformat(manifest["date"]),
+        str(manifest["run"]),
+        float(manifest["began"]),
+        float(manifest["ended"]),
+        str(manifest["kfix"]),
+        {str(c): int(n) for c, n in manifest["clusters"].items()},
+        {str(c): str(why) for c, why in manifest["failed"].items()},
+    )
+
+
+def read_document(run: Place, cluster: str) -> dict[str, Any]:
+    return parse_document(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}")
+
+
+def parse_document(place: Place) -> dict[str, Any]:
+    try:
+        document = json.loads(gzip.decompress(read_bytes(place)))
+        if document["format"] != "kfix.fleet-cluster" or document["version"] > VERSION:
+            raise UsageError(f"{place}: is no cluster that this kfix reads")
+    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{place}: is damaged: {type(error).__name__}: {error}", hint="collect the cluster again"
+        ) from None
+    return dict(document)
