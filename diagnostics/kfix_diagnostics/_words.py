@@ -57,10 +57,8 @@ def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
     """`orders (64 partitions), logs-3`: short, however many there are."""
     found = sorted(tps)
     sizes = Counter(tp.topic for tp in found)
-    names = [
-        str(next(tp for tp in found if tp.topic == topic)) if n == 1 else f"{topic} ({n} partitions)"
-        for topic, n in sizes.most_common()
-    ]
+    last = {tp.topic: tp for tp in found}
+    names = [str(last[topic]) if n == 1 else f"{topic} ({n} partitions)" for topic, n in sizes.most_common()]
     return some(names, shown)
 
 

@@ -22,9 +22,18 @@ def predicates(checks: Sequence[PartitionCheck] = PARTITION_CHECKS) -> tuple[Pre
     return tuple(parse(check.when, where(check)) for check in checks)
 
 
+def partition_checks(*, prevention: bool) -> tuple[PartitionCheck, ...]:
+    return PARTITION_CHECKS if prevention else tuple(c for c in PARTITION_CHECKS if not c.prevention)
+
+
+def cluster_checks(*, prevention: bool) -> tuple[ClusterCheck, ...]:
+    return CLUSTER_CHECKS if prevention else tuple(c for c in CLUSTER_CHECKS if not c.prevention)
+
+
 @cache
-def matcher() -> Matcher:
-    return compile_all(predicates())
+def matcher(*, prevention: bool = True) -> Matcher:
+    """Of `partition_checks` with the same argument, in their order."""
+    return compile_all(predicates(partition_checks(prevention=prevention)))
 
 
 def where(check: PartitionCheck) -> str:
@@ -42,8 +51,13 @@ def find(name: str) -> Check:
     for check in ALL:
         if wanted in {check.code.lower(), check.slug}:
             return check
+    plain = name.upper()[:3] + name.upper()[3:].translate(_FOR_DIGITS)
     known = [word for check in ALL for word in (check.code, check.slug)]
-    close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(name.upper(), known, n=1)
+    close = (
+        [plain]
+        if plain in known
+        else difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(name.upper(), known, n=1)
+    )
     raise UsageError(
         f"unknown code {name!r}" + (f", did you mean {close[0]!r}?" if close else ""),
         hint="kfix explain lists all codes",
@@ -58,9 +72,17 @@ def page(check: Check) -> str:
 
 def table() -> str:
     """The table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md; a test keeps both fresh."""
-    rows = ["| code | slug | worst | what | needs to last |", "|---|---|---|---|---|"]
-    rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_LASTS[c.debounce]} |" for c in ALL]
+    rows = ["| code | slug | worst | what | needs to last | told |", "|---|---|---|---|---|---|"]
+    rows += [
+        f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_LASTS[c.debounce]} | {_told(c)} |" for c in ALL
+    ]
     return "\n".join(rows)
 
 
+def _told(check: Check) -> str:
+    return "prevention" if check.prevention else "always"
+
+
+#: What people read for a digit.
+_FOR_DIGITS = str.maketrans("OIL", "011")
 _LASTS = {Debounce.NONE: "no", Debounce.HELD: "yes", Debounce.SAME: "yes, unchanged"}

@@ -6,16 +6,17 @@ evidence is older than the debounce by itself, or a second look shows it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kfix.model.casefile import CaseFile, open_case
-from kfix.model.diagnostic import ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.model.diagnostic import Check, ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.model.expected import EXPECTED, Expected
 from kfix.model.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.partition_facts import PartitionFacts
 from kfix.model.snapshot import Snapshot
 from kfix_diagnostics._unread import unread
-from kfix_diagnostics.catalogue import CLUSTER_CHECKS, PARTITION_CHECKS, matcher
+from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks
 from kfix_diagnostics.folding import fold
 
 DEBOUNCE = 10.0
@@ -23,9 +24,19 @@ DEBOUNCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`restart_grace`: seconds for which a broker that left or came back counts as being restarted."""
+    """`restart_grace`: seconds for which a broker that left or came back counts as being restarted.
+
+    `prevention`: judge too what works today and will bite one day, against what is expected (the nightly audit).
+    """
 
     restart_grace: float = 120.0
+    prevention: bool = False
+    expected_rf: int = EXPECTED.rf
+    expected_min_isr: int = EXPECTED.min_isr
+
+    @property
+    def expected(self) -> Expected:
+        return Expected(self.expected_rf, self.expected_min_isr)
 
 
 DEFAULTS = Options()
@@ -36,16 +47,19 @@ class Examination:
     """A snapshot worked through once: what matched which check. Both `settle_seconds` and `diagnose` take it."""
 
     case: CaseFile
+    options: Options
     hits: tuple[tuple[PartitionCheck, Rows], ...]
     cluster: tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
 
 
 def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
-    case = open_case(snapshot, options.restart_grace)
-    matched = matcher()(case.facts)
-    hits = tuple((check, tuple(rows)) for check, rows in zip(PARTITION_CHECKS, matched, strict=True) if rows)
-    found = ((check, tuple(check.check(case))) for check in CLUSTER_CHECKS)
-    return Examination(case, hits, tuple((check, findings) for check, findings in found if findings))
+    case = open_case(snapshot, options.restart_grace, options.expected)
+    wide = options.prevention
+    matched = matcher(prevention=wide)(case.facts, options.expected)
+    checks = partition_checks(prevention=wide)
+    hits = tuple((check, tuple(rows)) for check, rows in zip(checks, matched, strict=True) if rows)
+    found = ((check, tuple(check.check(case))) for check in cluster_checks(prevention=wide))
+    return Examination(case, options, hits, tuple((check, findings) for check, findings in found if findings))
 
 
 def settle_seconds(look: Snapshot | Examination, debounce: float = DEBOUNCE, options: Options = DEFAULTS) -> float:
@@ -72,6 +86,7 @@ def diagnose(
         findings=fold(findings),
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
+        prevention=seen.options.prevention,
     )
 
 
@@ -89,9 +104,13 @@ def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Fi
     for check, rows in seen.hits:
         settled, fresh = _settled(check, rows, before)
         if settled:
-            yield from check.describe(settled, seen.case)
+            yield from _marked(check, check.describe(settled, seen.case))
         if fresh:
             yield from map(_unsettled, check.describe(fresh, seen.case))
+
+
+def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:
+    return (replace(f, prevention=True) for f in findings) if check.prevention else findings
 
 
 def _settled(check: PartitionCheck, rows: Rows, before: Examination | None) -> tuple[Rows, Rows]:
@@ -116,7 +135,7 @@ def _held(_: PartitionFacts) -> tuple[int, int]:
 def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Finding]:
     then = {(f.key, f.token) for _, findings in before.cluster for f in findings} if before is not None else None
     for check, findings in seen.cluster:
-        for finding in findings:
+        for finding in _marked(check, findings):
             lasts = then is None or check.debounce is Debounce.NONE or (finding.key, finding.token) in then
             yield finding if lasts else _unsettled(finding)
 

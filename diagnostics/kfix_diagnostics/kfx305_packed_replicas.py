@@ -85,6 +85,8 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         ),
         never=NEVER,
         partitions=tps,
+        # The same told as a breach of what the site demands, where that was asked for.
+        follows=(f"KFX601:replication factor {factor}",),
     )
 
 

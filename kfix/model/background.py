@@ -68,6 +68,14 @@ def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
     return found
 
 
+def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
+    """How many partitions have exactly these replicas: by ZooKeeper, else by the view that knows most partitions."""
+    if snapshot.zookeeper is not None:
+        return Counter(a.replicas for a in snapshot.zookeeper.assignments.values())
+    fullest = max((view.partitions for view in snapshot.views.values()), key=len, default={})
+    return Counter(view.replicas for view in fullest.values())
+
+
 def lost_brokers(
     snapshot: Snapshot, live: frozenset[int] | None, assigned: frozenset[int]
 ) -> dict[int, tuple[int, bool]]:

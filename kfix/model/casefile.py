@@ -6,12 +6,13 @@ Every answer is worked out once, when first asked for. Nothing here judges: word
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.model.background import Background, background_of, left_ms
+from kfix.model.background import Background, assignment_counts, background_of, left_ms
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.expected import EXPECTED, Expected
 from kfix.model.partition_facts import PartitionFacts, derive
 from kfix.model.snapshot import (
     Assignment,
@@ -40,12 +41,16 @@ def brokers_named(brokers: Iterable[int]) -> str:
 
 @dataclass(frozen=True)
 class CaseFile:
-    """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted."""
+    """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
+
+    `expected`: what the site demands, for the checks of prevention.
+    """
 
     snapshot: Snapshot
-    facts: tuple[PartitionFacts, ...]
+    facts: Sequence[PartitionFacts]
     background: Background
     restart_grace: float = 120.0
+    expected: Expected = EXPECTED
 
     # --- brokers ---------------------------------------------------------------------------------------------------
 
@@ -124,6 +129,21 @@ class CaseFile:
     @cached_property
     def leads(self) -> Mapping[int, int]:
         return Counter(f.leader for f in self.facts)
+
+    @cached_property
+    def holds(self) -> Mapping[int, int]:
+        """Replicas that each broker is assigned."""
+        found: Counter[int] = Counter()
+        for replicas, n in assignment_counts(self.snapshot).items():
+            for broker in replicas:
+                found[broker] += n
+        return found
+
+    @cached_property
+    def steady(self) -> bool:
+        """Every broker is known to be there, and none has just come: how the work is spread is meant to last."""
+        live = self.live or frozenset()
+        return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
 
     # --- partitions ------------------------------------------------------------------------------------------------
 
@@ -240,6 +260,14 @@ class CaseFile:
     def setting(self, broker: int, key: str) -> str:
         return self.snapshot.broker_configs.get(broker, {}).get(key, "")
 
+    def settings(self, key: str) -> dict[int, str]:
+        """What each broker says that told its settings; who did not is absent."""
+        return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
+
+    def own_setting(self, topic: str, key: str) -> str:
+        """What is set on the topic itself; "" where nothing is, or nobody tells."""
+        return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
+
     # --- in-house --------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -255,6 +283,6 @@ class CaseFile:
         return age if age >= 0 else None
 
 
-def open_case(snapshot: Snapshot, restart_grace: float = 120.0) -> CaseFile:
+def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
     background = background_of(snapshot)
-    return CaseFile(snapshot, derive(snapshot, background), background, restart_grace)
+    return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)

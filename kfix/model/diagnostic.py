@@ -3,6 +3,10 @@
 A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop, in Spark and in SQL; only the
 rows that match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck`
 is the way out for everything that is no matter of one partition.
+
+A check of `prevention` tells what works today and will bite one day: it runs in the nightly audit and where it is asked
+for (`kfix diagnose --prevention`), and never with a severity above WARNING. Its condition may name `expected_rf` and
+`expected_min_isr` beside the facts.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ class PartitionCheck:
     describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
     reads: tuple[str, ...] = ()
+    prevention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class ClusterCheck:
     check: Callable[[CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.HELD
     reads: tuple[str, ...] = ()
+    prevention: bool = False
 
 
 Check = PartitionCheck | ClusterCheck

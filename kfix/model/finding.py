@@ -77,6 +77,7 @@ class Finding:
 
     `facts` are what a runbook may refer to as `finding.NAME`. `folded` are filled by the engine, never by a check.
     `token` tells one fault from the next with the same symptom (a leader epoch, a czxid): two looks must agree on it.
+    `prevention` is set by the engine: nothing is broken today, it will bite one day.
     """
 
     code: str
@@ -94,6 +95,7 @@ class Finding:
     folded: tuple[Finding, ...] = ()
     token: str = ""
     unsettled: bool = False
+    prevention: bool = False
 
     @property
     def key(self) -> str:
@@ -114,13 +116,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All findings of one snapshot, heads first by severity, and what could not be read."""
+    """All findings of one snapshot, heads first by severity, and what could not be read.
+
+    `prevention`: what works today and will bite one day was judged too.
+    """
 
     cluster: str
     taken_at: float
     findings: tuple[Finding, ...]
     could_not_read: tuple[str, ...] = ()
     looked_at: Mapping[str, int] = field(default_factory=dict)
+    prevention: bool = False
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from kfix.errors import InvalidFileError
+from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
 from kfix.model.partition_facts import FACT_TYPES, PartitionFacts
 
 _COMPARE: dict[type[ast.cmpop], str] = {
@@ -24,7 +26,14 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }
 _ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
 
-Matcher = Callable[[Iterable[PartitionFacts]], tuple[list[PartitionFacts], ...]]
+#: What a condition may name.
+NAMES: Mapping[str, type] = {**FACT_TYPES, **EXPECTED_TYPES}
+
+
+class Matcher(Protocol):
+    def __call__(
+        self, rows: Iterable[PartitionFacts], expected: Expected = EXPECTED, /
+    ) -> tuple[list[PartitionFacts], ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +42,12 @@ class Predicate:
     tree: ast.expr = field(repr=False, compare=False)
     names: frozenset[str] = field(repr=False, compare=False)
 
-    def to_sql(self) -> str:
-        return _sql(self.tree)
+    def to_sql(self, expected: Expected = EXPECTED) -> str:
+        """Over a table of facts: what is expected stands in it as numbers."""
+        return _sql(self.tree, values_of(expected))
 
 
-def parse(text: str, where: str, facts: Mapping[str, type] = FACT_TYPES) -> Predicate:
+def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate:
     """`where` is `file:line` of the text; every mistake in it is told at once."""
     try:
         tree = ast.parse(text, mode="eval").body
@@ -96,19 +106,24 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
     return bool
 
 
-def _sql(node: ast.expr) -> str:
+def _sql(node: ast.expr, values: Mapping[str, int]) -> str:
+    def sql(part: ast.expr) -> str:
+        return _sql(part, values)
+
     match node:
         case ast.BoolOp(op=op, values=parts):
-            text = f"({(' AND ' if isinstance(op, ast.And) else ' OR ').join(map(_sql, parts))})"
+            text = f"({(' AND ' if isinstance(op, ast.And) else ' OR ').join(map(sql, parts))})"
         case ast.UnaryOp(op=op, operand=part):
-            text = f"(NOT {_sql(part)})" if isinstance(op, ast.Not) else f"-{_sql(part)}"
+            text = f"(NOT {sql(part)})" if isinstance(op, ast.Not) else f"-{sql(part)}"
         case ast.Compare(left=left, ops=ops, comparators=rest):
             terms = [left, *rest]
             # SQL has no a < b < c.
             pairs = zip(terms, ops, rest, strict=False)
-            text = f"({' AND '.join(f'{_sql(a)} {_COMPARE[type(op)]} {_sql(b)}' for a, op, b in pairs)})"
+            text = f"({' AND '.join(f'{sql(a)} {_COMPARE[type(op)]} {sql(b)}' for a, op, b in pairs)})"
         case ast.BinOp(left=left, op=sign, right=right):
-            text = f"({_sql(left)} {_ARITHMETIC[type(sign)]} {_sql(right)})"
+            text = f"({sql(left)} {_ARITHMETIC[type(sign)]} {sql(right)})"
+        case ast.Name(id=name) if name in values:
+            text = str(values[name])
         case ast.Constant(value=value):
             text = str(value).upper()
         case _:
@@ -117,17 +132,22 @@ def _sql(node: ast.expr) -> str:
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:
-    """One loop for all checks: each row is unpacked once, into the names that some check uses."""
+    """One loop for all checks: each row is unpacked once, into the names that some check uses.
+
+    What is expected of the cluster is bound once, before the loop.
+    """
     used = frozenset[str]().union(*(p.names for p in predicates))
     unpacked = ", ".join(name if name in used else "_" for name in PartitionFacts._fields)
     hits = [f"_hit{i}" for i in range(len(predicates))]
-    lines = ["def match(_rows):"]
+    lines = ["def match(_rows, _expected=_default):"]
+    lines += [f"    {name} = _values(_expected)['{name}']" for name in EXPECTED_TYPES if name in used]
     lines += [f"    {hit} = []" for hit in hits]
     lines += ["    for _row in _rows:", f"        {unpacked} = _row"]
     for hit, predicate in zip(hits, predicates, strict=True):
         lines += [f"        if {ast.unparse(predicate.tree)}:", f"            {hit}.append(_row)"]
     lines += [f"    return ({''.join(f'{hit}, ' for hit in hits)})"]
-    scope: dict[str, Matcher] = {}
+    scope: dict[str, Any] = {"__builtins__": {}, "_default": EXPECTED, "_values": values_of}
     # Every name and operator in this text has passed `parse`: nothing of it comes from outside the catalogue.
-    exec(compile("\n".join(lines), "<partition checks>", "exec"), {"__builtins__": {}}, scope)  # noqa: S102
-    return scope["match"]
+    exec(compile("\n".join(lines), "<partition checks>", "exec"), scope)  # noqa: S102
+    match: Matcher = scope["match"]
+    return match

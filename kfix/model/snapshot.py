@@ -12,6 +12,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 NO_LEADER = -1
+#: Among a broker's settings, though no setting of Kafka: the default of inter.broker.protocol.version, which is what
+#: the program itself speaks, whatever the setting holds it back to. Absent where the broker did not tell it.
+NEWEST_PROTOCOL = "inter.broker.protocol.version (newest)"
 
 
 class TopicPartition(NamedTuple):

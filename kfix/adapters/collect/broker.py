@@ -11,19 +11,36 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import Metadata
-from kfix.model.snapshot import BrokerView
+from kfix.model.snapshot import NEWEST_PROTOCOL, BrokerView
 
+PROTOCOL = "inter.broker.protocol.version"
 #: What the diagnostics and the audit read of a broker's settings; each also tells where ZooKeeper is.
 BROKER_KEYS = (
+    "authorizer.class.name",
+    "auto.create.topics.enable",
     "auto.leader.rebalance.enable",
     "broker.rack",
+    "controlled.shutdown.enable",
     "default.replication.factor",
-    "inter.broker.protocol.version",
+    "delete.topic.enable",
+    PROTOCOL,
+    "log.cleaner.enable",
+    "log.message.format.version",
+    "log.retention.bytes",
+    "log.retention.hours",
+    "log.retention.ms",
+    "message.max.bytes",
     "min.insync.replicas",
+    "num.partitions",
+    "num.replica.fetchers",
+    "offsets.retention.minutes",
+    "offsets.topic.num.partitions",
     "offsets.topic.replication.factor",
     "process.roles",
+    "replica.fetch.max.bytes",
     "replica.lag.time.max.ms",
     "transaction.state.log.min.isr",
+    "transaction.state.log.num.partitions",
     "transaction.state.log.replication.factor",
     "unclean.leader.election.enable",
     "zookeeper.connect",
@@ -51,11 +68,16 @@ def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> Metadata:
 def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
     """Empty where the broker refuses to tell."""
     described = connection.call(_configs_of(broker), responses.describe_configs, deadline)
-    return next((c.values for c in described if not c.error), {})
+    return next((_settings(c) for c in described if not c.error), {})
 
 
 def _configs_of(broker: int) -> Request:
-    return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS)
+    return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS, synonyms=True)
+
+
+def _settings(said: responses.DescribedConfig) -> dict[str, str]:
+    newest = said.defaults.get(PROTOCOL)
+    return said.values if newest is None else said.values | {NEWEST_PROTOCOL: newest}
 
 
 def as_view(broker: int, said: Metadata) -> BrokerView:
@@ -76,7 +98,7 @@ def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) ->
     return BrokerAnswers(
         view=as_view(broker, said),
         cluster_id=said.cluster_id,
-        configs=config.values if config else {},
+        configs=_settings(config) if config else {},
         groups=None if error else tuple(name for name, _ in groups),
         problems=tuple(problems),
     )

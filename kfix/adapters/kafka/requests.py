@@ -77,11 +77,13 @@ def describe_groups(groups: tuple[str, ...]) -> Request:
     return Request(DESCRIBE_GROUPS, 2, Writer().array(groups, Writer.string).done())
 
 
-def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...]) -> Request:
+def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...], *, synonyms: bool = False) -> Request:
+    """`synonyms` tells all places that set a key, the default of the broker's own program among them."""
+
     def resource(w: Writer, name: str) -> None:
         w.i8(kind).string(name).array(keys, Writer.string)
 
-    return Request(DESCRIBE_CONFIGS, 1, Writer().array(names, resource).i8(0).done())
+    return Request(DESCRIBE_CONFIGS, 1, Writer().array(names, resource).i8(int(synonyms)).done())
 
 
 def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Request:

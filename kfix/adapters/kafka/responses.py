@@ -9,6 +9,8 @@ from functools import cache
 from kfix.adapters.kafka.codec import ProtocolError, Reader
 from kfix.model.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 
+_DEFAULT = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -41,6 +43,7 @@ class DescribedConfig:
     message: str
     values: dict[str, str]
     sources: dict[str, int]
+    defaults: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,23 +181,26 @@ def describe_configs(r: Reader) -> list[DescribedConfig]:
     """Sensitive values come as null from the broker and are left out: they never enter a snapshot.
 
     `sources` has every key: 1 is set on the topic, 2 on the broker, 3 cluster-wide, 4 in server.properties, 5 nowhere.
+    `defaults` are those of the broker's own program, where synonyms were asked for.
     """
     r.i32()
 
-    def value() -> tuple[str, str | None, int]:
+    def value() -> tuple[str, str | None, int, str | None]:
         key, text = r.string(), r.nullable_string()
         r.boolean()
         source, sensitive = r.i8(), r.boolean()
-        r.array(lambda: (r.string(), r.nullable_string(), r.i8()))
-        return key, None if sensitive else text, source
+        synonyms = r.array(lambda: (r.string(), r.nullable_string(), r.i8()))
+        default = next((said for _, said, origin in synonyms if origin == _DEFAULT), None)
+        return key, None if sensitive else text, source, None if sensitive else default
 
     def resource() -> DescribedConfig:
         error, message = r.i16(), r.nullable_string() or ""
         r.i8()
         name = r.string()
         found = r.array(value)
-        values = {key: text for key, text, _ in found if text is not None}
-        return DescribedConfig(name, error, message, values, {key: source for key, _, source in found})
+        values = {key: text for key, text, _, _ in found if text is not None}
+        defaults = {key: default for key, _, _, default in found if default is not None}
+        return DescribedConfig(name, error, message, values, {key: source for key, _, source, _ in found}, defaults)
 
     return r.array(resource)
 

@@ -42,14 +42,14 @@ def test_group_requests_have_the_same_bytes(name):
     same(requests.list_groups(), admin.ListGroupsRequest())
 
 
-@given(names, st.lists(names, max_size=3))
-def test_describe_configs_request_has_the_same_bytes(name, keys):
+@given(names, st.lists(names, max_size=3), st.booleans())
+def test_describe_configs_request_has_the_same_bytes(name, keys, synonyms):
     resource = admin.DescribeConfigsRequest.DescribeConfigsResource
     same(
-        requests.describe_configs(requests.TOPIC_RESOURCE, (name,), tuple(keys)),
+        requests.describe_configs(requests.TOPIC_RESOURCE, (name,), tuple(keys), synonyms=synonyms),
         admin.DescribeConfigsRequest(
             resources=[resource(resource_type=2, resource_name=name, configuration_keys=keys)],
-            include_synonyms=False,
+            include_synonyms=synonyms,
         ),
     )
 

@@ -122,6 +122,31 @@ def test_configs_answer_tells_each_sources_and_hides_what_is_sensitive():
     )
     [said] = responses.describe_configs(answer(message, 1))
     assert (said.values, said.sources) == ({"a": "1", "b": "2"}, {"a": 1, "b": 5, "c": 4})
+    assert said.defaults == {}
+
+
+def test_configs_answer_with_synonyms_tells_what_the_program_itself_would_do():
+    result = admin.DescribeConfigsResponse.DescribeConfigsResult
+    row = result.DescribeConfigsResourceResult
+    configs = [
+        row(
+            name="a",
+            value="2.7",
+            read_only=True,
+            config_source=4,
+            is_sensitive=False,
+            synonyms=[
+                row.DescribeConfigsSynonym(name="a", value="2.7", source=4),
+                row.DescribeConfigsSynonym(name="a", value="3.9-IV0", source=5),
+            ],
+        )
+    ]
+    message = admin.DescribeConfigsResponse(
+        throttle_time_ms=0,
+        results=[result(error_code=0, error_message=None, resource_type=4, resource_name="1", configs=configs)],
+    )
+    [said] = responses.describe_configs(answer(message, 1))
+    assert (said.values, said.sources, said.defaults) == ({"a": "2.7"}, {"a": 4}, {"a": "3.9-IV0"})
 
 
 @pytest.mark.parametrize("decode", [resources.log_dirs, resources.log_dirs_with_room, resources.altered_configs])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.errors import InvalidFileError
+from kfix.model.expected import Expected
 from kfix.model.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.model.predicate import compile_all, parse
 
@@ -66,6 +67,16 @@ def test_many_conditions_are_one_loop() -> None:
     match = compile_all([parse("leader < 0", "x"), parse("leader >= 0 and n_isr < min_isr", "x")])
     rows = [row(partition=0, leader=-1), row(partition=1, leader=2, n_isr=1, min_isr=2), row(partition=2, n_isr=3)]
     assert [[r.partition for r in hits] for hits in match(rows)] == [[0], [1]]
+
+
+def test_what_is_expected_of_the_cluster_is_bound_when_rows_are_matched() -> None:
+    condition = parse("n_replicas < expected_rf and min_isr < expected_min_isr", "x")
+    rows = [row(partition=p, n_replicas=p, min_isr=1) for p in range(4)]
+    match = compile_all([condition])
+    assert [[r.partition for r in hits] for hits in (*match(rows), *match(rows, Expected(rf=2)))] == [[0, 1, 2], [0, 1]]
+    assert match(rows, Expected(min_isr=1)) == ([],)
+    assert condition.to_sql() == "((n_replicas < 3) AND (min_isr < 2))"
+    assert condition.to_sql(Expected(5, 4)) == "((n_replicas < 5) AND (min_isr < 4))"
 
 
 def test_no_condition_is_no_hit() -> None:
