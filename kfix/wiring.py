@@ -54,6 +54,7 @@ def diagnose_live(
     groups: tuple[str, ...] = (),
     debounce: float = DEBOUNCE,
     restart_grace: float = RESTART_GRACE,
+    prevention: bool = False,
     keep: bool = True,
     waiting: Callable[[float], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
@@ -67,7 +68,7 @@ def diagnose_live(
         # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
-        options = Options(restart_grace=restart_grace)
+        options = Options(restart_grace=restart_grace, prevention=prevention)
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, debounce, options)
         if pause > 0:
@@ -128,11 +129,13 @@ def load_snapshot(path: Path) -> Snapshot:
     )
 
 
-def diagnose_saved(path: Path, *, restart_grace: float = RESTART_GRACE) -> tuple[Diagnosis, Snapshot]:
+def diagnose_saved(
+    path: Path, *, restart_grace: float = RESTART_GRACE, prevention: bool = False
+) -> tuple[Diagnosis, Snapshot]:
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
     snapshot = load_snapshot(path)
-    return diagnose(snapshot, options=Options(restart_grace=restart_grace)), snapshot
+    return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
 
 
 def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:

@@ -28,6 +28,7 @@ class _Choice:
     codes: tuple[str, ...]
     topics: tuple[str, ...]
     least: int
+    prevention: bool = False
 
 
 _EVERYTHING = _Choice((), (), 0)
@@ -50,6 +51,9 @@ def diagnose(
     min_severity: Annotated[
         str, typer.Option("--min-severity", metavar="SEVERITY", help="info, warning or critical.")
     ] = "info",
+    prevention: Annotated[
+        bool, typer.Option("--prevention", help="Tell too what works today and will bite one day, as the audit does.")
+    ] = False,
     timeout: Timeout = 5.0,
     debounce: Annotated[
         float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to count.")
@@ -70,11 +74,13 @@ def diagnose(
 
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
     """
-    choice = _choice(only or [], topic or [], min_severity)
+    choice = _choice(only or [], topic or [], min_severity, prevention=prevention)
     if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
         raise UsageError(f"--debounce and --restart-grace are seconds, 0 to {_LONGEST}")
     if group is not None and (not group or nagios or choice != _EVERYTHING):
-        raise UsageError("--group needs a name, and goes without --only, --topic, --min-severity, --nagios")
+        raise UsageError(
+            "--group needs a name, and goes without --only, --topic, --min-severity, --prevention, --nagios"
+        )
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
     if from_file is not None:
@@ -82,7 +88,7 @@ def diagnose(
 
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
-        diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace)
+        diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace, prevention=choice.prevention)
     else:
         from kfix.wiring import diagnose_live, make_target
 
@@ -91,6 +97,7 @@ def diagnose(
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,
+            prevention=choice.prevention,
             keep=keep,
             waiting=lambda seconds: typer.echo(
                 f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
@@ -101,15 +108,18 @@ def diagnose(
     raise typer.Exit(_tell(_chosen(diagnosis, choice), json_output, nagios))
 
 
-def _choice(only: list[str], topics: list[str], min_severity: str) -> _Choice:
+def _choice(only: list[str], topics: list[str], min_severity: str, *, prevention: bool) -> _Choice:
+    """Who asks for a code of prevention asks for prevention."""
     if min_severity not in _SEVERITIES:
         raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(_SEVERITIES)}")
     codes: tuple[str, ...] = ()
     if only:
         from kfix_diagnostics.catalogue import find
 
-        codes = tuple(find(name).code for name in only)
-    return _Choice(codes, tuple(topics), _SEVERITIES.index(min_severity))
+        checks = [find(name) for name in only]
+        codes = tuple(check.code for check in checks)
+        prevention = prevention or any(check.prevention for check in checks)
+    return _Choice(codes, tuple(topics), _SEVERITIES.index(min_severity), prevention)
 
 
 def _chosen(diagnosis: Diagnosis, choice: _Choice) -> Diagnosis:

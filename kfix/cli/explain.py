@@ -18,6 +18,9 @@ def explain(
 
     if code is None:
         for check in ALL:
-            typer.echo(f"{check.code}  {check.slug:<24} {check.title}")
+            typer.echo(f"{check.code}  {check.slug:<24} {check.title}{' (prevention)' if check.prevention else ''}")
         return
-    typer.echo(page(find(code)))
+    check = find(code)
+    typer.echo(page(check))
+    if check.prevention:
+        typer.echo("\nPrevention: told by the nightly audit, and by `kfix diagnose --prevention`.")

@@ -7,11 +7,13 @@ worst           "info", "warning", "critical", or null where nothing was found
 exit_code       what `kfix diagnose` exits with: 0, 20, 21, 22
 looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
 could_not_read  sources that failed, with the error; what they would have told is not known
+prevention      true: what works today and will bite one day was judged too
 findings        heads, worst first; each:
     key, code, object    stable over runs; key is code and object
     severity, worst      its own, and the worst of itself and what is folded under it
     summary              one sentence with numbers
     unsettled            true: it has just begun, an ordinary election looks like this
+    prevention           true: nothing is broken by it today
     cause                text, confidence: certain, likely, possible, unknown
     evidence             source, what, value, age (seconds or null)
     blocked              who, groups (by name), others_unknown
@@ -49,6 +51,7 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "exit_code": exit_code(diagnosis),
         "looked_at": dict(diagnosis.looked_at),
         "could_not_read": list(diagnosis.could_not_read),
+        "prevention": diagnosis.prevention,
         "findings": [finding_dict(f) for f in diagnosis.findings],
     }
 
@@ -62,6 +65,7 @@ def finding_dict(finding: Finding) -> Mapping[str, Any]:
         "worst": finding.worst.word,
         "summary": finding.summary,
         "unsettled": finding.unsettled,
+        "prevention": finding.prevention,
         "cause": {"text": finding.cause.text, "confidence": finding.cause.confidence.value},
         "evidence": [asdict(e) for e in finding.evidence],
         "blocked": {

@@ -198,7 +198,7 @@ class Paper:
             },
             reassigning={},
             deleting=self.deleting,
-            topic_configs={},
+            topic_configs=self.topic_settings,
             isr_notifications=self.notifications,
             preferred_election_pending=self.preferred_pending,
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Severity
 from kfix.model.snapshot import Snapshot
+from tests.unit.diagnostics import prevention_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -34,15 +35,9 @@ from tests.unit.diagnostics.clusters import (
     text,
     unread_zookeeper,
 )
+from tests.unit.diagnostics.sick import Sick
 
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
-
-
-@dataclass(frozen=True)
-class Sick:
-    make: Callable[[], Snapshot]
-    obj: str
-    severity: Severity
 
 
 SICK: dict[str, list[Sick]] = {
@@ -133,6 +128,7 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
     "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
+    **prevention_cases.SICK,
     "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
 }
 
@@ -200,6 +196,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     "KFX501": [lambda: base().kill(3).snapshot()],
     "KFX502": [lambda: deleting().snapshot()],
+    **prevention_cases.WELL,
     "KFX901": [
         # A dead broker is no riddle, nor is one dead bootstrap address of several.
         lambda: changed(

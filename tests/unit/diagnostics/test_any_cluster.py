@@ -11,10 +11,13 @@ from kfix.model.finding import Severity
 from kfix.model.snapshot import Mode, Snapshot, TopicPartition
 from kfix.report.findings_table import findings_text
 from kfix.report.json_findings import findings_json
-from kfix_diagnostics.engine import diagnose, settle_seconds
+from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from kfix_diagnostics.group_story import explain_group
 from tests.unit.diagnostics.build import Paper, Part
+from tests.unit.diagnostics.prevention import GOOD
 
+SETTINGS = sorted({*GOOD, "message.max.bytes"})
+VALUES = ["", "-1", "0", "1", "2", "3", "true", "false", "2.7-IV2", "3.9", "18000", "nonsense"]
 IDS = st.integers(1, 5)
 SOME = st.lists(IDS, max_size=4, unique=True).map(tuple)
 BELIEVED = st.tuples(st.integers(-1, 5), st.integers(0, 3), SOME)
@@ -51,6 +54,9 @@ def papers(draw: st.DrawFn) -> Paper:
     )
     paper.deleting = draw(st.sampled_from([frozenset[str](), frozenset({"t"})]))
     paper.remembered_brokers = draw(st.dictionaries(IDS, st.sampled_from(["localhost:9091", "localhost:9095"])))
+    settings_of = st.dictionaries(st.sampled_from(SETTINGS), st.sampled_from(VALUES), max_size=6)
+    paper.broker_settings = draw(st.dictionaries(IDS, settings_of, max_size=3))
+    paper.topic_settings = draw(st.just({}) | st.fixed_dictionaries({"t": settings_of}))
     paper.log_ends = draw(st.just({}) | st.just({TopicPartition("t", 0): {1: 5, 2: 9}}))
     return paper
 
@@ -59,7 +65,13 @@ def papers(draw: st.DrawFn) -> Paper:
 @given(papers(), papers())
 def test_every_snapshot_is_judged_and_reported(paper: Paper, before: Paper) -> None:
     snapshot = paper.snapshot()
-    for diagnosis in (diagnose(snapshot), diagnose(snapshot, earlier=before.snapshot())):
+    wide = Options(prevention=True, expected_rf=2)
+    for diagnosis in (
+        diagnose(snapshot),
+        diagnose(snapshot, earlier=before.snapshot()),
+        diagnose(snapshot, options=wide),
+        diagnose(snapshot, earlier=before.snapshot(), options=wide),
+    ):
         assert findings_text(diagnosis, 60)
         assert findings_json(diagnosis)
         keys = Counter(f.key for f in diagnosis.walk())
@@ -99,3 +111,9 @@ def test_a_partition_has_one_reason_to_be_without_a_leader(paper: Paper) -> None
 def test_the_same_snapshot_gives_the_same_diagnosis(paper: Paper) -> None:
     one: Snapshot = paper.snapshot()
     assert diagnose(one) == diagnose(one)
+    wide = Options(prevention=True)
+    told = diagnose(one, options=wide)
+    assert told == diagnose(one, options=wide)
+    for finding in told.walk():
+        assert not finding.prevention or finding.severity <= Severity.WARNING
+    assert {f.key for f in diagnose(one).walk()} == {f.key for f in told.walk() if not f.prevention}

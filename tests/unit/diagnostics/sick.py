@@ -1,0 +1,16 @@
+"""One sick cluster: what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kfix.model.finding import Severity
+from kfix.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Sick:
+    make: Callable[[], Snapshot]
+    obj: str
+    severity: Severity
