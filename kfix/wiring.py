@@ -7,6 +7,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Snapshot
 
 if TYPE_CHECKING:
+    from kfix.adapters.fleet.judge import Bench
     from kfix.runbook.testing import Fixtures
 
 DEBOUNCE = 10.0
@@ -154,3 +156,43 @@ def runbook_fixtures() -> Fixtures:
     from kfix.adapters.memory.incidents import ALL  # noqa: PLC0415
 
     return ALL
+
+
+def judge_stored(
+    table: str,
+    *,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = True,
+    expected_rf: int | None = None,
+    expected_min_isr: int | None = None,
+) -> Diagnosis:
+    """One cluster of a fleet store, by the path or URL of its partitions. Workers and Spark tasks are given its name.
+
+    UsageError where pyarrow is not installed, and for a file that is not what it should be.
+    """
+    with _without_collector():
+        try:
+            from kfix.adapters.fleet.judge import judge  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise UsageError(f"a fleet store needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
+        return judge(table, _bench(restart_grace, prevention, expected_rf, expected_min_isr))
+
+
+@cache
+def _bench(restart_grace: float, prevention: bool, rf: int | None, min_isr: int | None) -> Bench:
+    from kfix.adapters.fleet.judge import Bench  # noqa: PLC0415
+    from kfix.model.expected import EXPECTED  # noqa: PLC0415
+    from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicates  # noqa: PLC0415
+    from kfix_diagnostics.engine import Examination, Options, diagnose  # noqa: PLC0415
+
+    options = Options(restart_grace, prevention, rf or EXPECTED.rf, min_isr or EXPECTED.min_isr)
+    checks = partition_checks(prevention=prevention)
+    return Bench(
+        checks,
+        predicates(checks),
+        matcher(prevention=prevention),
+        cluster_checks(prevention=prevention),
+        lambda case, hits, found: diagnose(Examination(case, options, hits, found)),
+        restart_grace,
+        options.expected,
+    )

@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import pyarrow.compute as pc
+
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.lazy import Raw, StoredFacts, StoredMapping, assignment_in, state_in, view_in
 from kfix.adapters.fleet.places import document_place, place_of
 from kfix.adapters.fleet.rows import with_partitions
 from kfix.adapters.fleet.runs import parse_document
+from kfix.adapters.fleet.schema import PARTITIONS, SAMPLE
 from kfix.adapters.fleet.sieve import Sieve
 from kfix.adapters.saved.decode import decode
 from kfix.errors import UsageError
@@ -24,9 +27,7 @@ from kfix.model.expected import EXPECTED, Expected, values_of
 from kfix.model.partition_facts import PartitionFacts
 from kfix.model.predicate import Predicate, parse
 
-_BLOCKED = parse(
-    "(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked"
-)
+_BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 
 
@@ -34,6 +35,7 @@ class Cluster:
     """What is stored of one cluster. Columns are read when they are needed; `names` are needed in any case."""
 
     def __init__(self, table: str, names: Iterable[str] = (), expected: Expected = EXPECTED) -> None:
+        self.table = table
         place = place_of(table)
         self.document = parse_document(document_place(place))
         self.columns = Columns(place, [*names])
@@ -50,9 +52,17 @@ class Cluster:
 
     def rows(self, conditions: Sequence[Predicate]) -> tuple[PartitionFacts, ...]:
         """Rows for which at least one condition holds; their raw state is fetched along."""
-        numbers = self.sieve.rows_of(conditions)
+        return self._fetched(self.sieve.rows_of(conditions))
+
+    @cached_property
+    def samples(self) -> tuple[PartitionFacts, ...]:
+        """A row for every leader and set of replicas in sync with it."""
+        return self._fetched(pc.indices_nonzero(self.columns[SAMPLE]).to_pylist())
+
+    def _fetched(self, numbers: Sequence[int]) -> tuple[PartitionFacts, ...]:
         if not numbers:
             return ()
+        self.columns.read(PARTITIONS.names)
         found = self.facts.rows(numbers)
         self.raw.fetch(found, numbers)
         return tuple(found)
@@ -117,12 +127,11 @@ class StoredCase(CaseFile):
 
 def open_stored(cluster: Cluster, restart_grace: float) -> StoredCase:
     """UsageError where the document is not what a writer of this format makes."""
-    document = cluster.document
     try:
-        return _opened(cluster, document, restart_grace)
+        return _opened(cluster, cluster.document, restart_grace)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
-            f"{document.get('cluster')}: its document is damaged: {type(error).__name__} at {error}",
+            f"{document_place(place_of(cluster.table))}: is damaged: {type(error).__name__} at {error}",
             hint="collect the cluster again",
         ) from None
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kfix.adapters.fleet.places import Place, telling
-from kfix.adapters.fleet.schema import PARTITIONS, completed, present
+from kfix.adapters.fleet.schema import PARTITIONS, completed, missing, present
 from kfix.errors import UsageError
 from kfix.model.snapshot import TopicPartition
 
@@ -25,9 +25,12 @@ class Columns:
     def __init__(self, place: Place, first: Iterable[str]) -> None:
         self._place = place
         with telling(place):
-            self._file = pq.ParquetFile(
-                place.system.open_input_file(place.path), read_dictionary=[_TOPIC], pre_buffer=not place.local
-            )
+            try:
+                self._file = pq.ParquetFile(
+                    place.system.open_input_file(place.path), read_dictionary=[_TOPIC], pre_buffer=not place.local
+                )
+            except KeyError:
+                raise missing(_TOPIC, str(place)) from None
         self.rows: int = self._file.metadata.num_rows
         self._known: dict[str, Any] = {}
         self.read(first)
@@ -87,7 +90,8 @@ def python(values: Any) -> list[Any]:
         return raw[values.offset : values.offset + len(values)].tolist()
     if values.type == pa.bool_() and not values.null_count and len(values):
         bits = pc.cast(values, pa.int8())
-        return list(map((False, True).__getitem__, memoryview(bits.buffers()[1])[bits.offset :][: len(values)]))
+        flags = memoryview(bits.buffers()[1]).cast("?")
+        return flags[bits.offset : bits.offset + len(values)].tolist()
     found: list[Any] = values.to_pylist()
     return found
 

@@ -6,11 +6,11 @@ ask a case file that knows everything the snapshot knew and reads what it is ask
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kfix.adapters.fleet.case import Cluster, StoredCase, open_stored
-from kfix.adapters.fleet.walks import walk_of
+from kfix.adapters.fleet.walks import ASK_WHO_IS_IN_SYNC, walk_of
 from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import ClusterCheck, PartitionCheck, Rows
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected
@@ -44,7 +44,7 @@ def judge(table: str, bench: Bench) -> Diagnosis:
     case = open_stored(cluster, bench.restart_grace)
     matched = bench.matcher(cluster.rows(bench.predicates), bench.expected)
     hits = tuple(
-        (_about(case, check), tuple(rows)) for check, rows in zip(bench.checks, matched, strict=True) if rows
+        (_about(check, case, cluster), tuple(rows)) for check, rows in zip(bench.checks, matched, strict=True) if rows
     )
     found = ((check, tuple(check.check(_walking(check, case, cluster)))) for check in bench.cluster_checks)
     # Conclusions count the rows of their case: they are given none, and told the numbers.
@@ -53,9 +53,14 @@ def judge(table: str, bench: Bench) -> Diagnosis:
     return replace(diagnosis, looked_at={**diagnosis.looked_at, **told})
 
 
-def _about(case: StoredCase, check: PartitionCheck) -> PartitionCheck:
+def _about(check: PartitionCheck, case: StoredCase, cluster: Cluster) -> PartitionCheck:
     """The same check, describing from the whole case whichever it is given."""
-    return replace(check, describe=lambda rows, _: check.describe(rows, case))
+
+    def describe(rows: Rows, _: CaseFile) -> Iterator[Finding]:
+        asks = check.code in ASK_WHO_IS_IN_SYNC
+        return check.describe(rows, case.looking_at(cluster.samples) if asks else case)
+
+    return replace(check, describe=describe)
 
 
 def _walking(check: ClusterCheck, case: StoredCase, cluster: Cluster) -> StoredCase:

@@ -20,6 +20,7 @@ T = TypeVar("T")
 #: A walk begins with few rows, since many walks end at the first that fits.
 _FIRST_CHUNK: Final = 64
 _LARGEST_CHUNK: Final = 8192
+_COMMON: Final = "common view"
 _make: Callable[[Any], PartitionFacts] = partial(tuple.__new__, PartitionFacts)
 
 
@@ -63,7 +64,9 @@ class StoredFacts(Sequence[PartitionFacts]):
 
 
 class Raw:
-    """The raw state of single partitions. Those that were `fetched` come in one go, others one by one."""
+    """The raw state of single partitions. Those that were fetched came in one go, others come with their neighbours:
+    whoever asks for one and then for the next is walking.
+    """
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -79,16 +82,18 @@ class Raw:
     def __getitem__(self, tp: TopicPartition) -> dict[str, Any] | None:
         if tp not in self._rows:
             at = self._columns.row_of(tp)
-            if at is None:
-                self._rows[tp] = None
-            else:
-                values = self._columns.taken(self._names, [at])
-                self._rows[tp] = {name: column[0] for name, column in zip(self._names, values, strict=True)}
+            self._rows[tp] = None
+            if at is not None:
+                for _ in self._slice(at, _FIRST_CHUNK):
+                    pass
         return self._rows[tp]
 
     def all(self) -> Iterator[TopicPartition]:
         """Whoever walks through all of them will want their values: they are read in one go."""
-        topics, numbers, *values = self._columns.sliced(["topic", "partition", *self._names], 0, self._columns.rows)
+        return self._slice(0, self._columns.rows)
+
+    def _slice(self, start: int, count: int) -> Iterator[TopicPartition]:
+        topics, numbers, *values = self._columns.sliced(["topic", "partition", *self._names], start, count)
         for tp, row in zip(map(TopicPartition, topics, numbers), zip(*values, strict=True), strict=True):
             self._rows[tp] = dict(zip(self._names, row, strict=True))
             yield tp
@@ -135,17 +140,29 @@ def state_in(row: Mapping[str, Any]) -> PartitionState | None:
     )
 
 
-def view_in(broker: int, row: Mapping[str, Any]) -> PartitionView | None:
+def view_in(broker: int, row: dict[str, Any]) -> PartitionView | None:
     """What this broker believes; None where it does not know the partition."""
     if row["seen_leader"] is None:
         return None
-    others = json.loads(row["seen_others"]) if row["seen_others"] else {}
-    if str(broker) in others:
-        other = others[str(broker)]
-        if other is None:
-            return None
-        leader, epoch, replicas, isr, offline, error = other
-        return PartitionView(leader, epoch, _ids(replicas), _ids(isr), _ids(offline), error)
+    if row["seen_others"]:
+        others = json.loads(row["seen_others"])
+        if str(broker) in others:
+            return _other(others[str(broker)])
+    # Nearly all brokers believe the same: it is made once.
+    if _COMMON not in row:
+        row[_COMMON] = _common(row)
+    common: PartitionView = row[_COMMON]
+    return common
+
+
+def _other(fields: Sequence[Any] | None) -> PartitionView | None:
+    if fields is None:
+        return None
+    leader, epoch, replicas, isr, offline, error = fields
+    return PartitionView(leader, epoch, _ids(replicas), _ids(isr), _ids(offline), error)
+
+
+def _common(row: Mapping[str, Any]) -> PartitionView:
     return PartitionView(
         row["seen_leader"],
         row["seen_epoch"],

@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -64,7 +65,7 @@ def place_of(text: str | os.PathLike[str]) -> Place:
         if _URL.match(said):
             system, path = fs.FileSystem.from_uri(said)
         else:
-            system, path = fs.LocalFileSystem(), os.path.abspath(said)
+            system, path = fs.LocalFileSystem(), str(Path(said).absolute())
     except (pa.ArrowException, ValueError, OSError) as error:
         raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
     return Place(said, path, system)
@@ -82,7 +83,9 @@ def file_name(cluster: str) -> str:
     if name[:1] in {".", "_"}:
         name = f"%{ord(name[0]):02X}{name[1:]}"
     if not cluster or len(name) > _LONGEST:
-        raise UsageError(f"{cluster[:40]!r} is no name of a cluster: 1 to {_LONGEST} letters, as a file name takes them")
+        raise UsageError(
+            f"{cluster[:40]!r} is no name of a cluster: 1 to {_LONGEST} letters, as a file name takes them"
+        )
     return name
 
 
@@ -125,11 +128,11 @@ def writing(place: Place) -> Iterator[Any]:
             with place.system.open_output_stream(path) as out:
                 yield out
             if place.local:
-                os.replace(path, place.path)
+                Path(path).replace(place.path)
         except BaseException:
             if place.local:
                 with contextlib.suppress(OSError):
-                    os.unlink(path)
+                    Path(path).unlink()
             raise
 
 
@@ -160,11 +163,13 @@ def telling(place: Place) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise UsageError(f"{place}: does not exist") from None
-    except pa.ArrowException as error:
-        raise UsageError(
-            f"{place}: is damaged, or no file of a fleet store: {_first_line(error)}", hint="collect the cluster again"
-        ) from None
-    except OSError as error:
+    except (pa.ArrowException, OSError) as error:
+        # pyarrow tells a page that cannot be unpacked as an OSError too, without a number of the system.
+        if isinstance(error, pa.ArrowException) or (place.local and error.errno is None):
+            raise UsageError(
+                f"{place}: is damaged, or no file of a fleet store: {_first_line(error)}",
+                hint="collect the cluster again",
+            ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
 
 

@@ -7,7 +7,6 @@ hold replicas, which of them exist no more, when each one left, how many partiti
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,8 +15,9 @@ import pyarrow as pa
 
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
-from kfix.model.background import Background, assignment_counts, background_of
-from kfix.model.partition_facts import PartitionFacts, derive
+from kfix.model.background import background_of
+from kfix.model.casefile import CaseFile
+from kfix.model.partition_facts import derive
 from kfix.model.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 
 _Row = tuple[Any, ...]
@@ -28,19 +28,24 @@ _UNSEEN: _Row = (None,) * 7
 def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
     """(table, document). The rows are sorted by topic and partition, as `derive` gives them."""
     background = background_of(snapshot)
-    facts = derive(snapshot, background)
-    return table_of(snapshot, facts), document_of(snapshot, facts, background, cluster)
+    case = CaseFile(snapshot, derive(snapshot, background), background)
+    return table_of(case), document_of(case, cluster)
 
 
-def table_of(snapshot: Snapshot, facts: tuple[PartitionFacts, ...]) -> Any:
+def table_of(case: CaseFile) -> Any:
+    snapshot = case.snapshot
     zookeeper = snapshot.zookeeper
     assignments = zookeeper.assignments if zookeeper else {}
     states = zookeeper.states if zookeeper else {}
     rows = []
-    for fact in facts:
+    leading = set[tuple[int, frozenset[int]]]()
+    for fact in case.facts:
         tp = fact.tp
         assignment, state = assignments.get(tp), states.get(tp)
-        rows.append((*fact, *_assigned(assignment), *(state or _NO_STATE), *_seen(tp, assignment, state, snapshot)))
+        group = (fact.leader, frozenset(case.isr(tp)))
+        seen = _seen(tp, assignment, state, snapshot)
+        rows.append((*fact, *_assigned(assignment), *(state or _NO_STATE), *seen, group not in leading))
+        leading.add(group)
     columns = list(zip(*rows, strict=True)) or [()] * len(PARTITIONS)
     return pa.table(
         [pa.array(values, field.type) for values, field in zip(columns, PARTITIONS, strict=True)], schema=PARTITIONS
@@ -53,9 +58,7 @@ def _assigned(assignment: Assignment | None) -> _Row:
     return (assignment.replicas, assignment.adding or None, assignment.removing or None)
 
 
-def _seen(
-    tp: TopicPartition, assignment: Assignment | None, state: PartitionState | None, snapshot: Snapshot
-) -> _Row:
+def _seen(tp: TopicPartition, assignment: Assignment | None, state: PartitionState | None, snapshot: Snapshot) -> _Row:
     told = {b: view.partitions.get(tp) for b, view in snapshot.views.items()}
     first = next((v for v in told.values() if v is not None), None)
     if first is None:
@@ -72,36 +75,26 @@ def _seen(
     )
 
 
-def document_of(
-    snapshot: Snapshot, facts: tuple[PartitionFacts, ...], background: Background, cluster: str
-) -> dict[str, Any]:
+def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
     """JSON. `snapshot` is the format of a saved snapshot without its partitions."""
+    snapshot, background = case.snapshot, case.background
     zookeeper = snapshot.zookeeper
     return {
         "format": "kfix.fleet-cluster",
         "version": VERSION,
         "cluster": cluster,
-        "partitions": len(facts),
-        "topics": len({f.topic for f in facts}),
+        "partitions": len(case.facts),
+        "topics": len({f.topic for f in case.facts}),
         "origin": snapshot.origin,
         "assigned": sorted(background.assigned),
         "lost": {str(b): list(heir) for b, heir in background.lost.items()},
-        "holds": {str(b): n for b, n in sorted(held(assignment_counts(snapshot)).items())},
+        "holds": {str(b): n for b, n in sorted(case.holds.items())},
         "left": {str(b): at for b, at in left(assignments_and_states(snapshot)).items()},
         "known_to": {str(b): len(view.partitions) for b, view in snapshot.views.items()},
         "assignments": 0 if zookeeper is None else len(zookeeper.assignments),
         "states": 0 if zookeeper is None else len(zookeeper.states),
         "snapshot": encode(without_partitions(snapshot)),
     }
-
-
-def held(counts: Mapping[tuple[int, ...], int]) -> Counter[int]:
-    """Replicas that each broker is assigned."""
-    found: Counter[int] = Counter()
-    for replicas, n in counts.items():
-        for broker in replicas:
-            found[broker] += n
-    return found
 
 
 def without_partitions(snapshot: Snapshot) -> Snapshot:

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow.parquet as pq
 
@@ -89,11 +89,15 @@ class RunWriter:
 
     def write_stored(self, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
         if cluster in self._rows:
-            raise UsageError(f"two clusters of the run are called {cluster!r}")
+            self.refuse(cluster)
         name = file_name(cluster)
         rows = write_cluster(self.place, name, table, document)
         self._rows[cluster] = rows
         return rows
+
+    @staticmethod
+    def refuse(cluster: str) -> NoReturn:
+        raise UsageError(f"two clusters of the run are called {cluster!r}")
 
     def count(self, cluster: str, rows: int) -> None:
         """Written by another process, or by an attempt before this one."""

@@ -49,9 +49,19 @@ SEEN: Final = pa.schema(
         pa.field("seen_others", pa.string()),
     ]
 )
-PARTITIONS: Final = pa.schema([*FACTS, *STATE, *SEEN])
+#: `sample`: the first row with its leader and its members of the isr. The samples stand for all rows where a check asks
+#: who is in sync with whom.
+SAMPLE: Final = "sample"
+PARTITIONS: Final = pa.schema([*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False)])
 #: Columns newer than the first release of the format, and what a file without them means.
 ABSENT: Final[Mapping[str, bool | int | str | None]] = {}
+
+
+def missing(name: str, place: str) -> UsageError:
+    return UsageError(
+        f"{place}: has no column {name!r}: it is no file of kfix, or one of another version",
+        hint="collect the cluster again, or use the kfix that wrote it",
+    )
 
 
 def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
@@ -61,10 +71,7 @@ def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
         at = found.get_field_index(name)
         if at < 0:
             if name not in ABSENT:
-                raise UsageError(
-                    f"{place}: has no column {name!r}: it is no file of kfix, or of a newer one",
-                    hint="collect the cluster again, or use the kfix that wrote it",
-                )
+                raise missing(name, place)
             continue
         kind = found.field(at).type
         if kind != PARTITIONS.field(name).type and not _same_list(kind, PARTITIONS.field(name).type):
@@ -85,4 +92,4 @@ def completed(table: Any, wanted: Iterable[str]) -> list[Any]:
 
 def _same_list(one: Any, other: Any) -> bool:
     """Other writers call the items of a list `item`, pyarrow calls them `element`."""
-    return pa.types.is_list(one) and pa.types.is_list(other) and one.value_type == other.value_type
+    return bool(pa.types.is_list(one) and pa.types.is_list(other) and one.value_type == other.value_type)

@@ -1,13 +1,14 @@
 """Conditions over whole columns: which rows may match, without a Python object for any other.
 
-The sieve only picks candidates; the catalogue's own loop (`predicate.compile_all`) judges them. Conditions share most of
-their terms (`not deleting`, `leader >= 0`), so every term is worked out once a cluster.
+The sieve only picks candidates; the catalogue's own loop (`predicate.compile_all`) judges them. Conditions share most
+of their terms (`not deleting`, `leader >= 0`), so every term is worked out once a cluster.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -51,7 +52,7 @@ class Sieve:
         return pa.repeat(value, self._rows) if isinstance(value, pa.Scalar) else value
 
     def _value(self, node: ast.expr) -> Any:
-        text = ast.unparse(node)
+        text = _text(node)
         if text not in self._known:
             self._known[text] = self._worked_out(node)
         return self._known[text]
@@ -83,6 +84,12 @@ class Sieve:
         """False < True as in Python."""
         value = self._value(node)
         return pc.cast(value, pa.int64()) if value.type == pa.bool_() else value
+
+
+@cache
+def _text(node: ast.expr) -> str:
+    """Conditions live as long as the process, and each of their terms is met once a cluster."""
+    return ast.unparse(node)
 
 
 def _chain(join: Callable[[Any, Any], Any], values: Iterable[Any]) -> Any:

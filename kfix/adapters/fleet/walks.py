@@ -1,4 +1,4 @@
-"""Which rows of `facts` a cluster check looks at, so that a healthy cluster's rows never become Python objects.
+"""Which rows of `facts` a check walks through, so that a healthy cluster's rows never become Python objects.
 
 A check that is not named here walks through all rows: right, and slower (about 1 us a row). A condition may pick more
 rows than the check wants, never fewer; tests compare every judgement with the one over all rows.
@@ -28,7 +28,11 @@ _WALKS: Final[Mapping[str, Callable[[CaseFile], str]]] = {
     "KFX203": lambda _: "not views_agree and not deleting",
     "KFX401": lambda case: "n_live_replicas < n_replicas" if case.dead else _NOWHERE,
     "KFX403": lambda case: "leader >= 0 and (not views_agree or not zk_agrees)" if case.shut_out else _NOWHERE,
+    "KFX610": lambda _: "offsets and not deleting",
 }
+
+#: Partition checks whose descriptions ask who else is in sync with the brokers that lag (`_missing.cause_of`).
+ASK_WHO_IS_IN_SYNC: Final = frozenset({"KFX301", "KFX302", "KFX304"})
 
 
 def walk_of(check: ClusterCheck, case: CaseFile) -> Predicate | None:

@@ -3,7 +3,7 @@
 import tempfile
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -17,17 +17,21 @@ from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.model.casefile import CaseFile, open_case
 from kfix.wiring import judge_stored
 from kfix_diagnostics.engine import Options, diagnose
-from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import base
 from tests.unit.diagnostics.test_any_cluster import papers
 from tests.unit.diagnostics.test_incidents import INCIDENTS
 
+
+def in_memory(name):
+    return snapshot_of(MEMORY[name]().cluster)
+
+
 CASES = {
     **{f"{code}-sick-{i}": case.make for code, cases in SICK.items() for i, case in enumerate(cases)},
     **{f"{code}-well-{i}": make for code, makes in WELL.items() for i, make in enumerate(makes)},
     **{f"incident-{name}": make for name, (make, _) in INCIDENTS.items()},
-    **{f"memory-{name}": (lambda make=make: snapshot_of(make().cluster)) for name, make in MEMORY.items()},
+    **{f"memory-{name}": partial(in_memory, name) for name in MEMORY},
 }
 
 
@@ -51,14 +55,14 @@ def test_every_case_of_the_catalogue(name, tmp_path):
 
 @settings(max_examples=150, deadline=None)
 @given(papers())
-def test_any_cluster(paper: Paper):
+def test_any_cluster(paper):
     with tempfile.TemporaryDirectory() as folder:
         agree(paper.snapshot(), folder)
 
 
 @settings(max_examples=60, deadline=None)
 @given(papers())
-def test_the_whole_snapshot_comes_back(paper: Paper):
+def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
     with tempfile.TemporaryDirectory() as folder:
         table = stored(snapshot, folder)
@@ -79,7 +83,7 @@ def test_the_whole_snapshot_comes_back(paper: Paper):
 
 @settings(max_examples=60, deadline=None)
 @given(papers())
-def test_every_answer_of_the_case_file_is_the_same(paper: Paper):
+def test_every_answer_of_the_case_file_is_the_same(paper):
     snapshot = paper.snapshot()
     with tempfile.TemporaryDirectory() as folder:
         case, live = open_stored(Cluster(stored(snapshot, folder)), 120.0), open_case(snapshot)
@@ -99,7 +103,7 @@ def test_every_answer_of_the_case_file_is_the_same(paper: Paper):
 
 @settings(max_examples=80, deadline=None)
 @given(papers())
-def test_the_rows_that_a_check_walks_through_are_enough(paper: Paper):
+def test_the_rows_that_a_check_walks_through_are_enough(paper):
     with tempfile.TemporaryDirectory() as folder:
         table = stored(paper.snapshot(), folder)
         fast = judge_stored(table)

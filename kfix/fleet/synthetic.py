@@ -1,0 +1,281 @@
+"""Seeded synthetic clusters, written straight to the store: 10 000 partitions take some hundredths of a second.
+
+Partitions of one shape (the same brokers in the same state, in a topic of the same kind) differ in nothing but their
+names. So a snapshot of one partition a shape goes through the real derivation and the real writer, and its rows are
+repeated by index; `snapshot_of` makes the same cluster partition by partition, and a test compares both.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, partial
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.places import file_name, place_of
+from kfix.adapters.fleet.rows import stored
+from kfix.adapters.fleet.runs import Run, RunWriter, write_cluster
+from kfix.adapters.fleet.schema import SAMPLE
+from kfix.fleet.pool import each
+from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.model.snapshot import (
+    Assignment,
+    BrokerView,
+    ClusterIdentity,
+    ControllerNode,
+    Endpoint,
+    Group,
+    Mode,
+    PartitionState,
+    PartitionView,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+    ZooKeeperView,
+)
+
+NOW: Final = 1_800_000_000.0
+_PLAIN: Final = "plain"
+_SIZES: Final = (1, 3, 6, 12, 24, 48, 96)
+_INTERNAL: Final = 50
+_CONFIG: Final = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+_WELL: Final = "well"
+#: Ways to be sick, and how many of a hundred sick partitions each.
+SICKNESSES: Final[Mapping[str, int]] = {
+    "lagging": 55,
+    "under-min-isr": 15,
+    "leaderless": 10,
+    "diverged": 10,
+    "stale-view": 5,
+    "one-replica": 5,
+}
+
+
+class Shape(NamedTuple):
+    """`kind` is the topic's: an internal one's name, or `plain`; `start` the place of its first broker in the ring."""
+
+    kind: str
+    start: int
+    sickness: str
+
+
+@dataclass(frozen=True)
+class SyntheticCluster:
+    """`sick` is the share of partitions that are; `dead` brokers hold replicas and are gone for `gone` seconds.
+
+    The same values give the same cluster. `taken_at` is seconds since the epoch.
+    """
+
+    name: str
+    partitions: int = 10_000
+    brokers: int = 12
+    racks: int = 3
+    sick: float = 0.001
+    dead: int = 0
+    gone: float = 7200.0
+    seed: int = 0
+    taken_at: float = NOW
+
+    @cached_property
+    def ring(self) -> tuple[int, ...]:
+        """Neighbours are in different racks."""
+        return tuple(range(1, self.brokers + 1))
+
+    @cached_property
+    def live(self) -> frozenset[int]:
+        return frozenset(self.ring[: len(self.ring) - self.dead])
+
+    @cached_property
+    def topics(self) -> Mapping[str, int]:
+        """Name -> partitions, sorted as the store sorts."""
+        rng = random.Random(f"{self.seed}/{self.name}/topics")  # noqa: S311 - not for secrets
+        sizes = (
+            dict.fromkeys((OFFSETS_TOPIC, TRANSACTIONS_TOPIC), _INTERNAL) if self.partitions >= 4 * _INTERNAL else {}
+        )
+        room = self.partitions - sum(sizes.values())
+        while room > 0:
+            size = min(rng.choice(_SIZES), room)
+            sizes[f"{rng.choice(('orders', 'events', 'audit', 'metrics'))}.{len(sizes):04}"] = size
+            room -= size
+        return dict(sorted(sizes.items()))
+
+    @cached_property
+    def shapes(self) -> tuple[list[Shape], list[int]]:
+        """(the shapes that occur, the shape of each partition as a place in that list)."""
+        rng = random.Random(f"{self.seed}/{self.name}/state")  # noqa: S311 - not for secrets
+        names = rng.choices([*SICKNESSES], [*SICKNESSES.values()], k=round(self.sick * self.partitions))
+        ill = dict(zip(rng.sample(range(self.partitions), len(names)), names, strict=True))
+        known: dict[Shape, int] = {}
+        places: list[int] = []
+        for topic, size in self.topics.items():
+            kind = topic if topic in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else _PLAIN
+            first = rng.randrange(self.brokers)
+            ring = [
+                known.setdefault(Shape(kind, (first + p) % self.brokers, _WELL), len(known))
+                for p in range(min(size, self.brokers))
+            ]
+            at = len(places)
+            places += (ring * (size // len(ring) + 1))[:size]
+            for p in range(size) if ill else ():
+                if at + p in ill:
+                    shape = Shape(kind, (first + p) % self.brokers, ill[at + p])
+                    places[at + p] = known.setdefault(shape, len(known))
+        used = sorted(set(places))
+        order = {old: new for new, old in enumerate(used)}
+        shapes = [*known]
+        return [shapes[i] for i in used], [order[i] for i in places]
+
+    def names(self) -> Iterator[TopicPartition]:
+        return (TopicPartition(t, p) for t, size in self.topics.items() for p in range(size))
+
+
+def snapshot_of(cluster: SyntheticCluster) -> Snapshot:
+    """The cluster as a collector would give it, partition by partition."""
+    shapes, places = cluster.shapes
+    return _snapshot(cluster, {tp: shapes[i] for tp, i in zip(cluster.names(), places, strict=True)}, cluster.topics)
+
+
+def stored_of(cluster: SyntheticCluster) -> tuple[Any, dict[str, Any]]:
+    """(table, document), as `rows.stored` makes them of `snapshot_of`."""
+    shapes, places = cluster.shapes
+    # One partition a shape, in the order of its topic's name: `stored` sorts them, so they are numbered in that order.
+    order = sorted(range(len(shapes)), key=lambda i: (shapes[i].kind, i))
+    small = {TopicPartition(shapes[i].kind, i): shapes[i] for i in order}
+    table, document = stored(_snapshot(cluster, small, cluster.topics), cluster.name)
+    row_of = {i: row for row, i in enumerate(order)}
+    table = table.take(pa.array([row_of[i] for i in places], pa.int64()))
+    topics = [t for t, size in cluster.topics.items() for _ in range(size)]
+    numbers = [p for size in cluster.topics.values() for p in range(size)]
+    groups = [(made.leader, frozenset(made.isr)) for made in (_state(shape, cluster)[1] for shape in shapes)]
+    firsts = {groups[i]: row for row, i in reversed([*enumerate(places)])}
+    samples = [False] * len(places)
+    for row in firsts.values():
+        samples[row] = True
+    for name, values in (
+        ("topic", pa.array(topics, pa.string())),
+        ("partition", pa.array(numbers, pa.int64())),
+        (SAMPLE, pa.array(samples, pa.bool_())),
+    ):
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), values)
+    held: Counter[str] = Counter()
+    for i, n in Counter(places).items():
+        for broker in _replicas(shapes[i], cluster):
+            held[str(broker)] += n
+    size = cluster.partitions
+    known = dict.fromkeys(document["known_to"], size)
+    more = {"partitions": size, "topics": len(cluster.topics), "assignments": size, "states": size, "known_to": known}
+    return table, document | more | {"holds": dict(sorted(held.items(), key=lambda one: int(one[0])))}
+
+
+def write(run: str, cluster: SyntheticCluster) -> tuple[str, int]:
+    """Into the run at this path or URL; (name, partitions)."""
+    table, document = stored_of(cluster)
+    return cluster.name, write_cluster(place_of(run), file_name(cluster.name), table, document)
+
+
+def write_fleet(
+    root: str, day: date, run: str, clusters: Iterable[SyntheticCluster], *, processes: int | None = None
+) -> Run:
+    """A complete run of the store. UsageError where two clusters have one name."""
+    wanted: dict[str, SyntheticCluster] = {}
+    writer = RunWriter(place_of(root), day, run)
+    for cluster in clusters:
+        if wanted.setdefault(cluster.name, cluster) is not cluster:
+            writer.refuse(cluster.name)
+    for done in each(partial(write, str(writer.place)), wanted, processes=processes):
+        writer.count(*done.value())
+    return writer.finish(synthetic=True)
+
+
+def fleet(
+    clusters: int, partitions: int = 10_000, *, seed: int = 0, sick: float = 0.001, dead_every: int = 10
+) -> list[SyntheticCluster]:
+    """`clusters` of them with so many partitions each; in one of `dead_every` a broker is dead (0: in none)."""
+    rng = random.Random(f"{seed}/fleet")  # noqa: S311 - not for secrets
+    return [
+        SyntheticCluster(f"cluster-{i:04}", partitions, rng.choice((6, 9, 12, 18)), 3, sick, dead, seed=seed)
+        for i in range(clusters)
+        for dead in [int(dead_every > 0 and i % dead_every == dead_every - 1)]
+    ]
+
+
+def _replicas(shape: Shape, cluster: SyntheticCluster) -> tuple[int, ...]:
+    factor = 1 if shape.sickness == "one-replica" else min(3, cluster.brokers)
+    return tuple(cluster.ring[(shape.start + i) % cluster.brokers] for i in range(factor))
+
+
+def _state(shape: Shape, cluster: SyntheticCluster) -> tuple[Assignment, PartitionState, PartitionView]:
+    """(assignment, ZooKeeper's record, what brokers believe)."""
+    replicas = _replicas(shape, cluster)
+    alive = tuple(b for b in replicas if b in cluster.live)
+    isr, leader, epoch = alive or replicas[:1], next(iter(alive), -1), 7
+    age = 86_400.0 if len(alive) == len(replicas) else cluster.gone
+    believed = leader
+    if shape.sickness == "lagging" and len(isr) > 1:
+        isr, age = isr[:-1], 900.0
+    elif shape.sickness == "under-min-isr":
+        isr, age = isr[:1], 900.0
+    elif shape.sickness == "leaderless":
+        isr, leader, age = isr[-1:], -1, 900.0
+        believed = -1
+    elif shape.sickness == "diverged" and len(isr) > 1:
+        leader, epoch, age = isr[1], 8, 900.0
+    written = int((cluster.taken_at - age - 60 * shape.start) * 1000)
+    state = PartitionState(leader, epoch, isr, 3, 9, 1000 + shape.start, written)
+    offline = tuple(b for b in replicas if b not in cluster.live)
+    return Assignment(replicas), state, PartitionView(believed, 7, replicas, isr, offline, 5 if believed < 0 else 0)
+
+
+def _snapshot(cluster: SyntheticCluster, shapes: Mapping[TopicPartition, Shape], topics: Iterable[str]) -> Snapshot:
+    made = {shape: _state(shape, cluster) for shape in set(shapes.values())}
+    believed = {tp: made[shape][2] for tp, shape in shapes.items()}
+    late = {tp: made[s][2] for tp, s in shapes.items() if s.sickness == "stale-view"}
+    ends = {b: Endpoint(f"broker-{b}.{cluster.name}", 9092) for b in cluster.ring}
+    alive = {b: ends[b] for b in sorted(cluster.live)}
+    racks = {b: f"rack-{b % cluster.racks}" for b in cluster.ring} if cluster.racks else {}
+    controller = min(cluster.live)
+    stale = {tp: view._replace(leader_epoch=view.leader_epoch - 1) for tp, view in late.items()}
+    started = int((cluster.taken_at - 30 * 86_400) * 1000)
+    return Snapshot(
+        taken_at=cluster.taken_at,
+        kfix="synthetic",
+        cluster=ClusterIdentity(cluster.name, Mode.ZOOKEEPER, f"{ends[controller]}", f"zk.{cluster.name}:2181"),
+        sources=(
+            *(Source(f"broker {b}", ok=True, seconds=0.02) for b in alive),
+            Source(f"zookeeper zk.{cluster.name}:2181", ok=True, seconds=0.01),
+        ),
+        views={
+            b: BrokerView(
+                b,
+                controller,
+                alive,
+                {n: racks[n] for n in alive if n in racks},
+                {**believed, **stale} if b == max(alive) else believed,
+            )
+            for b in alive
+        },
+        zookeeper=ZooKeeperView(
+            connect=f"zk.{cluster.name}:2181",
+            server=f"zk.{cluster.name}:2181",
+            controller=ControllerNode(controller, started, 63, 3, 3, 63),
+            registrations={b: Registration(b, e, racks.get(b), 100 + b, started) for b, e in alive.items()},
+            assignments={tp: made[shape][0] for tp, shape in shapes.items()},
+            states={tp: made[shape][1] for tp, shape in shapes.items()},
+            reassigning={},
+            deleting=frozenset(),
+            topic_configs={},
+        ),
+        broker_configs={b: {"min.insync.replicas": "2", "default.replication.factor": "3"} for b in alive},
+        topic_configs=dict.fromkeys((*topics, _PLAIN), _CONFIG),
+        groups=tuple(Group(f"group-{i:02}", (controller,), "Stable") for i in range(20)),
+        groups_complete=True,
+        addresses=alive,
+        seconds=0.4,
+    )

@@ -1,0 +1,75 @@
+"""Synthetic clusters: repeatable, and row by row what the real derivation makes of the same cluster."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.rows import stored
+from kfix.adapters.fleet.runs import runs
+from kfix.errors import UsageError
+from kfix.fleet.synthetic import SICKNESSES, SyntheticCluster, fleet, snapshot_of, stored_of, write_fleet
+from kfix.wiring import judge_stored
+from kfix_diagnostics.engine import Options, diagnose
+
+SAMPLES = [
+    SyntheticCluster("healthy", 600, sick=0),
+    SyntheticCluster("sick", 900, sick=0.05, seed=3),
+    SyntheticCluster("dead", 700, brokers=6, sick=0.02, dead=1, seed=4),
+    SyntheticCluster("tiny", 5, brokers=1, racks=0, sick=0.4, seed=5),
+    SyntheticCluster("none", 0),
+]
+
+
+@pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
+def test_its_rows_are_those_of_the_real_derivation(cluster):
+    table, document = stored_of(cluster)
+    wanted, told = stored(snapshot_of(cluster), cluster.name)
+    for name in wanted.schema.names:
+        assert table.column(name).to_pylist() == wanted.column(name).to_pylist(), name
+    assert table.schema.equals(wanted.schema)
+    assert document == told
+
+
+@pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
+def test_it_is_judged_as_its_snapshot_is(cluster, tmp_path):
+    run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1)
+    judged = judge_stored(run.table(cluster.name))
+    assert judged == diagnose(snapshot_of(cluster), options=Options(prevention=True))
+
+
+def test_every_sickness_is_found(tmp_path):
+    cluster = SyntheticCluster("all", 1000, sick=0.3)
+    run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1)
+    codes = {f.code for f in judge_stored(run.table("all")).walk()}
+    assert {"KFX101", "KFX102", "KFX201", "KFX203", "KFX301", "KFX302", "KFX305"} <= codes
+    assert {s.sickness for s in cluster.shapes[0]} >= SICKNESSES.keys()
+
+
+def test_a_healthy_one_has_no_finding_today(tmp_path):
+    run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [SyntheticCluster("h", 2000, sick=0)], processes=1)
+    assert judge_stored(run.table("h"), prevention=False).findings == ()
+
+
+def test_the_same_seed_gives_the_same_fleet():
+    one, other = fleet(3, 500, seed=7), fleet(3, 500, seed=7)
+    assert one == other
+    assert [stored_of(a) for a in one] == [stored_of(b) for b in other]
+    assert stored_of(fleet(1, 500, seed=8)[0]) != stored_of(one[0])
+
+
+def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
+    clusters = fleet(11, 300)
+    one = write_fleet(str(tmp_path / "one"), date(2026, 1, 1), "r", clusters, processes=1)
+    two = write_fleet(str(tmp_path / "two"), date(2026, 1, 1), "r", clusters, processes=2)
+    assert one.clusters == two.clusters
+    for name in one.clusters:
+        assert Path(one.table(name)).read_bytes() == Path(two.table(name)).read_bytes()
+    assert [r.id for r in runs(place_of(tmp_path / "two"))] == ["r"]
+
+
+def test_two_clusters_of_one_name_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="two clusters of the run are called 'x'"):
+        write_fleet(str(tmp_path), date(2026, 1, 1), "r", [SyntheticCluster("x"), SyntheticCluster("x", 5)])
+    assert runs(place_of(tmp_path)) == ()
