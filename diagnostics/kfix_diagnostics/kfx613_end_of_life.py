@@ -37,7 +37,8 @@ OLDEST = (3, 0)
 
 def check(case: CaseFile) -> Iterator[Finding]:
     told = case.settings(NEWEST_PROTOCOL)
-    lines = [line for line in map(line_of, (told or case.settings(PROTOCOL)).values()) if line is not None]
+    spoken = told or ({} if case.kraft else case.settings(PROTOCOL))
+    lines = [line for line in map(line_of, spoken.values()) if line is not None]
     old = bool(lines) and min(lines) < OLDEST
     if not old and not case.zookeeper_rules:
         return
@@ -77,6 +78,6 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("settings", "zookeeper_name", "zookeeper_rules"),
+    reads=("kraft", "settings", "zookeeper_name", "zookeeper_rules"),
     prevention=True,
 )

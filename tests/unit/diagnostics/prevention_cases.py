@@ -213,8 +213,18 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: kraft(durable(zookeeper_session_timeout_ms="40000")).snapshot(),
         lambda: base().snapshot(),
     ],
-    "KFX613": [lambda: kraft(durable()).snapshot(), lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1")],
-    "KFX614": [lambda: durable().snapshot(), lambda: older("3.8-IV0", None).snapshot(), lambda: base().snapshot()],
+    "KFX613": [
+        lambda: kraft(durable()).snapshot(),
+        # On KRaft a protocol version that was left in server.properties says nothing.
+        lambda: kraft(older("2.7-IV2", None)).snapshot(),
+        lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1"),
+    ],
+    "KFX614": [
+        lambda: kraft(older("2.8-IV1", "3.9-IV0")).snapshot(),
+        lambda: durable().snapshot(),
+        lambda: older("3.8-IV0", None).snapshot(),
+        lambda: base().snapshot(),
+    ],
     "KFX615": [
         lambda: durable().snapshot(),
         # Racks and the protocol version are told by others.
