@@ -85,9 +85,7 @@ def main() -> None:
     given.add_argument("--prevention", action="store_true")
     asked = given.parse_args()
     with tempfile.TemporaryDirectory(prefix="kfix-fleet-") as folder:
-        print(
-            "| rows | pool of processes | audit, s (whole process) | its CPU, s | floor, s (whole) | ratio | peak MB | findings |"
-        )
+        print("| rows | processes | audit, s (range) | its CPU, s | floor, s | ratio | peak MB | findings |")
         print("|---|---|---|---|---|---|---|---|")
         for rows in asked.rows:
             place = store(asked.store or Path(folder), rows, asked.processes)

@@ -25,7 +25,7 @@ from kfix.model.background import background_of
 from kfix.model.casefile import CaseFile
 from kfix.model.expected import EXPECTED, Expected, values_of
 from kfix.model.partition_facts import PartitionFacts
-from kfix.model.predicate import Predicate, parse
+from kfix.model.predicate import parse
 
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
@@ -48,24 +48,29 @@ class Cluster:
         self.facts = StoredFacts(self.columns)
         self.raw = Raw(self.columns)
         self.expected = expected
+        self._fetched: dict[int, PartitionFacts] = {}
         self.sieve = Sieve(self.columns.__getitem__, self.columns.rows, values_of(expected))
 
-    def rows(self, conditions: Sequence[Predicate]) -> tuple[PartitionFacts, ...]:
-        """Rows for which at least one condition holds; their raw state is fetched along."""
-        return self._fetched(self.sieve.rows_of(conditions))
+    def fetch(self, numbers: Iterable[int]) -> None:
+        """These rows in one go, facts and raw state, so that `at` finds them."""
+        wanted = sorted(set(numbers) - self._fetched.keys())
+        if wanted:
+            self.columns.read(PARTITIONS.names)
+            self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
+
+    def at(self, numbers: Sequence[int]) -> tuple[PartitionFacts, ...]:
+        self.fetch(numbers)
+        return tuple(self._fetched[n] for n in numbers)
+
+    @cached_property
+    def sample_numbers(self) -> list[int]:
+        """The rows that stand for every leader and set of replicas in sync with it."""
+        found: list[int] = pc.indices_nonzero(self.columns[SAMPLE]).to_pylist()
+        return found
 
     @cached_property
     def samples(self) -> tuple[PartitionFacts, ...]:
-        """A row for every leader and set of replicas in sync with it."""
-        return self._fetched(pc.indices_nonzero(self.columns[SAMPLE]).to_pylist())
-
-    def _fetched(self, numbers: Sequence[int]) -> tuple[PartitionFacts, ...]:
-        if not numbers:
-            return ()
-        self.columns.read(PARTITIONS.names)
-        found = self.facts.rows(numbers)
-        self.raw.fetch(found, numbers)
-        return tuple(found)
+        return self.at(self.sample_numbers)
 
     @cached_property
     def offsets_partitions(self) -> int:

@@ -58,8 +58,8 @@ class Columns:
     def taken(self, names: Sequence[str], rows: Sequence[int]) -> list[list[Any]]:
         """The values of some rows, one list a column."""
         self.read(names)
-        at = pa.array(rows, pa.int64())
-        return [self._known[n].take(at).to_pylist() for n in names]
+        batch = pa.RecordBatch.from_arrays([self._known[n] for n in names], names=[*names])
+        return [c.to_pylist() for c in batch.take(pa.array(rows, pa.int64())).columns]
 
     def sliced(self, names: Sequence[str], start: int, count: int) -> list[list[Any]]:
         self.read(names)

@@ -42,11 +42,14 @@ def judge(table: str, bench: Bench) -> Diagnosis:
     names = frozenset[str]().union(*(p.names for p in bench.predicates)) - EXPECTED_TYPES.keys()
     cluster = Cluster(table, sorted(names), bench.expected)
     case = open_stored(cluster, bench.restart_grace)
-    matched = bench.matcher(cluster.rows(bench.predicates), bench.expected)
+    candidates = cluster.sieve.rows_of(bench.predicates)
+    walks = {c.code: _rows_of(walk_of(c, case), cluster) for c in bench.cluster_checks}
+    cluster.fetch(n for numbers in (candidates, *walks.values()) for n in numbers or ())
+    matched = bench.matcher(cluster.at(candidates), bench.expected)
     hits = tuple(
         (_about(check, case, cluster), tuple(rows)) for check, rows in zip(bench.checks, matched, strict=True) if rows
     )
-    found = ((check, tuple(check.check(_walking(check, case, cluster)))) for check in bench.cluster_checks)
+    found = ((c, tuple(c.check(_walking(case, walks[c.code], cluster)))) for c in bench.cluster_checks)
     # Conclusions count the rows of their case: they are given none, and told the numbers.
     diagnosis = bench.conclude(case.looking_at(()), hits, tuple((check, f) for check, f in found if f))
     told = {name: int(cluster.document[name]) for name in ("topics", "partitions")}
@@ -63,6 +66,9 @@ def _about(check: PartitionCheck, case: StoredCase, cluster: Cluster) -> Partiti
     return replace(check, describe=describe)
 
 
-def _walking(check: ClusterCheck, case: StoredCase, cluster: Cluster) -> StoredCase:
-    condition = walk_of(check, case)
-    return case if condition is None else case.looking_at(cluster.rows([condition]))
+def _rows_of(condition: Predicate | None, cluster: Cluster) -> list[int] | None:
+    return None if condition is None else cluster.sieve.rows_of([condition])
+
+
+def _walking(case: StoredCase, numbers: list[int] | None, cluster: Cluster) -> StoredCase:
+    return case if numbers is None else case.looking_at(cluster.at(numbers))

@@ -53,10 +53,6 @@ class StoredFacts(Sequence[PartitionFacts]):
             self._more()
         return self._read[at]
 
-    def rows(self, numbers: Sequence[int]) -> list[PartitionFacts]:
-        """These rows only."""
-        return list(map(_make, zip(*self._columns.taken(FACTS.names, numbers), strict=True)))
-
     def _more(self) -> None:
         size = min(max(_FIRST_CHUNK, 4 * len(self._read)), _LARGEST_CHUNK)
         columns = self._columns.sliced(FACTS.names, len(self._read), size)
@@ -73,11 +69,14 @@ class Raw:
         self._names = [*STATE.names, *SEEN.names]
         self._rows: dict[TopicPartition, dict[str, Any] | None] = {}
 
-    def fetch(self, facts: Sequence[PartitionFacts], numbers: Sequence[int]) -> None:
-        """`numbers` are the rows of `facts` in the file."""
-        values = self._columns.taken(self._names, numbers)
-        for fact, row in zip(facts, zip(*values, strict=True), strict=True):
+    def fetch(self, numbers: Sequence[int]) -> list[PartitionFacts]:
+        """The facts of these rows of the file; their raw state is kept."""
+        width = len(FACTS)
+        columns = self._columns.taken([*FACTS.names, *self._names], numbers)
+        facts = list(map(_make, zip(*columns[:width], strict=True)))
+        for fact, row in zip(facts, zip(*columns[width:], strict=True), strict=True):
             self._rows[fact.tp] = dict(zip(self._names, row, strict=True))
+        return facts
 
     def __getitem__(self, tp: TopicPartition) -> dict[str, Any] | None:
         if tp not in self._rows:
