@@ -125,7 +125,11 @@ def writing(place: Place) -> Iterator[Any]:
     with telling(place):
         place.system.create_dir(place.path.rpartition("/")[0], recursive=True)
         try:
-            with place.system.open_output_stream(path) as out:
+            # By itself pyarrow would pack what ends in .gz once more.
+            with place.system.open_output_stream(path, compression=None) as out:
+                if place.local:
+                    # It may name hosts, groups and clients.
+                    Path(path).chmod(0o600)
                 yield out
             if place.local:
                 Path(path).replace(place.path)

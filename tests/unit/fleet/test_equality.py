@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 
@@ -16,9 +17,12 @@ from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.model.casefile import CaseFile, open_case
 from kfix.wiring import judge_stored
+from kfix_diagnostics.catalogue import matcher, predicates
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.prevention_cases import SICK as AT_RISK
+from tests.unit.diagnostics.prevention_cases import WELL as SAFE
 from tests.unit.diagnostics.test_any_cluster import papers
 from tests.unit.diagnostics.test_incidents import INCIDENTS
 
@@ -30,6 +34,8 @@ def in_memory(name):
 CASES = {
     **{f"{code}-sick-{i}": case.make for code, cases in SICK.items() for i, case in enumerate(cases)},
     **{f"{code}-well-{i}": make for code, makes in WELL.items() for i, make in enumerate(makes)},
+    **{f"{code}-at-risk-{i}": case.make for code, cases in AT_RISK.items() for i, case in enumerate(cases)},
+    **{f"{code}-safe-{i}": make for code, makes in SAFE.items() for i, make in enumerate(makes)},
     **{f"incident-{name}": make for name, (make, _) in INCIDENTS.items()},
     **{f"memory-{name}": partial(in_memory, name) for name in MEMORY},
 }
@@ -110,6 +116,27 @@ def test_the_rows_that_a_check_walks_through_are_enough(paper):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(judging, "walk_of", lambda *_: None)
             assert judge_stored(table) == fast
+
+
+def test_what_is_expected_of_the_cluster_and_the_grace_are_handed_on(tmp_path):
+    snapshot = base().kill(3, 200).snapshot()
+    table = stored(snapshot, tmp_path)
+    for rf, min_isr, grace in ((2, 1, 120.0), (3, 3, 300.0)):
+        options = Options(restart_grace=grace, prevention=True, expected_rf=rf, expected_min_isr=min_isr)
+        judged = judge_stored(table, restart_grace=grace, expected_rf=rf, expected_min_isr=min_isr)
+        assert judged == diagnose(snapshot, options=options)
+
+
+def test_sql_over_the_stored_facts_picks_the_rows_that_the_loop_picks(tmp_path):
+    clusters = {name: make() for name, make in CASES.items() if "incident" in name or "at-risk" in name}
+    writer = RunWriter(place_of(tmp_path), date(2026, 1, 1), "r")
+    for name, snapshot in clusters.items():
+        writer.write(name, snapshot)
+    matched = [matcher()(open_case(snapshot).facts) for snapshot in clusters.values()]
+    with duckdb.connect() as db:
+        for i, condition in enumerate(predicates()):
+            sql = f"SELECT count(*) FROM read_parquet('{writer.place}/partitions/*.parquet') WHERE {condition.to_sql()}"
+            assert db.execute(sql).fetchall() == [(sum(len(hits[i]) for hits in matched),)], condition.text
 
 
 def test_a_healthy_cluster_makes_no_row_objects(tmp_path, monkeypatch):

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
+from pyarrow import fs
 
 from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.case import Cluster
-from kfix.adapters.fleet.places import file_name, place_of, run_place
+from kfix.adapters.fleet.places import Place, file_name, place_of, run_place
 from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
 from kfix.adapters.fleet.sieve import Sieve
 from kfix.errors import KfixError, UnreachableError, UsageError
@@ -101,6 +102,21 @@ def test_a_url_is_a_place_too(tmp_path):
     for wrong in ("nosuch://bucket/x", ""):
         with pytest.raises(UsageError):
             place_of(wrong)
+
+
+def test_a_place_that_is_no_local_disk(tmp_path):
+    root = Place("sub:", "store", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    writer = RunWriter(root, DAY, "r")
+    writer.write("one", fallen().snapshot())
+    assert not writer.place.local
+    run = writer.finish()
+    assert runs(root) == (run,)
+    assert dict(run.clusters) == {"one": 62}
+    assert judge_stored(str(tmp_path / run.table("one").replace("sub:", "store"))).findings
+
+
+def test_only_its_owner_reads_what_names_hosts_and_groups(run, tmp_path):
+    assert {p.stat().st_mode & 0o777 for p in tmp_path.rglob("*") if p.is_file()} == {0o600}
 
 
 @pytest.mark.parametrize("name", ["a b", "../up", ".hidden", "_tmp", "x/y", "ü", "%41", "a=b", "C:\\x"])
