@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import date
-from functools import cached_property, partial
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import Run, RunWriter, write_cluster
 from kfix.adapters.fleet.schema import SAMPLE
 from kfix.fleet.pool import each
-from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.fleet.shapes import PLAIN, Shape, SyntheticCluster
 from kfix.model.snapshot import (
     Assignment,
     BrokerView,
@@ -40,99 +39,7 @@ from kfix.model.snapshot import (
     ZooKeeperView,
 )
 
-NOW: Final = 1_800_000_000.0
-_PLAIN: Final = "plain"
-_SIZES: Final = (1, 3, 6, 12, 24, 48, 96)
-_INTERNAL: Final = 50
 _CONFIG: Final = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
-_WELL: Final = "well"
-#: Ways to be sick, and how many of a hundred sick partitions each.
-SICKNESSES: Final[Mapping[str, int]] = {
-    "lagging": 55,
-    "under-min-isr": 15,
-    "leaderless": 10,
-    "diverged": 10,
-    "stale-view": 5,
-    "one-replica": 5,
-}
-
-
-class Shape(NamedTuple):
-    """`kind` is the topic's: an internal one's name, or `plain`; `start` the place of its first broker in the ring."""
-
-    kind: str
-    start: int
-    sickness: str
-
-
-@dataclass(frozen=True)
-class SyntheticCluster:
-    """`sick` is the share of partitions that are; `dead` brokers hold replicas and are gone for `gone` seconds.
-
-    The same values give the same cluster. `taken_at` is seconds since the epoch.
-    """
-
-    name: str
-    partitions: int = 10_000
-    brokers: int = 12
-    racks: int = 3
-    sick: float = 0.001
-    dead: int = 0
-    gone: float = 7200.0
-    seed: int = 0
-    taken_at: float = NOW
-
-    @cached_property
-    def ring(self) -> tuple[int, ...]:
-        """Neighbours are in different racks."""
-        return tuple(range(1, self.brokers + 1))
-
-    @cached_property
-    def live(self) -> frozenset[int]:
-        return frozenset(self.ring[: len(self.ring) - self.dead])
-
-    @cached_property
-    def topics(self) -> Mapping[str, int]:
-        """Name -> partitions, sorted as the store sorts."""
-        rng = random.Random(f"{self.seed}/{self.name}/topics")  # noqa: S311 - not for secrets
-        sizes = (
-            dict.fromkeys((OFFSETS_TOPIC, TRANSACTIONS_TOPIC), _INTERNAL) if self.partitions >= 4 * _INTERNAL else {}
-        )
-        room = self.partitions - sum(sizes.values())
-        while room > 0:
-            size = min(rng.choice(_SIZES), room)
-            sizes[f"{rng.choice(('orders', 'events', 'audit', 'metrics'))}.{len(sizes):04}"] = size
-            room -= size
-        return dict(sorted(sizes.items()))
-
-    @cached_property
-    def shapes(self) -> tuple[list[Shape], list[int]]:
-        """(the shapes that occur, the shape of each partition as a place in that list)."""
-        rng = random.Random(f"{self.seed}/{self.name}/state")  # noqa: S311 - not for secrets
-        names = rng.choices([*SICKNESSES], [*SICKNESSES.values()], k=round(self.sick * self.partitions))
-        ill = dict(zip(rng.sample(range(self.partitions), len(names)), names, strict=True))
-        known: dict[Shape, int] = {}
-        places: list[int] = []
-        for topic, size in self.topics.items():
-            kind = topic if topic in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else _PLAIN
-            first = rng.randrange(self.brokers)
-            ring = [
-                known.setdefault(Shape(kind, (first + p) % self.brokers, _WELL), len(known))
-                for p in range(min(size, self.brokers))
-            ]
-            at = len(places)
-            places += (ring * (size // len(ring) + 1))[:size]
-            for p in range(size) if ill else ():
-                if at + p in ill:
-                    shape = Shape(kind, (first + p) % self.brokers, ill[at + p])
-                    places[at + p] = known.setdefault(shape, len(known))
-        used = sorted(set(places))
-        order = {old: new for new, old in enumerate(used)}
-        shapes = [*known]
-        return [shapes[i] for i in used], [order[i] for i in places]
-
-    def names(self) -> Iterator[TopicPartition]:
-        return (TopicPartition(t, p) for t, size in self.topics.items() for p in range(size))
 
 
 def snapshot_of(cluster: SyntheticCluster) -> Snapshot:
@@ -227,7 +134,7 @@ def _state(shape: Shape, cluster: SyntheticCluster) -> tuple[Assignment, Partiti
         believed = -1
     elif shape.sickness == "diverged" and len(isr) > 1:
         leader, epoch, age = isr[1], 8, 900.0
-    written = int((cluster.taken_at - age - 60 * shape.start) * 1000)
+    written = int((cluster.now - age - 60 * shape.start) * 1000)
     state = PartitionState(leader, epoch, isr, 3, 9, 1000 + shape.start, written)
     offline = tuple(b for b in replicas if b not in cluster.live)
     return Assignment(replicas), state, PartitionView(believed, 7, replicas, isr, offline, 5 if believed < 0 else 0)
@@ -242,9 +149,9 @@ def _snapshot(cluster: SyntheticCluster, shapes: Mapping[TopicPartition, Shape],
     racks = {b: f"rack-{b % cluster.racks}" for b in cluster.ring} if cluster.racks else {}
     controller = min(cluster.live)
     stale = {tp: view._replace(leader_epoch=view.leader_epoch - 1) for tp, view in late.items()}
-    started = int((cluster.taken_at - 30 * 86_400) * 1000)
+    started = int((cluster.now - 30 * 86_400) * 1000)
     return Snapshot(
-        taken_at=cluster.taken_at,
+        taken_at=cluster.now,
         kfix="synthetic",
         cluster=ClusterIdentity(cluster.name, Mode.ZOOKEEPER, f"{ends[controller]}", f"zk.{cluster.name}:2181"),
         sources=(
@@ -273,7 +180,7 @@ def _snapshot(cluster: SyntheticCluster, shapes: Mapping[TopicPartition, Shape],
             topic_configs={},
         ),
         broker_configs={b: {"min.insync.replicas": "2", "default.replication.factor": "3"} for b in alive},
-        topic_configs=dict.fromkeys((*topics, _PLAIN), _CONFIG),
+        topic_configs=dict.fromkeys((*topics, PLAIN), _CONFIG),
         groups=tuple(Group(f"group-{i:02}", (controller,), "Stable") for i in range(20)),
         groups_complete=True,
         addresses=alive,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kfix import __version__
@@ -83,8 +84,11 @@ class RunWriter:
         return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
 
     def write(self, cluster: str, snapshot: Snapshot) -> int:
-        """The number of partitions."""
-        table, document = stored(snapshot, cluster)
+        """The number of partitions. UsageError where a value of the snapshot is none that Kafka has."""
+        try:
+            table, document = stored(snapshot, cluster)
+        except (pa.ArrowException, ValueError, OverflowError) as error:
+            raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
         return self.write_stored(cluster, table, document)
 
     def write_stored(self, cluster: str, table: Any, document: Mapping[str, Any]) -> int:

@@ -236,6 +236,15 @@ def test_a_place_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["v1"]
 
 
+def test_a_snapshot_with_a_number_that_no_cluster_has_is_one_line(tmp_path):
+    paper = base()
+    paper.part("orders", 0).epoch = 2**70
+    writer = RunWriter(place_of(tmp_path), DAY, "r")
+    with pytest.raises(UsageError, match="odd: cannot be stored"):
+        writer.write("odd", paper.snapshot())
+    assert writer.there() == ()
+
+
 def test_a_write_that_fails_leaves_what_was_there(run, monkeypatch):
     path = Path(run.table("well"))
     before = path.read_bytes()

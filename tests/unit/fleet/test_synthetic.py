@@ -1,5 +1,6 @@
 """Synthetic clusters: repeatable, and row by row what the real derivation makes of the same cluster."""
 
+import itertools
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import runs
 from kfix.errors import UsageError
-from kfix.fleet.synthetic import SICKNESSES, SyntheticCluster, fleet, snapshot_of, stored_of, write_fleet
+from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
+from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
 from kfix.wiring import judge_stored
 from kfix_diagnostics.engine import Options, diagnose
 
@@ -19,6 +21,8 @@ SAMPLES = [
     SyntheticCluster("dead", 700, brokers=6, sick=0.02, dead=1, seed=4),
     SyntheticCluster("tiny", 5, brokers=1, racks=0, sick=0.4, seed=5),
     SyntheticCluster("none", 0),
+    SyntheticCluster("later", 500, sick=0.1, look=5, seed=6),
+    SyntheticCluster("worst", 400, sick=1.0, dead=3),
 ]
 
 
@@ -57,6 +61,26 @@ def test_the_same_seed_gives_the_same_fleet():
     assert one == other
     assert [stored_of(a) for a in one] == [stored_of(b) for b in other]
     assert stored_of(fleet(1, 500, seed=8)[0]) != stored_of(one[0])
+
+
+def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
+    keys = []
+    for look in range(6):
+        cluster = SyntheticCluster("x", 3000, sick=0.01, look=look)
+        run = write_fleet(str(tmp_path), date(2026, 1, 1 + look), "r", [cluster], processes=1)
+        judged = judge_stored(run.table("x"), prevention=False)
+        assert judged.taken_at == NOW + look * 86_400
+        keys.append({tp for f in judged.walk() for tp in f.partitions})
+    for before, after in itertools.pairwise(keys):
+        assert before & after
+        assert before - after
+        assert after - before
+
+
+@pytest.mark.parametrize("wrong", [{"sick": 1.5}, {"partitions": -1}, {"brokers": 0}, {"dead": 12}, {"racks": -1}])
+def test_values_that_make_no_cluster_are_refused(wrong):
+    with pytest.raises(UsageError, match="no cluster"):
+        SyntheticCluster("x", **wrong)
 
 
 def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
