@@ -1,0 +1,19 @@
+"""A run of the store with a healthy cluster and a sick one, and one that was not reached."""
+
+from datetime import date
+
+import pytest
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import RunWriter
+from tests.unit.diagnostics.clusters import base, fallen
+
+DAY = date(2026, 3, 1)
+
+
+@pytest.fixture
+def run(tmp_path):
+    writer = RunWriter(place_of(tmp_path), DAY, "r1")
+    writer.write("well", base().snapshot())
+    writer.write("sick", fallen().snapshot())
+    return writer.finish({"gone": "connection refused"}, inputs="two")
