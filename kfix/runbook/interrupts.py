@@ -36,3 +36,21 @@ def held_back() -> Iterator[None]:
             signal.signal(number, handler)
     if asked:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def as_ctrl_c() -> Iterator[None]:
+    """The end of the terminal or of the job ends a run in order, as Ctrl-C does: throttles are put back first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -20,6 +20,7 @@ from kfix.errors import KfixError
 from kfix.model.plan import CheckCall
 from kfix.model.verdict import Answer
 from kfix.ports import Clock
+from kfix.runbook.record import is_record
 
 Record = Mapping[str, Any]
 Listener = Callable[[Record], None]
@@ -141,9 +142,9 @@ def read_back(path: Path) -> ReadBack:
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if is_record(record) else None
 
 
 def utc(seconds: float) -> str:

@@ -183,6 +183,11 @@ class Operator(Kfix):
 
         return wait_until(found, f"plan {planned.short} runs", seconds)[-1]
 
+    def moves_house(self, name):
+        """Another state folder, as on another host: neither cooldown nor history of the one before."""
+        self.check_what_ran()
+        self.home = self.folder / name
+
     def check_what_ran(self):
         """What was carried out is what the plans say, word for word, and no change was issued twice."""
         for ran in self.runs():
