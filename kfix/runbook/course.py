@@ -35,6 +35,7 @@ class Course:
         self.locked = locked
         self.progress = Progressed(approved_at=scene.clock.monotonic())
         self.left_on: list[str] = []
+        self.under_way = ""
 
     def start(self) -> Healed:
         with self._journal(None) as journal, self._recorded(journal):
@@ -188,7 +189,8 @@ class Course:
             raise told from error
 
     def error(self, stop: Stop) -> KfixError:
-        return to_error(stop, changed=tuple(self.progress.changed), run=self.run.id, left=tuple(self.left_on))
+        changed, left = tuple(self.progress.changed), tuple(self.left_on)
+        return to_error(stop, changed=changed, run=self.run.id, left=left, under_way=self.under_way)
 
     def _end(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
         """The reason for the end is told whether or not it can still be recorded."""
@@ -204,7 +206,7 @@ class Course:
             walk(self.plan, crew.apply, Phase.MAIN)
         except (Stop, KeyboardInterrupt, UnreachableError) as end:
             self._always(crew, patient=not isinstance(end, KeyboardInterrupt))
-            self.left_on += still_moving(self.progress, self.scene.reader)
+            self.under_way = still_moving(self.progress, self.scene.reader)
             raise
         self._always(crew)
         if self.progress.refused and not self.progress.changed:

@@ -39,7 +39,12 @@ def unfaithful(plan: Plan, reader: ClusterReader, done: frozenset[str] = frozens
         put_back = step.phase is not Phase.MAIN and (step.action, step.args) in found
         if step.inverse is not None:
             found.add((step.inverse.action, step.inverse.args))
-        if put_back or step.id in done or (done and step.action not in _ALWAYS_COMPARED):
+        if (
+            put_back
+            or step.id in done
+            or not ACTIONS[step.action].changes
+            or (done and step.action not in _ALWAYS_COMPARED)
+        ):
             continue
         yield from _compare(step, read)
 

@@ -73,7 +73,7 @@ def _now(now: Mapping[str, Fact]) -> str:
     owners: dict[str, list[str]] = {}
     for key, fact in now.items():
         parts = split_key(key)
-        owners.setdefault(parts.owner, []).append(f"{parts.name.replace('_', ' ')} {show_value(fact.value)}")
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
     return "\n          ".join(f"{owner}: {', '.join(words)}" for owner, words in owners.items())
 
 

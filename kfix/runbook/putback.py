@@ -62,15 +62,15 @@ def _why_not(crew: Crew, progress: Progressed, number: int, step: PlannedStep) -
     return said.partition("\n")[0]
 
 
-def still_moving(progress: Progressed, reader: ClusterReader) -> list[str]:
+def still_moving(progress: Progressed, reader: ClusterReader) -> str:
     """Copies that Kafka goes on making after the run has ended, now without a throttle."""
     moves = [s for s in progress.issued if s.action == "reassign.move"]
     if not moves:
-        return []
+        return ""
     try:
         under_way = reader.reassignments()
     except UnreachableError as error:
-        return [f"whether replicas are still being copied is not known: {error}"]
+        return f"whether replicas are still being copied is not known: {error}"
     names = sorted({s.args.text("partition") for s in moves if s.args.tp() in under_way})
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return [f"replicas of {shown} are still being copied (rollback cancels that)"] if names else []
+    return f"replicas of {shown} are still being copied (rollback cancels that)" if names else ""

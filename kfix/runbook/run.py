@@ -91,13 +91,11 @@ def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> 
         raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
     if before.done or before.open:
         return
-    if before.outcome == Outcome.REFUSED:
-        raise RefusedError(f"{run.id} was refused and changed nothing; nothing was changed now", hint=hint)
     if scene.clock.now() > plan.expires_at:
         raise RefusedError(f"{run.id} changed nothing, and its plan has expired: nothing was changed", hint=hint)
     if plan.undoes:
         refuse_odd_rollback(plan, scene.store, scene.reader)
-    _refuse_repeated(plan, scene)
+    _refuse_repeated(plan, scene, run.id)
 
 
 def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
@@ -136,10 +134,10 @@ def _refuse_foreign(plan: Plan, scene: Scene) -> None:
         raise RefusedError(text)
 
 
-def _refuse_repeated(plan: Plan, scene: Scene) -> None:
-    """Asked under the lock, so that two at once cannot both pass."""
+def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
+    """Asked under the lock, so that two at once cannot both pass. `own` is the run that goes on."""
     spent = scene.store.spent_by(plan.plan_id)
-    if spent is not None:
+    if spent is not None and spent.id != own:
         raise RefusedError(
             f"plan {plan.short_id} was already run as {spent.id}; nothing was changed now",
             hint=f"kfix runbook resume {spent.id}   or   kfix runbook verify {spent.id}",
@@ -148,6 +146,8 @@ def _refuse_repeated(plan: Plan, scene: Scene) -> None:
     if last is None:
         return
     run, intent = last
+    if run.id == own:
+        return
     ago = scene.clock.now() - datetime.fromisoformat(intent["t"]).timestamp()
     if ago < plan.caps.cooldown:
         raise HeldError(

@@ -39,23 +39,23 @@ class Watch:
     looked_at: float = field(default=float("-inf"))
 
     def before_change(self, step: PlannedStep) -> None:
-        """What is put back is put back whatever a run came to, also without the lock: its facts show it to be ours."""
+        """What is put back is put back whatever a run came to; only who has lost the lock sends nothing more."""
+        self._lock()
         if step.phase is Phase.ALWAYS:
             return
-        self._lock()
         self._duration()
-        self._invariants()
+        self.invariants()
         self._concurrent(step)
 
     def poll(self, waiting: Iterable[PlannedStep]) -> None:
         """Between two looks at what is waited for; the invariants at most once a second."""
         steps = tuple(waiting)
+        self._lock()
         if steps and all(step.phase is Phase.ALWAYS for step in steps):
             return
-        self._lock()
         self._duration()
         if self.clock.monotonic() - self.looked_at >= _LOOK_EVERY:
-            self._invariants()
+            self.invariants()
         if steps:
             self.rethrottle.poll()
         self.meter.poll(steps)
@@ -95,7 +95,7 @@ class Watch:
             self._lock()
             self.clock.sleep(_LOOK_EVERY)
 
-    def _invariants(self) -> None:
+    def invariants(self) -> None:
         self.looked_at = self.clock.monotonic()
         for invariant in self.plan.invariants:
             answer = self._ask(invariant)

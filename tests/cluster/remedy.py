@@ -23,7 +23,7 @@ class Planned:
     """A plan as it lies in its file."""
 
     path: Path
-    plan: dict
+    plan: dict[str, object]
 
     @property
     def short(self):
@@ -83,7 +83,7 @@ class Ran:
 class Going:
     """A command that goes on in a process of its own."""
 
-    process: subprocess.Popen
+    process: subprocess.Popen[bytes]
     out: Path
     began: float
 

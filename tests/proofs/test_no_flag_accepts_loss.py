@@ -42,7 +42,7 @@ class Way:
 
 WAYS = {
     "unclean": Way("unclean-election", "isr-gone", ("max_loss=-1",)),
-    "known end": Way("unclean-election", "isr-gone", ("max_loss=50", "known_end=120")),
+    "known end": Way("unclean-election", "isr-gone", ("max_loss=50", "known_end=120", "known_epoch=0")),
     "relax": Way("under-min-isr", "under-min-isr", ("relax_to=1",)),
     "lower": Way("durable-defaults", "weak-topic", ("topic=orders", "min_isr=1"), {"min.insync.replicas": "2"}),
 }

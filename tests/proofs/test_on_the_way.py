@@ -166,7 +166,7 @@ def test_without_a_lock_no_flag_for_the_plan_covers_a_change(home: Path) -> None
     stage = Stage(SCENES["leader-balance"], home)
     stage.cluster.lock.missing = "gone"
     stage.person.interactive = False
-    with pytest.raises(KfixError, match="not covered") as caught:
+    with pytest.raises(KfixError, match="these steps were not approved") as caught:
         stage.run(stage.plan(), given=Given(Gate.PLAN))
     assert caught.value.exit_code == 4
     assert stage.calls == []

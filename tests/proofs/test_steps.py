@@ -34,6 +34,11 @@ def quick(plan: Plan, seconds: float = 2.0) -> Plan:
     return seal(replace(plan, steps=tuple(replace(s, verify_timeout=seconds) for s in plan.steps)))
 
 
+def or_back(plan: Plan) -> Plan:
+    """As a site's runbook may say: a step that fails takes all back."""
+    return seal(replace(plan, steps=tuple(replace(s, on_failure=OnFailure.ROLLBACK) for s in plan.steps)))
+
+
 # -- people
 
 
@@ -145,12 +150,24 @@ def test_on_failure_continue_leaves_one_and_goes_on_with_the_others(
 ) -> None:
     stage = Stage(SCENES["leader-balance"], home)
     plan = quick(stage.plan())
-    assert {s.on_failure for s in plan.steps} == {OnFailure.CONTINUE}
+    assert [s.on_failure for s in plan.steps][1:] == [OnFailure.CONTINUE] * (len(plan.steps) - 1)
+    plan = seal(replace(plan, steps=tuple(replace(s, on_failure=OnFailure.CONTINUE) for s in plan.steps)))
     fail(stage, "elect")
     with pytest.raises(NotProvedError) as caught:
         stage.run(plan)
     assert plan.steps[0].target in str(caught.value)
     assert len(stage.calls) == len(plan.steps)
+
+
+@pytest.mark.parametrize("fail", FAILING)
+def test_a_canary_that_fails_keeps_the_rest_from_being_tried(home: Path, fail: Callable[[Stage, str], None]) -> None:
+    stage = Stage(SCENES["leader-balance"], home)
+    plan = quick(stage.plan())
+    assert plan.steps[0].on_failure is OnFailure.STOP
+    fail(stage, "elect")
+    with pytest.raises(KfixError, match=f"step {plan.steps[0].id} did not take"):
+        stage.run(plan)
+    assert len(stage.calls) == 1
 
 
 @pytest.mark.parametrize("fail", FAILING)
@@ -165,7 +182,7 @@ def test_on_failure_next_has_the_next_rung(home: Path, fail: Callable[[Stage, st
 def test_a_refused_step_of_a_runbook_that_rolls_back_is_rolled_back(home: Path) -> None:
     stage = Stage(SCENES["durable-defaults"], home)
     before = world(stage.cluster)
-    plan = stage.plan()
+    plan = or_back(stage.plan())
     stage.cluster.faults.answer("alter_configs", ChangeResult(0, "NONE"), applied=True)
     refuse(stage, "alter_configs")
     with pytest.raises(KfixError) as caught:

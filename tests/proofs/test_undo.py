@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import RefusedError, RollbackFailedError, RolledBackError
+from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError
 from kfix.model.plan import Plan
 from kfix.model.reading import ChangeResult
 from kfix.model.snapshot import TopicPartition
@@ -20,6 +20,7 @@ from tests.proofs.calls import expected_call
 from tests.proofs.killing import Killing, told_apart
 from tests.proofs.scenes import SCENES, Scene
 from tests.proofs.stage import Stage, too_often, world
+from tests.proofs.test_steps import or_back
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -33,7 +34,6 @@ REVERSIBLE = (
     "raise-topic-rf",
     "spread-replicas",
     "sweep-throttles",
-    "under-min-isr: lowering the demand is typed",
     "coordinator led from elsewhere",
 )
 
@@ -150,6 +150,21 @@ def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
         assert not too_often(other.calls[number:], undo), moment.what
 
 
+def test_a_demand_that_was_lowered_is_raised_again_only_when_the_replicas_are_back(home: Path) -> None:
+    """Otherwise the way back would stop every producer with acks=all."""
+    stage = Stage(SCENES["under-min-isr"], home)
+    before = world(stage.cluster)
+    stage.run(stage.plan())
+    first = stage.last_run
+    with pytest.raises(KfixError, match="at least 2 live replicas in sync"):
+        stage.roll_back()
+    for broker in (2, 3):
+        stage.cluster.revive(broker)
+    stage.cluster.advance(5)
+    stage.roll_back(first)
+    assert world(stage.cluster).topics == before.topics
+
+
 # -- on_failure: rollback
 
 
@@ -162,9 +177,9 @@ def fails(stage: Stage, *, accepted: bool) -> None:
 def test_a_step_that_fails_takes_everything_back_and_exits_with_7(home: Path) -> None:
     stage = Stage(SCENES["durable-defaults"], home)
     before = world(stage.cluster)
-    plan = stage.plan()
+    plan = or_back(stage.plan())
     fails(stage, accepted=True)
-    with pytest.raises(RolledBackError, match="everything was taken back and proved") as caught:
+    with pytest.raises(RolledBackError, match="it was taken back, proved") as caught:
         stage.run(plan)
     assert caught.value.exit_code == 7
     assert world(stage.cluster) == before
@@ -184,7 +199,7 @@ WAYS_TO_FAIL: list[Callable[[Stage], None]] = [
 def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callable[[Stage], None]) -> None:
     stage = Stage(SCENES["durable-defaults"], home)
     before = world(stage.cluster)
-    plan = stage.plan()
+    plan = or_back(stage.plan())
     fails(stage, accepted=True)
     how(stage)
     how(stage)
