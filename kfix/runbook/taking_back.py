@@ -5,6 +5,7 @@ What nothing undoes is named up front. Good copies that a run made are kept unle
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ from kfix.runbook.replay import replay
 from kfix.runbook.steps import Shape, build_step
 from kfix.runbook.store import RunDir, RunStore
 
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")
 _PROVE_SECONDS = 120.0
 _MOVE_SECONDS = 3600.0
 
@@ -143,7 +145,7 @@ class _Maker:
             why=f"takes back step {step.id}: {step.what}",
             gate=Gate.PLAN,
             verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
-            on_failure=OnFailure.STOP,
+            on_failure=OnFailure.CONTINUE,
         )
         made = build_step(shape, undo.action, undo.args, self.plan.cluster.name)
         self.copies |= made.estimate.replicas_moved > 0
@@ -153,7 +155,7 @@ class _Maker:
 def refuse_odd_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> None:
     """A plan that says it takes a run back must be made of that run's own inverses, and of nothing else."""
     run = RunDir(store.runs_dir / plan.undoes)
-    if run.id != plan.undoes or not run.plan_path.exists():
+    if not _RUN_ID.fullmatch(plan.undoes) or not run.plan_path.exists():
         raise RefusedError(f"plan {plan.short_id} takes back run {plan.undoes!r}, which is not known here")
     allowed: set[tuple[str, Args]] = set()
     for everything in (True, False):
