@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test check lint format bench clean
+.PHONY: setup demo test fuzz check lint format bench clean
 
 setup:
 	@bash .ci/setup $(VENV)
@@ -13,6 +13,11 @@ demo: setup
 # Cluster tests are two groups, one a worker; each worker has one cluster that its tests share.
 test: setup
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# A slice of this is in every `make test`: hostile files and arguments, and a kill after every record of every run.
+FUZZ ?= 100000
+fuzz: setup
+	@KFIX_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 --dist loadgroup --timeout 14400 tests/proofs
 
 lint: setup
 	@$(BIN)/ruff check .

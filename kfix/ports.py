@@ -47,6 +47,10 @@ class ClusterReader(Protocol):
         """Without the brokers' views, so that no hung broker makes it old: what a change rests on is read by this."""
         ...
 
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        """All partitions, with all brokers' views: some seconds on a large cluster. `errors`: of who told none."""
+        ...
+
     def reassignments(self) -> Mapping[TopicPartition, Assignment]: ...
 
     def partition_count(self, topic: str) -> int | None:

@@ -68,6 +68,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             ),
         ),
         partitions=tuple(row.tp for row in rows),
+        facts={"lost": tuple(lost)},
         follows=case.explained_by(lost),
     )
 

@@ -1,8 +1,12 @@
 """Sets one key of one topic or one broker, or takes its own value away with `(absent)`.
 
 What was there before is in the plan, as the resource's own value and as the one in force; `expect` refuses a plan for a
-cluster that is set otherwise than its author thought. How high the gate is depends on the key and on the direction
-(`kfix.actions.durability`).
+cluster that is set otherwise than its author thought, and a guard a change or a rollback of what somebody set since.
+How high the gate is depends on the key and on the direction (`kfix.actions.durability`).
+
+`min.insync.replicas` of a topic is raised only to what every partition can give: refused above the number of replicas,
+less `spare` of them that may be away, and held up while fewer are in sync. Where the same plan adds replicas before,
+`replicas` says how many there will be then.
 """
 
 from __future__ import annotations
@@ -13,17 +17,20 @@ from collections.abc import Mapping
 from kfix.actions import durability
 from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
 from kfix.actions.configuring import progress, put, radius, registered, text_of
-from kfix.actions.words import configs_command
+from kfix.actions.words import configs_command, several
 from kfix.errors import RefusedError
 from kfix.model.args import ABSENT, Args, Kind
-from kfix.model.facts import Fact, ReadFact, about_config, about_effective
+from kfix.model.facts import Fact, ReadFact, about, about_config, about_effective, brokers
 from kfix.model.plan import CheckCall, Estimate, Gate, Risk, Undo
-from kfix.model.reading import ChangeResult
+from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.snapshot import TopicPartition
 from kfix.ports import ClusterChanger, ClusterReader
+from kfix.probes.min_isr_satisfied import KEY as MIN_ISR
 from kfix.probes.resource import PARAMS, resource_of
 
 #: Of `expect`: whatever it is now.
 ANYTHING = ""
+_MORE_FIRST = "raise the replication factor first: kfix runbook plan raise-topic-rf"
 _KEY = re.compile(r"[a-z0-9._-]+")
 
 
@@ -32,7 +39,7 @@ def freeze(args: Args, read: ReadFact) -> Args:
     key, value = args.text("key"), args.text("value")
     if not _KEY.fullmatch(key):
         raise RefusedError(f"{kind} {name}: {key!r} is no key of a configuration")
-    literal = Args({"expect": ANYTHING, **args})
+    literal = Args({"expect": ANYTHING, "replicas": 0, "spare": 0, **args})
     before, effective = (text_of(read(fact)) for fact in facts(literal))
     expect = literal.text("expect")
     found = before if expect == ABSENT else effective
@@ -40,7 +47,35 @@ def freeze(args: Args, read: ReadFact) -> Args:
         raise RefusedError(f"{kind} {name}: {key} is {found}, expected {expect}")
     if before == value:
         raise NotApplicable(f"{kind} {name} sets {key} {value} already" if value != ABSENT else f"{key} is not set")
-    return literal.with_(before=before, effective=effective)
+    literal = literal.with_(before=before, effective=effective)
+    if _raises_min_isr(literal):
+        _must_be_possible(literal, read)
+    return literal
+
+
+def _raises_min_isr(args: Args) -> bool:
+    """From a value that nobody knows it may be a raise."""
+    value, now = args.text("value"), args.text("effective")
+    if resource_of(args)[0] is not ResourceKind.TOPIC or args.text("key") != MIN_ISR or not value.isdecimal():
+        return False
+    return not now.isdecimal() or int(value) > int(now)
+
+
+def _must_be_possible(args: Args, read: ReadFact) -> None:
+    topic, demanded, spare = args.text("name"), int(args.text("value")), args.number("spare")
+    fewest = args.number("replicas") or _fewest_replicas(topic, read)
+    if demanded > fewest:
+        text = f"topic {topic}: {MIN_ISR} {demanded} is more than the {several(fewest, 'replica')} that a partition has"
+        raise RefusedError(f"{text}: producers with acks=all would stop at once", hint=_MORE_FIRST)
+    if demanded > fewest - spare:
+        text = f"topic {topic}: {MIN_ISR} {demanded} of {several(fewest, 'replica')} leaves fewer than {spare} to spare"
+        raise RefusedError(f"{text}: one broker that restarts would stop producers with acks=all", hint=_MORE_FIRST)
+
+
+def _fewest_replicas(topic: str, read: ReadFact) -> int:
+    count = read(*about(TopicPartition(topic, 0), "partition_count")).value
+    tps = (TopicPartition(topic, number) for number in range(count if isinstance(count, int) else 0))
+    return min((len(brokers(read(*about(tp, "assignment")))) for tp in tps), default=0)
 
 
 def preview(args: Args) -> Preview:
@@ -86,7 +121,13 @@ def facts(args: Args) -> tuple[str, ...]:
 
 
 def guards(args: Args) -> tuple[CheckCall, ...]:
-    return registered(*resource_of(args))
+    """What somebody set since is never trampled on, least of all by a rollback, whose gate rests on what is there."""
+    as_planned = Args({**{k: args.text(k) for k in ("kind", "name", "key")}, "value": args.text("before")})
+    found = (*registered(*resource_of(args)), CheckCall("config_is", as_planned))
+    if not _raises_min_isr(args):
+        return found
+    enough = Args({"topic": args.text("name"), "n": int(args.text("value"))})
+    return (*found, CheckCall("topic_isr_at_least", enough))
 
 
 def proves(args: Args) -> tuple[CheckCall, ...]:
@@ -103,7 +144,7 @@ ACTION = Action(
     risk=Risk.ONE_BROKER,
     gate_floor=Gate.PLAN,
     params={**PARAMS, "key": Kind.TEXT, "value": Kind.TEXT},
-    optional={"expect": Kind.TEXT},
+    optional={"expect": Kind.TEXT, "replicas": Kind.INT, "spare": Kind.INT},
     frozen={"before": Kind.TEXT, "effective": Kind.TEXT},
     reads=facts,
     writes=facts,

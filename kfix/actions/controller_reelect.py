@@ -1,8 +1,9 @@
 """Makes the cluster elect a controller again, fenced: only while `/controller_epoch` has not moved.
 
 The new controller loads everything from ZooKeeper and elects for every partition without a leader. That is the whole
-cluster's business: other diverged partitions switch to ZooKeeper's truth too, and topics with
-`unclean.leader.election.enable=true` may elect uncleanly. Under a migration to KRaft it must never be done.
+cluster's business: all diverged partitions switch to ZooKeeper's truth, and topics with
+`unclean.leader.election.enable=true` may elect uncleanly. So every partition of the cluster is looked at right before,
+and one that could lose records holds it up (`reelection_is_safe`). Under a migration to KRaft it must never be done.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kfix.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.model.reading import ChangeResult
 from kfix.ports import ClusterChanger, ClusterReader
 
-_MAX_LOSS = "none for this finding: a live in-sync replica is elected; topics that allow unclean elections may use them"
+_MAX_LOSS = "none: reelection_is_safe must show right before it that no partition of the cluster loses records by it"
 
 
 def reads(_args: Args) -> tuple[str, ...]:
@@ -72,6 +73,10 @@ def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> Pro
     return Progress.NOT_STARTED if node.broker == args.number("controller") else Progress.UNKNOWN
 
 
+def guards(_args: Args) -> tuple[CheckCall, ...]:
+    return (CheckCall("reelection_is_safe"),)
+
+
 def proves(args: Args) -> tuple[CheckCall, ...]:
     return (CheckCall("controller_reelected", Args({"after": args.number("epoch")})),)
 
@@ -90,5 +95,6 @@ ACTION = Action(
     inverse=inverse,
     apply=apply,
     probe=probe,
+    guards=guards,
     proves=proves,
 )

@@ -6,12 +6,15 @@ direction, or of which nobody can tell, is typed. Every other key passes with th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kfix.model.plan import Gate
 
 _UNLIMITED = "-1"
+# What Kafka's long holds; Python itself refuses to convert thousands of digits.
+_NUMBER = re.compile(r"[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Rule:
 
 
 def _more(old: str, new: str) -> bool:
-    return old.isdecimal() and new.isdecimal() and int(new) >= int(old)
+    return _NUMBER.fullmatch(old) is not None and _NUMBER.fullmatch(new) is not None and int(new) >= int(old)
 
 
 def _longer(old: str, new: str) -> bool:

@@ -3,7 +3,9 @@
 Kafka takes the first live member of the ISR in assignment order and loses nothing, as long as there is one. Were the
 last one to die in the instant between the look and the call, the election would be truly unclean; Kafka has no
 compare-and-set for it. So the ISR and the registrations are read again in the same second, a gate of its own asks, and
-`leader_from_isr` afterwards tells who won.
+`leader_from_isr` afterwards tells who won. A broker lives on when its disk fails, and its replica does not: so each
+member must answer for its replica too (`isr_replica_online`). The other elections need not ask: Kafka itself elects no
+offline replica, and they can elect nobody outside the ISR.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from kfix.actions.partition import (
 )
 from kfix.model.args import Args, Kind
 from kfix.model.facts import ReadFact, about
-from kfix.model.plan import Gate, Risk
+from kfix.model.plan import CheckCall, Gate, Risk
 from kfix.model.reading import ChangeResult
 from kfix.ports import ClusterChanger
 
@@ -50,6 +52,10 @@ def preview(args: Args) -> Preview:
     )
 
 
+def guards(args: Args) -> tuple[CheckCall, ...]:
+    return (*live_isr_guard(args), CheckCall("isr_replica_online", Args({"partition": args.text("partition")})))
+
+
 def inverse(_args: Args) -> Inverse:
     return Inverse(False, "none: an election is not taken back; with a live in-sync replica nothing is lost")
 
@@ -72,6 +78,6 @@ ACTION = Action(
     inverse=inverse,
     apply=apply,
     probe=elected,
-    guards=live_isr_guard,
+    guards=guards,
     proves=won,
 )

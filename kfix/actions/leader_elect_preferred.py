@@ -56,11 +56,15 @@ def _more(args: Args, word: str) -> tuple[str, ...]:
 
 
 def guards(args: Args) -> tuple[CheckCall, ...]:
-    """Where the reorder before it did not take, the wrong one would be elected."""
+    """Where the reorder before it did not take, the wrong one would be elected.
+
+    A leader is only put aside on purpose where something is wrong with it, and perhaps with who is in sync: then the
+    new one must be seen to hold all that any live replica holds.
+    """
     if args.text("after_reorder") == AS_IT_IS:
         return live_isr_guard(args)
     first = Args({"partition": args.text("partition"), "broker": args.number("winner")})
-    return (*live_isr_guard(args), CheckCall("preferred_is", first))
+    return (*live_isr_guard(args), CheckCall("preferred_is", first), CheckCall("holds_longest_log", first))
 
 
 def inverse(_args: Args) -> Inverse:

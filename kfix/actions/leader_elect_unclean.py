@@ -3,7 +3,9 @@
 Kafka takes the first live replica in assignment order, not the longest log (kafka-facts B8), so the winner is computed
 beforehand and a longer log that would lose is refused. What is lost lies between the winner's log end and that of the
 dead leader; the other live replicas bound it from below, and only whoever read the dead leader's log knows the bound
-from above (kafka-facts F). Unknown is not none: then the operator says that any loss will do, or nothing happens.
+from above (kafka-facts F), and only where the epoch of that leader's last record is that of the winner's: a log of an
+older epoch may end with records of its own, which are lost or kept uncounted. Unknown is not none: then the operator
+says that any loss will do, or nothing happens.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from kfix.model.snapshot import NO_LEADER
 from kfix.ports import ClusterChanger, ClusterReader
 from kfix.probes.moves import ids
 
-#: Of `max_loss`: any. Of `known_end` and `lost_at_most`: nobody knows.
+#: Of `max_loss`: any. Of `known_end`, `known_epoch` and `lost_at_most`: nobody knows.
 ANY = UNKNOWN = -1
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
-    literal = Args({"after_reorder": AS_IT_IS, "known_end": UNKNOWN, **args})
+    literal = Args({"after_reorder": AS_IT_IS, "known_end": UNKNOWN, "known_epoch": UNKNOWN, **args})
     tp = args.tp()
     order, live = _must_be_the_last_resort(literal, read)
     text = str(read(*about(tp, "log_tails")).value)
@@ -82,14 +84,21 @@ def _must_be_the_last_resort(args: Args, read: ReadFact) -> tuple[tuple[int, ...
 
 
 def _at_most(args: Args, tails: Mapping[int, Tail], winner: int) -> int:
-    known = args.number("known_end")
+    """One leader an epoch: of logs whose last records are of one epoch the shorter is the beginning of the longer."""
+    known, epoch, tp = args.number("known_end"), args.number("known_epoch"), args.tp()
+    newest = max(tails, key=lambda b: tails[b].epoch)
+    if UNKNOWN < epoch < tails[newest].epoch:
+        text = f"{tp}: known_epoch {epoch} is before the epoch {tails[newest].epoch} of broker {newest}'s last record"
+        raise RefusedError(f"{text}: that is not where the last leader's log ended")
     if known == UNKNOWN:
         return UNKNOWN
-    furthest = max(tails, key=lambda b: tails[b].end)
-    if known < tails[furthest].end:
-        text = f"{args.tp()}: known_end {known} is before the log end {tails[furthest].end} of broker {furthest}"
+    # A longer log of an older epoch has a tail of its own; of the same, or of nobody knows which, it cannot be.
+    furthest = max((b for b in tails if epoch in {UNKNOWN, tails[b].epoch}), key=lambda b: tails[b].end, default=None)
+    if furthest is not None and known < tails[furthest].end:
+        text = f"{tp}: known_end {known} is before the log end {tails[furthest].end} of broker {furthest}"
         raise RefusedError(f"{text}: that is not where the last leader's log ended")
-    return known - tails[winner].end
+    comparable = tails[winner].end == 0 or (epoch != UNKNOWN and tails[winner].epoch == epoch)
+    return known - tails[winner].end if comparable else UNKNOWN
 
 
 def _must_be_accepted(args: Args) -> None:
@@ -100,19 +109,32 @@ def _must_be_accepted(args: Args) -> None:
         return
     if most == UNKNOWN:
         raise RefusedError(
-            f"{tp}: how many records are lost nobody alive knows, so max_loss {cap} cannot be kept",
-            hint="read the dead leader's log end (kafka-dump-log.sh) and give it as known_end, "
+            f"{tp}: how many records are lost nobody alive knows, so max_loss {cap} cannot be kept{_why_unknown(args)}",
+            hint="read the end of the dead leader's log and the partitionLeaderEpoch of its last batch "
+            "(kafka-dump-log.sh), give them as known_end and known_epoch, "
             f"or accept any loss with max_loss {ANY}",
         )
     if most > cap:
         raise RefusedError(f"{tp}: up to {several(most, 'record')} may be lost, max_loss allows {cap}")
 
 
+def _why_unknown(args: Args) -> str:
+    """Only where an end was given: without one there is nothing to reason about."""
+    if args.number("known_end") == UNKNOWN:
+        return ""
+    if args.number("known_epoch") == UNKNOWN:
+        return " (known_epoch, the epoch of its last record, is not given: the logs may differ before their ends)"
+    epoch = parse_tails(args.text("tails"))[args.number("winner")].epoch
+    own = "unknown" if epoch < 0 else str(epoch)
+    return f" (its last record is of epoch {args.number('known_epoch')}, the winner's of {own}: the logs may differ)"
+
+
 def _loss(args: Args) -> str:
     """Never starts with "none": nobody is to read it as harmless."""
     least, most = args.number("lost_at_least"), args.number("lost_at_most")
     if most == UNKNOWN:
-        return f"at least {several(least, 'acknowledged record')}, how many at most nobody alive knows"
+        text = f"at least {several(least, 'acknowledged record')}, how many at most nobody alive knows"
+        return text + _why_unknown(args)
     return f"at least {least} and at most {several(most, 'acknowledged record')}, by the given end of the last leader"
 
 
@@ -179,7 +201,7 @@ ACTION = Action(
     risk=Risk.DATA_LOSS,
     gate_floor=Gate.TYPED,
     params={"partition": Kind.PARTITION, "max_loss": Kind.INT},
-    optional={"after_reorder": Kind.TEXT, "known_end": Kind.INT},
+    optional={"after_reorder": Kind.TEXT, "known_end": Kind.INT, "known_epoch": Kind.INT},
     frozen={
         "winner": Kind.BROKER,
         "winner_end": Kind.INT,

@@ -1,7 +1,7 @@
 """Cancels a move under way: the partition goes back to the replicas it had, the copies begun are thrown away.
 
 Where none of the replicas it had is alive and in sync, a cancel leaves the partition without a leader, and where
-unclean elections are allowed without its only good copy (KAFKA-14424, kraft-facts 7): it is refused.
+unclean elections are allowed without its only good copy (KAFKA-14424, kraft-facts 7): it is left, the others go on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
 from kfix.actions.moving import back, writes
 from kfix.actions.words import reassign_command
-from kfix.errors import RefusedError, UnreachableError
+from kfix.errors import UnreachableError
 from kfix.model.args import Args, Kind
 from kfix.model.facts import Fact, ReadFact, about, brokers
 from kfix.model.plan import CheckCall, Estimate, Gate, Risk
@@ -38,11 +38,11 @@ def freeze(args: Args, read: ReadFact) -> Args:
     move = Assignment(replicas, brokers(read(adding_key)), brokers(read(removing_key)))
     original, live = original_of(move), brokers(read(live_key))
     if not set(original) & set(live):
-        raise RefusedError(
+        raise NotApplicable(
             f"{tp}: of the replicas {ids(original)} from before the move none is alive and in sync (those are "
-            f"{ids(live)}): a cancel would leave it without a leader",
-            hint=f"start a broker of {ids(original)} and let it catch up, "
-            "or let the move end: start what it waits for, or reassign to brokers that live",
+            f"{ids(live)}): a cancel would leave it without a leader (KAFKA-14424); "
+            f"start a broker of {ids(original)} and let it catch up, "
+            "or let the move end: start what it waits for, or reassign to brokers that live"
         )
     return args.with_(original=original, target=target_of(move), adding=move.adding, removing=move.removing)
 

@@ -115,12 +115,19 @@ def reads(args: Args) -> tuple[str, ...]:
 
 
 def guards(args: Args) -> tuple[CheckCall, ...]:
-    """Copies come from a leader; a mere change of order needs none."""
-    new, found = added(args), list(as_planned(args))
+    """Copies come from a leader; a mere change of order needs none. A move that was not frozen, as an inverse is not,
+    must leave enough too.
+    """
+    new, found, size = added(args), list(as_planned(args)), args.number("bytes")
+    partition = Args({"partition": args.text("partition")})
     if new:
         found.append(CheckCall("brokers_registered", Args({"brokers": new})))
+    if size > 0:
+        found += [CheckCall("room_for", Args({"broker": broker, "bytes": size})) for broker in new]
     if new or removed(args):
-        found.append(CheckCall("partition_has_leader", Args({"partition": args.text("partition")})))
+        found.append(CheckCall("partition_has_leader", partition))
+    if len(args.brokers("replicas")) < len(args.brokers("before")):
+        found.append(CheckCall("enough_stay", partition.with_(replicas=args.brokers("replicas"))))
     return tuple(found)
 
 

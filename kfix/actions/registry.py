@@ -77,7 +77,10 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "follower_before": ABSENT,
     "leaders_before": ABSENT,
     "followers_before": ABSENT,
+    "known_end": -1,
+    "known_epoch": -1,
     "lost_at_most": -1,
+    "tails": "1:0/1",
     "do": "WHAT TO DO",
 }
 

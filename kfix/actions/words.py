@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 from kfix.model.args import ABSENT
@@ -24,7 +25,7 @@ def amount(size: int) -> str:
 
 def rate_words(value: str) -> str:
     """A throttle's rate as Kafka holds it, in bytes a second."""
-    return f"{amount(int(value))}/s" if value.isdecimal() else "none" if value == ABSENT else value
+    return f"{amount(int(value))}/s" if re.fullmatch(r"[0-9]{1,19}", value) else "none" if value == ABSENT else value
 
 
 def several(count: int, noun: str) -> str:

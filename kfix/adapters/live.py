@@ -15,23 +15,18 @@ from typing import Self, TypeVar
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions, requests, resources, responses
-from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka import questions, requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
-from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import Request
-from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.live_changer import LiveChanger
 from kfix.adapters.live_lines import BrokerLines
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import Connect, open_line
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
-from kfix.adapters.zookeeper.write import delete_controller
 from kfix.errors import UnreachableError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.reading import (
-    ChangeResult,
     ConfigValue,
     LogDirs,
     LogTail,
@@ -88,6 +83,22 @@ class LiveReader:
 
     def recorded(self, tp: TopicPartition) -> PartitionReading:
         return self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
+
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        """The views first: an election in between then makes the old leader's log be compared with the new one's."""
+        end = self._deadline()
+        answers = self._lines.ask_each(
+            sorted(self.registered_brokers()),
+            lambda line: line.call(requests.metadata(), responses.metadata, end).partitions,
+            end,
+        )
+        found = self._ask_zookeeper(lambda line, end: fresh.read_every_partition(line, self._connect, end))
+        told = {broker: said for broker, said in answers.items() if not isinstance(said, UnreachableError)}
+        errors = tuple(f"broker {b}: {said}" for b, said in answers.items() if isinstance(said, UnreachableError))
+        return {
+            tp: replace(each, views={b: views[tp] for b, views in told.items() if tp in views}, errors=errors)
+            for tp, each in found.items()
+        }
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
         controller = self.controller().broker
@@ -212,70 +223,6 @@ class LiveReader:
         if self._session is not None:
             self._session.__exit__(None, None, None)
         self._session = None
-
-
-class LiveChanger:
-    """Sends each change once, to the active controller as ZooKeeper names it in that second (kafka-facts B6)."""
-
-    def __init__(self, target: Target, connect: Connect, reader: LiveReader) -> None:
-        self._target = target
-        self._connect = connect
-        self._reader = reader
-
-    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
-        request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
-        return self._send_to_controller(request, responses.elect_leaders)
-
-    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
-        request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
-        return self._send_to_controller(request, responses.alter_reassignment)
-
-    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
-        return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
-
-    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
-        """A broker's go to that broker, which alone can judge whether it can live with them."""
-        request = requests.alter_configs(questions.resource_type(kind), name, changes)
-        if kind is ResourceKind.TOPIC:
-            return self._send_to_controller(request, resources.altered_configs)
-        if not name.isdigit():
-            return ChangeResult(42, "NOT_SENT", f"{name!r} is no broker id")
-        return self._send(request, resources.altered_configs, int(name))
-
-    @property
-    def _timeout_ms(self) -> int:
-        return int(self._target.timeout * 1000)
-
-    def _send_to_controller(self, request: Request, decode: Callable[[Reader], PartitionResult]) -> ChangeResult:
-        try:
-            controller = self._reader.controller().broker
-        except UnreachableError as error:
-            return ChangeResult(41, "NOT_SENT", str(error))
-        if controller is None:
-            return ChangeResult(41, name_of(41), "there is no controller now (/controller does not exist)")
-        return self._send(request, decode, controller)
-
-    def _send(self, request: Request, decode: Callable[[Reader], PartitionResult], broker: int) -> ChangeResult:
-        address = self._reader.address(broker)
-        if address is None:
-            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or nobody tells its address")
-        allowed = requests.READ_ONLY | {request.api_key}
-        with BrokerConnection(address, self._target.security, allowed=allowed) as line:
-            try:
-                # Proves the line before the change leaves, so that a refused connection is "not sent", not "unknown".
-                said_first = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
-            except UnreachableError as error:
-                return ChangeResult(41, "NOT_SENT", str(error))
-            here = self._reader.identity().id
-            if here and said_first.cluster_id != here:
-                why = f"broker {broker} at {address} is of cluster {said_first.cluster_id}, not of {here}"
-                return ChangeResult(41, "NOT_SENT", why)
-            try:
-                # The broker may take its whole timeout; the answer is then still on its way.
-                said = line.call(request, decode, Deadline.after(self._target.timeout + 2))
-            except UnreachableError as error:
-                return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
-        return ChangeResult(said.error, name_of(said.error), said.message)
 
 
 class LiveCluster:

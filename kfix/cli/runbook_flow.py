@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kfix.cli import runbook_site as site
-from kfix.errors import KfixError, NotProvedError, StoppedError
+from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kfix.model.plan import Plan
     from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
-    from kfix.runbook.course import Healed
     from kfix.runbook.gates import Given
     from kfix.runbook.policy import Policy
-    from kfix.runbook.scene import Scene
+    from kfix.runbook.scene import Healed, Scene
 
 
 class Live(Protocol):
@@ -141,7 +140,7 @@ def carry_out(plan: Plan, live: Live, answers: Answers, out: Out, policy: Policy
     from kfix.runbook.rollback import run_or_roll_back
 
     policy.refuse(plan)
-    return told(plan, lambda: run_or_roll_back(plan, scene(plan, live, answers, out)), out)
+    return told(plan, lambda: run_or_roll_back(plan, scene(plan, live, answers, out), policy.raised), out)
 
 
 def told(plan: Plan, run: Callable[[], Healed], out: Out) -> tuple[str, ...]:
@@ -160,7 +159,7 @@ def after(changed: list[str]) -> Iterator[None]:
     try:
         yield
     except (KfixError, KeyboardInterrupt) as error:
-        if not changed or isinstance(error, NotProvedError | StoppedError):
+        if not changed or isinstance(error, NotProvedError | StoppedError | RolledBackError | RollbackFailedError):
             raise
         done = "; ".join(changed)
         said = str(error) or "interrupted"

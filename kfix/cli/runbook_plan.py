@@ -117,10 +117,11 @@ def _free(*files: Path | None) -> None:
 
 def write(made: Plan, output: Path, out: flow.Out) -> None:
     from kfix.runbook import planfile
+    from kfix.runbook.gates import flags
 
     planfile.write(made, output)
     out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
-    out.people.print(f"  kfix runbook apply --plan {output} --approve plan:{made.short_id}", soft_wrap=True)
+    out.people.print(f"  kfix runbook apply --plan {output} {flags(made)}", soft_wrap=True, highlight=False)
 
 
 def _tell_differences(older: Plan, made: Plan, out: flow.Out) -> None:

@@ -58,11 +58,12 @@ def resume(
     plan = found.plan()
     out = flow.Out.of(json_output)
     answers = flow.Answers(tuple(approve or ()), tuple(ack or ()), countersign, step)
-    site.policy(policy).refuse(plan)
+    rules = site.policy(policy)
+    rules.refuse(plan)
     answers.to(plan)
     with flow.Where(bootstrap_server, zookeeper, command_config, timeout).of(plan) as live:
         scene = flow.scene(plan, live, answers, out)
-        flow.told(plan, lambda: or_roll_back(lambda: go_on(found, scene, tuple(did or ())), scene), out)
+        flow.told(plan, lambda: or_roll_back(lambda: go_on(found, scene, tuple(did or ())), scene, rules.raised), out)
 
 
 def abort(
@@ -109,7 +110,7 @@ def rollback(
     Without a terminal: -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     from kfix.runbook import planfile
-    from kfix.runbook.rollback import make_rollback
+    from kfix.runbook.taking_back import make_rollback
 
     found = site.store().find(run)
     before = found.plan()
@@ -132,9 +133,11 @@ def rollback(
 def throttle(
     run: RunId,
     rate: Annotated[str, typer.Argument(metavar="RATE", help="Bytes per second for each broker, such as 50MB/s.")],
+    policy: PolicyFile = None,
     json_output: AsJson = False,
 ) -> None:
     """Another throttle for a run that is copying replicas; the run takes it up by itself within seconds."""
+    from kfix.model.plan import Gate
     from kfix.report.runbook_progress import rate_words
     from kfix.runbook.replay import replay
     from kfix.runbook.rethrottle import wish
@@ -142,6 +145,8 @@ def throttle(
 
     found = site.store().find(run)
     plan, journal = found.plan(), found.journal()
+    if site.policy(policy).gate("throttle.rate") > Gate.PLAN:
+        raise RefusedError("the site's policy asks before each throttle: stop the run, and make a new plan")
     ended = replay(journal.records).outcome
     if ended:
         raise RefusedError(f"{found.id} has ended ({ended}): nothing takes up another throttle")

@@ -61,6 +61,12 @@ class FactKey:
     resource: tuple[ResourceKind, str] | None = None
     own: bool = True
 
+    @property
+    def words(self) -> str:
+        if self.resource is None:
+            return self.name.replace("_", " ")
+        return f"{self.name} {'set here' if self.own else 'in force'}"
+
 
 def about(tp: TopicPartition, *names: str) -> tuple[str, ...]:
     for name in names:

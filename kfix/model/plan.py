@@ -156,6 +156,10 @@ class PlannedStep:
     pause: float = 0.0
     inverse: Undo | None = None
 
+    @property
+    def risk_rank(self) -> int:
+        return list(Risk).index(self.risk)
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -247,6 +251,11 @@ class Plan:
     def highest_gate(self) -> Gate:
         return max((s.gate for s in self.steps), default=Gate.AUTO)
 
+    def _why_none(self) -> str:
+        """Of several reasons why nothing is lost the one of the step that touches most."""
+        steps = sorted(self.steps, key=lambda s: (-s.estimate.replicas_moved, -s.risk_rank))
+        return next((s.estimate.max_loss for s in steps), NO_LOSS)
+
     @property
     def impact(self) -> Estimate:
         """The worst case: every rung is needed. A partition touched by three rungs counts once."""
@@ -257,5 +266,5 @@ class Plan:
             replicas_moved=sum(s.estimate.replicas_moved for s in self.steps),
             bytes=sum(s.estimate.bytes for s in self.steps),
             seconds=sum(s.estimate.seconds for s in self.steps),
-            max_loss="; ".join(losses) or next((s.estimate.max_loss for s in self.steps), NO_LOSS),
+            max_loss="; ".join(dict.fromkeys(losses)) or self._why_none(),
         )

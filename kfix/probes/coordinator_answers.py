@@ -42,6 +42,8 @@ def freeze(args: Args, read: ReadFact) -> Args:
     partitions = read(key).value
     if not isinstance(partitions, int):
         raise RefusedError(f"{tp.topic} does not exist, so nothing coordinates its groups")
+    if not 0 <= tp.partition < partitions:
+        raise RefusedError(f"{tp.topic} has {partitions} partitions, so no group can live on {tp}")
     group = str(args.get("group", ""))
     if not group or partition_of_group(group, partitions) != tp.partition:
         group = group_on(tp.partition, partitions)

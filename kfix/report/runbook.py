@@ -102,7 +102,7 @@ def _facts(plan: Plan) -> list[str]:
     owners: dict[str, list[str]] = {}
     for fact in plan.facts:
         parts = split_key(fact.key)
-        owners.setdefault(parts.owner, []).append(f"{parts.name.replace('_', ' ')} {show_value(fact.value)}")
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
     return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.model.plan import CheckCall, OnFailure, Phase, Plan, PlannedStep
+from kfix.model.verdict import Verdict
 from kfix.ports import Clock, ClusterReader
 from kfix.probes.registry import ask
 from kfix.runbook.asking import Asking
@@ -86,10 +87,14 @@ class Apply:
         if not changes:
             self.journal.write("step.waiting", step=step.id, what=step.what)
             return True
-        if step.phase is not Phase.ALWAYS:
-            self.watch.before_change(step)
+        self.watch.before_change(step)
         result = self.change.make(step)
-        return result.accepted or result.unknown
+        if result.accepted or result.unknown:
+            return True
+        if not self._passes(step.verify, step, "verify"):
+            said = f"the cluster refused it: {result.name} {result.message}".strip()
+            self._failed(Unproved(step, Verdict.FAIL, f"{said}; nothing was changed by it"))
+        return False
 
     def _not_needed(self, step: PlannedStep) -> bool:
         """The goal is met, or what this step is for is there already: the rung before it took, and the rest follows."""

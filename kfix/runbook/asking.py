@@ -15,6 +15,8 @@ from kfix.runbook.scene import Progressed
 from kfix.runbook.stops import Outcome, Stop
 from kfix.runbook.store import RunDir
 
+_SHOWN = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -29,9 +31,25 @@ class Asking:
     def open_without_asking(self, step: PlannedStep) -> bool:
         return self.gatekeeper.open_without_asking(step)
 
+    def foresee(self) -> None:
+        """Where nobody can be asked, what will surely be asked must be answered before anything is changed."""
+        if self.gatekeeper.human.interactive:
+            return
+        open_ = [s for s in self.gatekeeper.uncovered(self.progress.done) if ACTIONS[s.action].changes]
+        if open_:
+            names = ", ".join(s.id for s in open_[:5]) + (" ..." if len(open_) > _SHOWN else "")
+            needed = " ".join(dict.fromkeys(self.gatekeeper.needed(s) for s in open_))
+            begun = f"kfix runbook resume {self.run.id}"
+            command = begun if self.progress.changed else f"kfix runbook apply --plan {self.run.plan_path}"
+            text = f"nobody can be asked, and these steps were not approved: {names}"
+            raise Stop(Outcome.DECLINED, text, f"{command} {needed}")
+
     def gate(self, number: int, step: PlannedStep) -> bool:
         """False: a person left this step out. `Stop` where it was not approved."""
         level = self.gatekeeper.level(step)
+        if level >= Gate.TYPED and self.clock.now() > self.plan.expires_at:
+            text = f"step {step.id} is typed on a plan of the last 5 minutes only; this one is older"
+            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
 
         def fresh() -> Screen:
             now = self.guards.recheck(step)
@@ -80,7 +98,3 @@ class Asking:
         if self.progress.issued or self.progress.done or self.gatekeeper.level(step) is not step.gate:
             return f"kfix runbook resume {self.run.id} {needed}"
         return f"kfix runbook apply --plan {self.run.plan_path} {needed}"
-
-
-def highest(plan: Plan, gatekeeper: Gatekeeper) -> Gate:
-    return max((gatekeeper.level(step) for step in plan.steps), default=Gate.AUTO)

@@ -6,7 +6,7 @@ Where an answer was lost the cluster is looked at, not asked again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
@@ -30,6 +30,8 @@ FRESH_SECONDS = 1.0
 # answer, such as 7 REQUEST_TIMED_OUT, may come after the change.
 _SURELY_NOT_DONE = frozenset({1, 3, 17, 29, 31, 35, 39, 40, 41, 42, 44, 60, 80, 83, 84, 85})
 
+_SEEN = frozenset({Progress.DONE, Progress.IN_PROGRESS})
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -39,6 +41,7 @@ class Change:
     journal: Journal
     guards: Guards
     progress: Progressed
+    unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
 
     def make(self, step: PlannedStep) -> ChangeResult:
         looked_at = self.clock.monotonic()
@@ -55,6 +58,7 @@ class Change:
             )
             if self.clock.monotonic() - looked_at > FRESH_SECONDS:
                 self._look_again(step)
+            self.note(step, now)
             result = self._call(step)
             self.journal.write(
                 "step.result",
@@ -68,6 +72,8 @@ class Change:
             self._find_out(step, now)
         if result.accepted or result.unknown:
             self.move_on(step)
+        else:
+            self.unmoved.pop(step.id, None)
         return result
 
     def adopt(self, step: PlannedStep, before: Mapping[str, Fact]) -> Progress:
@@ -83,14 +89,16 @@ class Change:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
         return found
 
-    def catch_up(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None) -> None:
-        """A run was killed between a change and the note of what it moved: noted now, where the change is still seen.
+    def note(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None = None) -> None:
+        """A change of which it is not yet written what it moved. `rate` is what a throttle was set to in mid-run."""
+        self.unmoved[step.id] = (step, before, rate)
 
-        `rate` is the last one a throttle was set to in mid-run.
-        """
-        args = step.args if rate is None else step.args.with_(rate=rate)
-        if ACTIONS[step.action].probe(args, before, self.reader) in (Progress.DONE, Progress.IN_PROGRESS):
-            self.move_on(step)
+    def catch_up(self) -> None:
+        """What a kill, a Ctrl-C or a reading that failed kept from being written is written, where it is seen now."""
+        for step, before, rate in list(self.unmoved.values()):
+            tried = [step.args] if rate is None else [step.args.with_(rate=rate), step.args]
+            if any(ACTIONS[step.action].probe(args, before, self.reader) in _SEEN for args in tried):
+                self.move_on(step)
 
     def move_on(self, step: PlannedStep) -> None:
         """The run's own change moves facts that later steps rest on; nobody else's may."""
@@ -100,6 +108,7 @@ class Change:
             # Later steps then find the old facts changed and stop: unknown is not unchanged.
             self.journal.write("note", step=step.id, text=f"the facts after the change cannot be read: {error}")
             return
+        self.unmoved.pop(step.id, None)
         self.journal.write("facts.moved_on", step=step.id, facts=values_of(now))
 
     def _look_again(self, step: PlannedStep) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from kfix import __version__
 from kfix.actions.base import Progress
@@ -18,25 +17,13 @@ from kfix.runbook.fidelity import unfaithful
 from kfix.runbook.journal import Journal, JournalError, ReadBack
 from kfix.runbook.locks import Locked
 from kfix.runbook.proof import Proof, Wanted, lasting, prove, sample
+from kfix.runbook.putback import put_back, still_moving
 from kfix.runbook.replay import Replay
-from kfix.runbook.scene import Progressed, Scene
+from kfix.runbook.scene import Healed, Progressed, Scene
 from kfix.runbook.stale import Baseline, table
 from kfix.runbook.stops import Outcome, Stop, to_error
 from kfix.runbook.store import RunDir
 from kfix.runbook.walk import walk
-
-
-@dataclass(frozen=True, slots=True)
-class Healed:
-    """`seconds` are those from the approval to the proof. `standing` is what is still to come, `left` what was left."""
-
-    run: str
-    outcome: Outcome
-    proof: Proof
-    changed: tuple[str, ...]
-    seconds: float
-    standing: tuple[tuple[CheckCall, Answer], ...] = ()
-    left: tuple[str, ...] = ()
 
 
 class Course:
@@ -48,6 +35,7 @@ class Course:
         self.locked = locked
         self.progress = Progressed(approved_at=scene.clock.monotonic())
         self.left_on: list[str] = []
+        self.under_way = ""
 
     def start(self) -> Healed:
         with self._journal(None) as journal, self._recorded(journal):
@@ -67,6 +55,7 @@ class Course:
             if not self.progress.changed:
                 self._preconditions(crew)
                 self._unchanged(crew)
+            self._faithful()
             return self._steps(crew)
 
     def abort(self, back: ReadBack, before: Replay, reason: str) -> tuple[str, ...]:
@@ -83,8 +72,8 @@ class Course:
 
     # -- beginnings
 
-    def _crew(self, journal: Journal, baseline: Baseline) -> Crew:
-        return Crew(self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress)
+    def _crew(self, journal: Journal, baseline: Baseline, spent: float = 0.0) -> Crew:
+        return Crew(self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress, spent)
 
     def _began(self, journal: Journal) -> None:
         plan = self.plan
@@ -108,7 +97,7 @@ class Course:
     ) -> Crew:
         steps = {step.id: step for step in self.plan.steps}
         baseline = Baseline(self.plan.facts, before.facts)
-        crew = self._crew(journal, baseline)
+        crew = self._crew(journal, baseline, before.spent)
         journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
         self.progress.done |= {name for name in before.done if name in steps}
@@ -119,7 +108,8 @@ class Course:
                 self.progress.issued.append(steps[name])
         for name, image in before.unmoved.items():
             if name in steps and name not in did:
-                crew.change.catch_up(steps[name], image, before.rates.get(name))
+                crew.change.note(steps[name], image, before.rates.get(name))
+        crew.change.catch_up()
         for name, image in before.open.items():
             if name in steps and name not in did:
                 self._adopt(crew, steps[name], image, ending=not adopt)
@@ -189,10 +179,18 @@ class Course:
             self._end(journal, Outcome.INTERRUPTED, error.exit_code)
             raise error from interrupt
         except JournalError as broken:
+            if self.progress.issued and not self.left_on:
+                self.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
             raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
+        except UnreachableError as error:
+            # A source that went silent where nobody had reckoned with it: the run ends in order, and says so.
+            told = self.error(Stop(Outcome.UNREACHABLE, str(error)))
+            self._end(journal, Outcome.UNREACHABLE, told.exit_code)
+            raise told from error
 
     def error(self, stop: Stop) -> KfixError:
-        return to_error(stop, changed=tuple(self.progress.changed), run=self.run.id, left=tuple(self.left_on))
+        changed, left = tuple(self.progress.changed), tuple(self.left_on)
+        return to_error(stop, changed=changed, run=self.run.id, left=left, under_way=self.under_way)
 
     def _end(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
         """The reason for the end is told whether or not it can still be recorded."""
@@ -203,10 +201,12 @@ class Course:
     # -- the way
 
     def _steps(self, crew: Crew) -> Healed:
+        crew.apply.asking.foresee()
         try:
             walk(self.plan, crew.apply, Phase.MAIN)
-        except (Stop, KeyboardInterrupt):
-            self._always(crew)
+        except (Stop, KeyboardInterrupt, UnreachableError) as end:
+            self._always(crew, patient=not isinstance(end, KeyboardInterrupt))
+            self.under_way = still_moving(self.progress, self.scene.reader)
             raise
         self._always(crew)
         if self.progress.refused and not self.progress.changed:
@@ -215,18 +215,9 @@ class Course:
             raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
         return self._prove(crew, Outcome.PROVED)
 
-    def _always(self, crew: Crew) -> None:
+    def _always(self, crew: Crew, *, patient: bool = True) -> None:
         """In every ending. What cannot be put back is told by name, and does not hide why the run ended."""
-        if not self.progress.issued:
-            return
-        steps = [s for s in self.plan.steps if s.phase is Phase.ALWAYS]
-        self.left_on += [s.what for s in steps]
-        for number, step in enumerate(steps, 1):
-            refused = len(self.progress.refused)
-            with suppress(Stop):
-                crew.apply.visit(((number, step),))
-                if len(self.progress.refused) == refused:
-                    self.left_on.remove(step.what)
+        put_back(self.plan, crew, self.progress, self.left_on, patient=patient)
 
     def _well_already(self, crew: Crew) -> bool:
         for call in self.plan.goal.checks:
@@ -257,7 +248,7 @@ class Course:
             raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
 
     def _faithful(self) -> None:
-        odd = tuple(unfaithful(self.plan, self.scene.reader))
+        odd = tuple(unfaithful(self.plan, self.scene.reader, frozenset(self.progress.done)))
         if odd:
             text = f"plan {self.plan.short_id} does not say what this cluster says:\n" + "\n".join(odd)
             raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")

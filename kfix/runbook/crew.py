@@ -29,7 +29,9 @@ class Crew:
         journal: Journal,
         baseline: Baseline,
         progress: Progressed,
+        spent: float = 0.0,
     ) -> None:
+        """`spent`: seconds that the run took before this process took over."""
         reader, clock = scene.reader, scene.clock
         lowest = Gate.STEP if scene.step_by_step or locked.cluster is None else Gate.AUTO
         self.journal = journal
@@ -37,10 +39,10 @@ class Crew:
         self.guards = Guards(reader, journal, self.samples, baseline)
         self.change = Change(reader, scene.changer, clock, journal, self.guards, progress)
         rethrottle = Rethrottle(
-            run.path, plan, scene.reader, scene.changer, scene.clock, journal, progress, self.change.move_on
+            run.path, plan, scene.reader, scene.changer, scene.clock, journal, progress, self.change
         )
         meter = Meter(reader, clock, journal)
-        began = clock.monotonic()
+        began = clock.monotonic() - spent
         self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)
         settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
         keeper = Gatekeeper(plan, scene.human, scene.given, lowest)

@@ -13,7 +13,7 @@ from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError
 from kfix.model.args import Args
-from kfix.model.plan import Plan, PlannedStep
+from kfix.model.plan import Phase, Plan, PlannedStep
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
 
@@ -21,13 +21,32 @@ from kfix.probes.facts import FactReader
 _ESTIMATES = frozenset({"bytes"})
 
 
-def unfaithful(plan: Plan, reader: ClusterReader) -> Iterator[str]:
-    """One line a step that says something else than the cluster does. Inverses are what another step found."""
+# What is compared also in a run that has changed something already: nothing that a plan does moves these by itself.
+_ALWAYS_COMPARED = frozenset({"config.set", "leader.elect_unclean"})
+
+
+def unfaithful(plan: Plan, reader: ClusterReader, done: frozenset[str] = frozenset()) -> Iterator[str]:
+    """One line a step that says something else than the cluster does.
+
+    What is put back, in an ending or after the goal, says what an earlier step found. Of a plan that takes a run back
+    `taking_back` knows whether it is that run's. `done` are steps of before; the others' facts may have moved by them.
+    """
+    if plan.undoes:
+        return
     read = FactReader(reader)
-    inverses = {(s.inverse.action, s.inverse.args) for s in plan.steps if s.inverse is not None}
+    found: set[tuple[str, Args]] = set()
     for step in plan.steps:
-        if (step.action, step.args) not in inverses and not plan.undoes:
-            yield from _compare(step, read)
+        put_back = step.phase is not Phase.MAIN and (step.action, step.args) in found
+        if step.inverse is not None:
+            found.add((step.inverse.action, step.inverse.args))
+        if (
+            put_back
+            or step.id in done
+            or not ACTIONS[step.action].changes
+            or (done and step.action not in _ALWAYS_COMPARED)
+        ):
+            continue
+        yield from _compare(step, read)
 
 
 def _compare(step: PlannedStep, read: FactReader) -> Iterator[str]:

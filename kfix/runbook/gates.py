@@ -6,12 +6,12 @@ There is no yes by default and no flag for "never ask": no answer, an end of inp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from kfix.errors import UsageError
-from kfix.model.plan import Gate, OnFailure, Plan, PlannedStep
+from kfix.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
 
 _APPROVAL = re.compile(r"(plan|step):([0-9a-f]{8})")
 _TRIES = 3
@@ -80,6 +80,15 @@ def _ack(text: str, plan: Plan) -> tuple[str, str]:
     return step, phrase
 
 
+def flags(plan: Plan) -> str:
+    """All that a command line must carry for every gate of a plan."""
+    levels = [step.gate for step in plan.steps]
+    plain = max((level for level in levels if level < Gate.TYPED), default=Gate.AUTO)
+    words = [f"--approve {plain.word}:{plan.short_id}"] if plain is not Gate.AUTO else []
+    words += [f"--ack '{step.id}={step.phrase}'" for step in plan.steps if step.gate >= Gate.TYPED]
+    return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels else [])])
+
+
 class Gatekeeper:
     """`lowest` raises the gate of every change, as where nobody can lock the cluster; it never lowers one."""
 
@@ -107,6 +116,18 @@ class Gatekeeper:
         if reply.passed and level is Gate.PLAN:
             self.plan_approved = True
         return reply
+
+    def uncovered(self, done: Container[str]) -> tuple[PlannedStep, ...]:
+        """Steps that will surely ask, not only where the rung before them did not help, and that no flag answers."""
+        sure = (s for s in self.plan.steps if s.phase is Phase.MAIN and s.on_failure is not OnFailure.NEXT)
+        return tuple(s for s in sure if s.id not in done and not self._covered(s))
+
+    def _covered(self, step: PlannedStep) -> bool:
+        level = self.level(step)
+        if level < Gate.TYPED:
+            return self.given.level >= level
+        signed = level is Gate.TYPED or bool(self.given.countersigned)
+        return signed and (self.given.acks or {}).get(step.id) == step.phrase
 
     def needed(self, step: PlannedStep) -> str:
         """What to pass on a command line for a gate that nobody can answer."""

@@ -20,6 +20,8 @@ from kfix.errors import KfixError
 from kfix.model.plan import CheckCall
 from kfix.model.verdict import Answer
 from kfix.ports import Clock
+from kfix.runbook.interrupts import held_back
+from kfix.runbook.record import is_record
 
 Record = Mapping[str, Any]
 Listener = Callable[[Record], None]
@@ -68,14 +70,16 @@ class Journal:
             **fields,
         }
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-        try:
-            self._file.write(line + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise JournalError(f"the journal cannot be written: {error.strerror}") from error
-        self._seq += 1
-        self._prev = hashlib.sha256(line).hexdigest()
+        # A Ctrl-C between the line and its place in the chain would have the next line break the chain.
+        with held_back(always=True):
+            try:
+                self._file.write(line + b"\n")
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise JournalError(f"the journal cannot be written: {error.strerror}") from error
+            self._seq += 1
+            self._prev = hashlib.sha256(line).hexdigest()
         # An output that is full, closed or of a narrow encoding must not stop a run half-way.
         with suppress(OSError, ValueError):
             self._listener(record)
@@ -141,9 +145,9 @@ def read_back(path: Path) -> ReadBack:
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if is_record(record) else None
 
 
 def utc(seconds: float) -> str:

@@ -139,6 +139,9 @@ def _action(action: Action, step: dict[str, Any], path: Path, known: Known) -> I
         )
     if step.get("always") is True and action.gate_floor is not Gate.AUTO:
         yield Problem((*path, "always"), f"{action.name} asks at a gate; a step that always runs can ask nobody")
+    if action.name == "throttle.restore" and (step.get("from_step") is None or step.get("always") is not True):
+        text = "throttle.restore asks nobody: it only puts back, always, what a step found (from_step, always: true)"
+        yield Problem((*path, "action"), text)
     if step.get("from_step") is None:
         yield from check_args(
             f"action {action.name}", plain(step.get("with")), (*path, "with"), (action.params, action.optional), known

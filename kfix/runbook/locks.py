@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kfix.errors import UnreachableError
 from kfix.model.plan import Plan
 from kfix.ports import ClusterLock
+from kfix.runbook.interrupts import as_ctrl_c
 from kfix.runbook.journal import utc
 from kfix.runbook.lock import cluster_lock
 from kfix.runbook.scene import Scene
@@ -36,7 +37,7 @@ def locked(plan: Plan, scene: Scene, who: Mapping[str, object], doing: str) -> I
         "run": doing,
         "since": utc(scene.clock.now()),
     }
-    with cluster_lock(scene.store.locks_dir, plan.cluster.name, holder):
+    with as_ctrl_c(), cluster_lock(scene.store.locks_dir, plan.cluster.name, holder):
         lock, why = scene.lock, "this run was given no lock of the cluster"
         if lock is not None:
             try:

@@ -66,8 +66,12 @@ class Items:
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
         """Batches; the canary is chosen among moves (the smallest), of other items it is the first."""
         if source == "placement.moves" and self.moves:
-            for batch in batches(self.moves, size, canary, self.world.sizes):
-                yield tuple(self._move(name, m) for m in batch)
+            # A partition without a leader cannot be copied: as a canary it would stop those that can.
+            able = [m for m in self.moves if m.tp in self.world.leaders]
+            unable = [m for m in self.moves if m.tp not in self.world.leaders]
+            for some, alone in ((able, canary), (unable, 0)):
+                for batch in batches(some, size, alone, self.world.sizes) if some else ():
+                    yield tuple(self._move(name, m) for m in batch)
             return
         items = self.of(source, name)
         first, rest = items[:canary], items[canary:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kfix.errors import RefusedError, UnreachableError, UsageError
-from kfix.model.finding import REQUEST, Cause, Confidence, Diagnosis, Finding, Severity
+from kfix.model.finding import REQUEST, Cause, Confidence, Diagnosis, FactValue, Finding, Severity
 from kfix.model.runbook import Runbook
 from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.runbook.problems import did_you_mean
@@ -94,5 +94,17 @@ def _merged(group: list[Finding]) -> Finding:
         obj=f"{', '.join(_subject(first))} ({len(partitions)} partitions)",
         summary=f"{first.summary}; and {len(group) - 1} more like it",
         partitions=partitions,
+        facts=_united(group),
         unsettled=any(finding.unsettled for finding in group),
     )
+
+
+def _united(group: list[Finding]) -> dict[str, FactValue]:
+    """Lists, such as the brokers that are lost, hold what all findings say; of anything else the first one's word."""
+    facts = dict(group[0].facts)
+    for finding in group[1:]:
+        for name, value in finding.facts.items():
+            known = facts.get(name, ())
+            if isinstance(value, tuple) and isinstance(known, tuple):
+                facts[name] = tuple(dict.fromkeys((*known, *value)))
+    return facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.errors import UsageError
+from kfix.errors import RefusedError, UsageError
 from kfix.model.args import Args, ArgValue, Kind, coerce
 from kfix.model.runbook import Param, Runbook
 from kfix.runbook.problems import unknown
@@ -48,3 +48,12 @@ def _within(param: Param, value: ArgValue) -> None:
             bad = value < bound if word == "least" else value > bound
             if bad:
                 raise ValueError(f"{value} is out of bounds: at {word} {bound}")
+
+
+def complete(runbook: Runbook, params: Args | None) -> Args:
+    """The defaults, and over them what was given. What has no default must be given."""
+    found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
+    missing = [name for name in runbook.params if name not in found]
+    if missing:
+        raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
+    return Args(found)

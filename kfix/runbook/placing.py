@@ -12,7 +12,7 @@ from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.placement.raise_rf import change_rf
 from kfix.placement.replace import replace_as, replace_brokers
 from kfix.placement.spread import preferred, spread
-from kfix.placement.world import Move, PlacementError, World
+from kfix.placement.world import Move, PlacementError, World, and_more
 from kfix.ports import ClusterReader
 
 _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
@@ -45,19 +45,47 @@ class PlacementKind:
 
 def _raise_rf(wish: Wish) -> tuple[Move, ...]:
     """Preferred leaders of internal topics are rotated, or one broker coordinates everything."""
-    topic = wish.args.text("topic")
+    topic, rf = wish.args.text("topic"), wish.args.number("rf")
     tps = tuple(tp for tp in wish.world.assignments if tp.topic == topic)
-    return change_rf(wish.world, tps, wish.args.number("rf"), rotate=topic in _INTERNAL)
+    above = [tp for tp in tps if len(wish.world.assignments[tp]) > rf]
+    if above:
+        most = max(len(wish.world.assignments[tp]) for tp in above)
+        text = f"{and_more(above)}: up to {most} replicas, more than {rf}: to raise takes none away"
+        raise PlacementError(f"{text}; fewer replicas are move-replicas' business (--json-in FILE)")
+    return change_rf(wish.world, tps, rf, rotate=topic in _INTERNAL)
 
 
 def _replace(wish: Wish) -> tuple[Move, ...]:
-    """`renamed` as `2=4 3=5`: broker 2 was created again as broker 4. Without it any live broker may stand in."""
+    """`renamed` as `2=4 3=5`: broker 2 was created again as broker 4. Without it any live broker may stand in.
+
+    Only ids of `gone`, or that are named there, are replaced: a broker that is merely down comes back with its records.
+    """
     renamed = wish.args.get("renamed", "")
     heirs = _heirs(str(renamed))
-    gone = {b for tp in wish.tps for b in wish.world.assignments.get(tp, ())} - wish.world.live.keys()
-    moves = tuple(m for m in replace_as(wish.world, heirs) if m.tp in wish.tps) if heirs else ()
-    rest = tuple(tp for tp in wish.tps if tp not in {m.tp for m in moves})
+    alive = sorted(heirs.keys() & wish.world.live.keys())
+    if alive:
+        raise PlacementError(f"renamed: broker {alive[0]} is alive under its own id: nobody took its place")
+    tps = _led(wish)
+    lost = frozenset(wish.args.brokers("gone"))
+    gone = {b for tp in tps for b in wish.world.assignments.get(tp, ()) if b in lost} - wish.world.live.keys()
+    moves = tuple(m for m in replace_as(wish.world, heirs) if m.tp in tps) if heirs else ()
+    rest = tuple(tp for tp in tps if tp not in {m.tp for m in moves})
     return (*moves, *replace_brokers(wish.world, frozenset(gone - heirs.keys()), rest))
+
+
+def _led(wish: Wish) -> tuple[TopicPartition, ...]:
+    """Copies are made from a leader. Partitions without one are refused by name, or left where that was asked for."""
+    led = tuple(tp for tp in wish.tps if tp in wish.world.leaders)
+    dark = tuple(tp for tp in wish.tps if tp not in wish.world.leaders)
+    if not dark or (led and wish.args.get("without_copy") == "leave"):
+        return led
+    gone = sorted({b for tp in dark for b in wish.world.assignments.get(tp, ())} - wish.world.live.keys())
+    text = (
+        f"{and_more(dark)}: no leader, so there is nothing to copy from: a broker of {gone} must come back under its "
+        "old id with its old disk"
+    )
+    rest = f"; -p without_copy=leave replaces those of the other {len(led)}" if led else ""
+    raise PlacementError(text + rest)
 
 
 def _heirs(text: str) -> dict[int, int]:
@@ -82,7 +110,7 @@ def _given(wish: Wish) -> tuple[Move, ...]:
 
 KINDS: Mapping[str, PlacementKind] = {
     "raise_rf": PlacementKind(_raise_rf, {"topic": Kind.TOPIC, "rf": Kind.INT}),
-    "replace": PlacementKind(_replace, {}, {"renamed": Kind.TEXT}),
+    "replace": PlacementKind(_replace, {"gone": Kind.BROKERS}, {"renamed": Kind.TEXT, "without_copy": Kind.TEXT}),
     "spread": PlacementKind(lambda wish: spread(wish.world, wish.tps)),
     "preferred": PlacementKind(lambda wish: preferred(wish.world, wish.tps)),
     "given": PlacementKind(_given),

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +25,11 @@ from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.codec import from_plain, to_plain
 from kfix.runbook.limits import over_limits
 
-#: Half an hour; five minutes where a phrase is typed, which the planner sees to.
-LONGEST_SECONDS = 30 * 60.0
+#: How long a plan is good for. Who types a phrase must have looked at the cluster just now.
+PLAN_SECONDS = 30 * 60.0
+TYPED_PLAN_SECONDS = 5 * 60.0
+_DAY = 86_400.0
+_END_OF_TIME = 253_402_300_800.0  # the year 10000
 
 
 def seal(plan: Plan) -> Plan:
@@ -66,7 +72,7 @@ def read(path: Path) -> Plan:
 
 def from_json(text: str, origin: str) -> Plan:
     try:
-        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
     except ValueError as error:
         raise UsageError(
             f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan"
@@ -93,11 +99,7 @@ def from_json(text: str, origin: str) -> Plan:
 
 def audit(plan: Plan, origin: str) -> None:
     """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
-    if not plan.steps or not plan.goal.checks:
-        raise UsageError(f"{origin}: a plan without {'a check of its goal' if plan.steps else 'steps'}")
-    if plan.expires_at - plan.created.at > LONGEST_SECONDS or not plan.created.at <= plan.expires_at:
-        raise UsageError(f"{origin}: no plan is good for longer than {LONGEST_SECONDS / 60:g} minutes")
-    for problem in over_limits(plan):
+    for problem in (*_audit_whole(plan), *over_limits(plan)):
         raise UsageError(f"{origin}: {problem}")
     for step in plan.steps:
         problem = _audit_step(step, {fact.key for fact in plan.facts}) or _audit_restore(step, plan)
@@ -111,6 +113,21 @@ def audit(plan: Plan, origin: str) -> None:
             raise UsageError(f"{origin}: {problem}")
 
 
+def _audit_whole(plan: Plan) -> Iterator[str]:
+    if not plan.steps or not plan.goal.checks:
+        yield f"a plan without {'a check of its goal' if plan.steps else 'steps'}"
+    longest = TYPED_PLAN_SECONDS if plan.highest_gate >= Gate.TYPED else PLAN_SECONDS
+    if not 0 <= plan.expires_at - plan.created.at <= longest:
+        yield f"no such plan is good for longer than {longest / 60:g} minutes"
+    if not 0 <= plan.created.at < _END_OF_TIME:
+        yield "a plan of no time that there is"
+    if plan.goal.consecutive < 1 or not 0 < plan.goal.interval <= _DAY:
+        yield "a goal that is proved without a look, or looked at too seldom"
+    for name, times in Counter(step.id for step in plan.steps).items():
+        if times > 1:
+            yield f"{times} steps are called {name}"
+
+
 def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     action = ACTIONS.get(step.action)
     if action is None:
@@ -119,6 +136,7 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
     problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
     problem = problem or ("" if step.verify else "no check proves it")
+    problem = problem or ("" if step.batch >= 0 and 0 <= step.pause <= _DAY else "a batch or a pause that cannot be")
     if problem:
         return problem
     try:
@@ -201,6 +219,13 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key {key!r} appears twice")
         found[key] = value
     return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a value of a plan")
+    return value
 
 
 def _no_constant(name: str) -> Any:

@@ -13,6 +13,7 @@ from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
 from kfix.model.args import Args
+from kfix.model.facts import about, brokers
 from kfix.model.finding import REQUEST, Finding
 from kfix.model.plan import (
     CheckCall,
@@ -23,13 +24,12 @@ from kfix.model.plan import (
     OnFailure,
     Phase,
     Plan,
-    PlannedFor,
     PlannedStep,
     RunbookRef,
     Skipped,
 )
 from kfix.model.runbook import ForEach, Runbook, StepTemplate, words
-from kfix.model.snapshot import ClusterIdentity, TopicPartition
+from kfix.model.snapshot import ClusterIdentity
 from kfix.model.verdict import Answer
 from kfix.placement.world import Move
 from kfix.ports import ClusterReader
@@ -39,16 +39,13 @@ from kfix.runbook.decide import decide
 from kfix.runbook.expand import Expander, source_of
 from kfix.runbook.limits import refuse_over_limits
 from kfix.runbook.loops import Items
+from kfix.runbook.params import complete
 from kfix.runbook.placing import KINDS, Look, Wish, place
-from kfix.runbook.planfile import seal
+from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 from kfix.runbook.policy import NO_POLICY, Policy
 from kfix.runbook.steps import Shape, build_step
-from kfix.runbook.values import Names, known_of
+from kfix.runbook.values import Names, known_of, planned_for
 from kfix.runbook.warnings import warnings
-
-PLAN_SECONDS = 30 * 60.0
-# Who types a phrase must have looked at the cluster just now.
-TYPED_PLAN_SECONDS = 5 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +67,7 @@ def make_plan(
     policy: Policy = NO_POLICY,
 ) -> Plan | AlreadyMet:
     """`look` is needed by runbooks that place replicas or go over the whole cluster."""
-    return _Planner(runbook, finding, reader, _complete(runbook, params), look, policy).plan(created)
-
-
-def _complete(runbook: Runbook, params: Args | None) -> Args:
-    """The defaults, and over them what was given. What has no default must be given."""
-    found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
-    missing = [name for name in runbook.params if name not in found]
-    if missing:
-        raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
-    return Args(found)
+    return _Planner(runbook, finding, reader, complete(runbook, params), look, policy).plan(created)
 
 
 class _Planner:
@@ -138,7 +126,13 @@ class _Planner:
         kind = KINDS[placement.kind]
         args = self.names.args(placement.args, {**kind.params, **kind.optional}, "placement")
         wish = Wish(self.items.world, self.finding.partitions, args, () if look is None else look.moves)
-        return place(placement.kind, wish)
+        moves = place(placement.kind, wish)
+        for move in moves:
+            (key,) = about(move.tp, "assignment")
+            if brokers(self.read(key)) != move.before:
+                text = f"{self.runbook.id}: the replicas of {move.tp} changed while the plan was made"
+                raise RefusedError(text, hint="look again")
+        return moves
 
     def _sealed(
         self,
@@ -155,7 +149,7 @@ class _Planner:
             expires_at=created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS),
             runbook=RunbookRef(self.runbook.id, self.runbook.version, self.runbook.sha256),
             title=self.names.text(self.runbook.title, "title"),
-            finding=_planned_for(self.finding),
+            finding=planned_for(self.finding),
             params=self.params,
             caps=self.policy.caps(self.runbook.caps),
             facts=tuple(self.read(key) for key in keys),
@@ -244,7 +238,8 @@ class _Planner:
             verify=verify,
             verify_timeout=names.seconds(template.verify_timeout, f"{name} verify_timeout"),
             phase=template.phase,
-            on_failure=template.on_failure,
+            # A canary that fails, is refused or left out is what it is there for: the rest is not tried.
+            on_failure=OnFailure.STOP if canary else template.on_failure,
             batch=batch,
             pause=pause,
         )
@@ -291,9 +286,3 @@ class _Planner:
             for one in self.runbook.invariants
             for call in self.expand.checks((one.check,), "invariants", self.names)
         )
-
-
-def _planned_for(finding: Finding) -> PlannedFor:
-    partitions: tuple[TopicPartition, ...] = finding.partitions
-    cause = f"{finding.cause.text} ({finding.cause.confidence})"
-    return PlannedFor(finding.code, finding.obj, finding.summary, cause, partitions, dict(finding.facts))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kfix.errors import RefusedError
 from kfix.model.plan import Caps, Gate, Plan, PlannedStep
-from kfix.runbook.planfile import seal
+from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,11 @@ class Policy:
     def raised(self, plan: Plan) -> Plan:
         """A plan that no runbook made, such as a rollback's: its gates raised, its limits left alone."""
         steps = tuple(s if self._fits(s) else replace(s, gate=self.gate(s.action)) for s in plan.steps)
-        return plan if steps == plan.steps else seal(replace(plan, steps=steps))
+        if steps == plan.steps:
+            return plan
+        typed = any(s.gate >= Gate.TYPED for s in steps)
+        longest = plan.created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS)
+        return seal(replace(plan, steps=steps, expires_at=min(plan.expires_at, longest)))
 
     def refuse(self, plan: Plan) -> None:
         """A plan may be older than the policy, or made where there is none: what falls short is told by name."""

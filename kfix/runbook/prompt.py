@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.model.facts import Fact, show_value, split_key
-from kfix.model.plan import Estimate, Gate, Plan, PlannedStep
+from kfix.model.plan import Estimate, Gate, Phase, Plan, PlannedStep
 from kfix.runbook.gates import Screen
 
 _SHOWN = 8
@@ -35,8 +35,8 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
         lines.append(f"asks      again before each {' and each '.join(rungs)}")
     lines += [
         f"at worst  {impact_words(plan.impact)}",
-        f"undo      {covered[0][1].undo}",
-        *_stopping(changed),
+        "undo      " + _INDENT.join(_some(list(dict.fromkeys(s.undo for _, s in covered)))),
+        *_stopping(plan, changed),
     ]
     return "\n".join(lines)
 
@@ -50,14 +50,16 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
         f"touches   {step.risk.value}",
         f"at worst  {impact_words(step.estimate)}",
         f"undo      {step.undo}",
-        *_stopping(changed),
+        *_stopping(plan, changed),
     ]
     return "\n".join(lines)
 
 
-def _stopping(changed: tuple[str, ...]) -> list[str]:
+def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
     done = _INDENT.join(_some(list(changed))) or "nothing"
     left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
+    if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
+        left += "; throttles are put back, and copies under way go on"
     return [f"done      {done}", f"stopping  leaves {left}"]
 
 
@@ -71,7 +73,7 @@ def _now(now: Mapping[str, Fact]) -> str:
     owners: dict[str, list[str]] = {}
     for key, fact in now.items():
         parts = split_key(key)
-        owners.setdefault(parts.owner, []).append(f"{parts.name.replace('_', ' ')} {show_value(fact.value)}")
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
     return "\n          ".join(f"{owner}: {', '.join(words)}" for owner, words in owners.items())
 
 

@@ -16,8 +16,9 @@ FINAL = frozenset({"proved", "already_well", "aborted"})
 @dataclass(slots=True)
 class Replay:
     """`done`: steps that changed something, in their order. `open`: intents whose result nobody recorded, with the
-    facts of that moment. `facts`: what the run's own changes moved; `unmoved`: changes of which that was not yet written,
-    with the facts before them, and `rates` those of throttles changed in mid-run. `outcome` "" where the run has no end.
+    facts of that moment. `facts`: what the run's own changes moved. `unmoved`: changes of which that was not yet
+    written, with the facts before them; `rates`: those of throttles changed in mid-run. `outcome` "" where the run has
+    no end. `spent`: seconds that it took, without those in which nobody carried it out.
     """
 
     done: list[str] = field(default_factory=list)
@@ -27,12 +28,20 @@ class Replay:
     unmoved: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
     rates: dict[str, int] = field(default_factory=dict)
     outcome: str = ""
+    spent: float = 0.0
 
 
 def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
     """Records of steps that the plan does not have are left to whoever compares the plan's hash."""
     found = Replay()
+    last: float | None = None
     for record in records:
+        now = record.get("mono")
+        if record.get("type") in {"run.start", "run.resumed"}:
+            last = None
+        if isinstance(now, int | float) and last is not None:
+            found.spent += max(0.0, now - last)
+        last = now if isinstance(now, int | float) else last
         _step(found, str(record.get("step", "")), record)
         match record.get("type"):
             case "facts.moved_on":

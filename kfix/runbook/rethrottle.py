@@ -7,7 +7,6 @@ look; what it restores at the end is still what it found at the beginning.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.args import Args, Kind, coerce
-from kfix.model.plan import Plan, PlannedStep
+from kfix.model.plan import Phase, Plan, PlannedStep
 from kfix.ports import Clock, ClusterChanger, ClusterReader
+from kfix.runbook.change import Change
 from kfix.runbook.codec import to_plain
 from kfix.runbook.interrupts import held_back
 from kfix.runbook.journal import Journal
@@ -25,6 +25,8 @@ from kfix.runbook.scene import Progressed
 
 _ACTION = "throttle.rate"
 _FILE = "throttle.wish.json"
+#: Bytes per second.
+LEAST_RATE = 1000
 # A broker hears of its new throttle a moment after it was accepted, and tells the old one until then.
 _SEEN_WITHIN, _LOOK_EVERY = 5.0, 0.1
 
@@ -38,6 +40,8 @@ def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     assert isinstance(found, int)
+    if found < LEAST_RATE:
+        raise UsageError(f"{rate} is too little: at least {LEAST_RATE} bytes per second, or nothing ever arrives")
     half = run / f".{_FILE}"
     try:
         half.write_text(json.dumps({"rate": found, "by": by}), encoding="utf-8")
@@ -56,7 +60,7 @@ class Rethrottle:
     clock: Clock
     journal: Journal
     progress: Progressed
-    move_on: Callable[[PlannedStep], None]
+    change: Change
 
     def poll(self) -> None:
         path = self.run / _FILE
@@ -69,6 +73,9 @@ class Rethrottle:
             self.journal.write("note", text=f"{_FILE}: not a wish kfix made; ignored")
             return
         rate, by = asked
+        if any(s.phase is Phase.ALWAYS for s in self.progress.issued):
+            self.journal.write("note", text=f"{_FILE}: the throttles are put back already; ignored")
+            return
         throttled = {s.id for s in self.progress.issued} | self.progress.done
         steps = [step for step in self.plan.steps if step.action == _ACTION and step.id in throttled]
         for step in steps:
@@ -76,11 +83,12 @@ class Rethrottle:
         until = self.clock.monotonic() + _SEEN_WITHIN
         for step in steps:
             self._wait_seen(step.args.with_(rate=rate), until)
-            self.move_on(step)
+            self.change.move_on(step)
 
     def _change(self, step: PlannedStep, args: Args, by: str) -> None:
         with held_back():
             self.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
+            self.change.note(step, {}, args.number("rate"))
             result = ACTIONS[_ACTION].apply(args, self.changer)
             self.journal.write(
                 "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
@@ -97,4 +105,4 @@ def _read(path: Path) -> tuple[int, str] | None:
         rate = coerce(Kind.RATE, data["rate"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return (rate, str(data.get("by", "?"))) if isinstance(rate, int) and rate > 0 else None
+    return (rate, str(data.get("by", "?"))) if isinstance(rate, int) and rate >= LEAST_RATE else None

@@ -1,169 +1,41 @@
-"""Takes a run back: a plan of its own, made of the inverses its journal recorded, last first, behind the same gates.
-
-What nothing undoes is named up front. Good copies that a run made are kept unless everything is asked for.
-"""
+"""Runs a plan, and takes it back where a step failed whose runbook says so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from kfix import __version__
-from kfix.actions.base import NotApplicable
-from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError, UnreachableError
-from kfix.model.args import Args
-from kfix.model.plan import (
-    CheckCall,
-    Created,
-    Gate,
-    Goal,
-    OnFailure,
-    Phase,
-    Plan,
-    PlannedStep,
-    Skipped,
-    Undo,
-)
-from kfix.model.snapshot import TopicPartition
-from kfix.ports import ClusterReader
-from kfix.probes.facts import FactReader
-from kfix.runbook.course import Healed
+from kfix.errors import KfixError, RollbackFailedError, RolledBackError, UnreachableError
+from kfix.model.plan import Created, Gate, Plan
 from kfix.runbook.gates import Given
-from kfix.runbook.planfile import seal
-from kfix.runbook.proof import lasting
-from kfix.runbook.replay import replay
 from kfix.runbook.run import run_plan, whoami
-from kfix.runbook.scene import Scene
-from kfix.runbook.steps import Shape, build_step
+from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.stops import RollBackWanted
 from kfix.runbook.store import RunDir
+from kfix.runbook.taking_back import make_rollback
 
-_PLAN_SECONDS = 30 * 60.0
-_PROVE_SECONDS = 120.0
-_MOVE_SECONDS = 3600.0
-
-
-def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, everything: bool) -> Plan:
-    """`everything`: also what a rollback keeps by itself, such as replicas that were added and are in sync."""
-    back = run.journal()
-    if back.broken:
-        raise RefusedError(f"{run.id}: {back.broken}: nobody knows what there is to take back")
-    plan = run.plan()
-    if plan.created.kfix != created.kfix:
-        raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is {created.kfix}")
-    done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
-    if not done:
-        raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")
-    maker = _Maker(plan, reader, done, everything)
-    steps = tuple(maker.steps())
-    if not steps:
-        reasons = "\n".join(f"  {s.step}: {s.reason}" for s in maker.skipped)
-        none_left = f"all that {run.id} changed was put back by the run itself"
-        raise RefusedError(f"nothing of {run.id} can be taken back:\n{reasons}" if reasons else none_left)
-    keys = dict.fromkeys(key for step in steps for key in step.pre)
-    checks = lasting(steps)
-    made = replace(
-        plan,
-        created=created,
-        expires_at=created.at + _PLAN_SECONDS,
-        title=f"Take back run {run.id}",
-        caps=replace(plan.caps, max_duration=None, max_bytes_moved=None, max_brokers=None),
-        facts=tuple(maker.read(key) for key in keys),
-        preconditions=(CheckCall("cluster_reachable", Args()),),
-        goal=Goal(checks, _MOVE_SECONDS if maker.copies else _PROVE_SECONDS, plan.goal.interval, plan.goal.consecutive),
-        steps=steps,
-        invariants=(),
-        standing=(),
-        skipped_at_plan=tuple(maker.skipped),
-        warnings=tuple(f"{s.step} will not be undone: {s.reason}" for s in maker.skipped),
-        undoes=run.id,
-    )
-    return seal(made)
+#: What a site's policy does to a plan before it runs.
+Raise = Callable[[Plan], Plan]
 
 
-class _Maker:
-    def __init__(self, plan: Plan, reader: ClusterReader, done: list[str], everything: bool) -> None:
-        self.plan = plan
-        self.done = done
-        self.everything = everything
-        self.read = FactReader(reader)
-        self.reader = reader
-        self.skipped: list[Skipped] = []
-        self.copies = False
-        # What the run put back itself, in its ending.
-        ended = {s.id: s for s in plan.steps if s.phase is Phase.ALWAYS}
-        self.put_back = {(ended[name].action, ended[name].args) for name in done if name in ended}
-        self._moving: frozenset[TopicPartition] | None = None
-
-    def steps(self) -> Iterator[PlannedStep]:
-        by_id = {step.id: step for step in self.plan.steps}
-        for name in reversed(self.done):
-            step = by_id[name]
-            try:
-                undo = self._undo(step)
-            except NotApplicable as reason:
-                self.skipped.append(Skipped(name, str(reason)))
-                continue
-            if undo is not None:
-                yield self._step(step, undo)
-            if undo is not None and undo.action == "reassign.cancel" and step.inverse is not None:
-                # Kafka keeps the replicas of before and not their order (tried on 2.7.1).
-                order = step.inverse.args.with_(before=undo.args.brokers("original"), bytes=0)
-                if order.brokers("replicas") != order.brokers("before"):
-                    yield self._step(step, Undo(step.inverse.action, order), "order")
-
-    def _undo(self, step: PlannedStep) -> Undo | None:
-        if not ACTIONS[step.action].changes or step.action == "throttle.restore":
-            return None
-        if step.inverse is not None and (step.inverse.action, step.inverse.args) in self.put_back:
-            return None
-        if step.inverse is None:
-            raise NotApplicable(step.undo)
-        if step.action == "reassign.move" and step.args.tp() in self.moving:
-            # What is still on its way is turned round, which loses no copy that anybody relied on.
-            cancel = ACTIONS["reassign.cancel"].freeze(Args({"partition": step.args.text("partition")}), self.read)
-            return Undo("reassign.cancel", cancel)
-        if step.inverse.keep and not self.everything:
-            raise NotApplicable("finished, and kept: its copies are good; --all takes it back as well")
-        return step.inverse
-
-    @property
-    def moving(self) -> frozenset[TopicPartition]:
-        if self._moving is None:
-            self._moving = frozenset(self.reader.reassignments())
-        return self._moving
-
-    def _step(self, step: PlannedStep, undo: Undo, what: str = "undo") -> PlannedStep:
-        shape = Shape(
-            id=f"{what}-{step.id}",
-            why=f"takes back step {step.id}: {step.what}",
-            gate=Gate.PLAN,
-            verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
-            on_failure=OnFailure.STOP,
-        )
-        made = build_step(shape, undo.action, undo.args, self.plan.cluster.name)
-        self.copies |= made.estimate.replicas_moved > 0
-        return made
+def run_or_roll_back(plan: Plan, scene: Scene, raised: Raise = lambda undo: undo) -> Healed:
+    """As `run_plan`; where a step failed whose runbook says so, the run is taken back under the same approval."""
+    return or_roll_back(lambda: run_plan(plan, scene), scene, raised)
 
 
-def run_or_roll_back(plan: Plan, scene: Scene) -> Healed:
-    """As `run_plan`; where a step failed whose runbook says so, everything is taken back under the same approval."""
-    return or_roll_back(lambda: run_plan(plan, scene), scene)
-
-
-def or_roll_back(attempt: Callable[[], Healed], scene: Scene) -> Healed:
-    """Exit 7 where everything was taken back, 8 where a person is needed."""
+def or_roll_back(attempt: Callable[[], Healed], scene: Scene, raised: Raise = lambda undo: undo) -> Healed:
+    """Exit 7 where it was taken back, 8 where a person is needed. Good copies that it made are kept."""
     try:
         return attempt()
     except RollBackWanted as wanted:
         failed = wanted
     created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
     try:
-        undo = make_rollback(RunDir(scene.store.runs_dir / failed.run), scene.reader, created, everything=True)
+        undo = raised(make_rollback(RunDir(scene.store.runs_dir / failed.run), scene.reader, created, everything=False))
         # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
         healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
     except (KfixError, UnreachableError) as error:
         why = str(error).removesuffix("; nothing was changed")
         raise RollbackFailedError(f"{failed}\nand it could not all be taken back: {why}", hint=error.hint) from error
-    raise RolledBackError(f"{failed}\neverything was taken back and proved (run {healed.run})", hint=failed.hint)
+    raise RolledBackError(f"{failed}\nit was taken back, proved (run {healed.run})", hint=failed.hint)

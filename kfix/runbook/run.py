@@ -5,8 +5,8 @@ Resume, abort and verify begin here too: each reads the journal of the run that 
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import socket
 import sys
 from collections.abc import Mapping
@@ -16,23 +16,34 @@ from kfix import __version__
 from kfix.errors import HeldError, RefusedError
 from kfix.model.plan import Plan
 from kfix.ports import Clock, ClusterReader
-from kfix.runbook.course import Course, Healed
+from kfix.runbook.course import Course
 from kfix.runbook.journal import ReadBack, utc
 from kfix.runbook.locks import locked
+from kfix.runbook.planfile import audit
 from kfix.runbook.proof import Asked, Proof, Wanted, prove, sample
 from kfix.runbook.replay import FINAL, Replay, begin_again, replay
-from kfix.runbook.scene import Scene
+from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.stops import Outcome, Stop, to_error
 from kfix.runbook.store import RunDir
+from kfix.runbook.taking_back import refuse_odd_rollback
+
+# Clocks of the host that planned and of the host that applies may differ by so much.
+_SKEW_SECONDS = 300.0
 
 
 def run_plan(plan: Plan, scene: Scene) -> Healed:
     """Returns proved, or raises with the exit code that says whether anything was changed."""
+    audit(plan, f"plan {plan.short_id}")
     _refuse_foreign(plan, scene)
+    if plan.undoes:
+        refuse_odd_rollback(plan, scene.store, scene.reader)
     now = scene.clock.now()
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}, it is {utc(now)}; nothing was changed"
         raise RefusedError(text, hint="make a new plan: kfix runbook plan")
+    if plan.created.at > now + _SKEW_SECONDS:
+        text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, it is {utc(now)}; nothing was changed"
+        raise RefusedError(text, hint="set the clocks right, or make a new plan: kfix runbook plan")
     who = whoami()
     course: Course | None = None
     try:
@@ -55,9 +66,7 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
         _, back, before = _read(run)
         if before.outcome in FINAL:
             raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to go on with")
-        if not before.done and not before.open and scene.clock.now() > plan.expires_at:
-            text = f"{run.id} changed nothing, and its plan has expired: nothing was changed"
-            raise RefusedError(text, hint="make a new plan: kfix runbook plan")
+        _refuse_to_resume(run, plan, before, scene)
         begin_again(before, plan)
         return Course(plan, scene, run, who, held).go_on(back, before, did)
 
@@ -74,6 +83,21 @@ def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
         return Course(plan, scene, run, who, held).abort(back, before, reason)
 
 
+def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> None:
+    """A run that changed nothing is no way round what a plan is held to; one that was taken back has ended."""
+    hint = "make a new plan: kfix runbook plan"
+    undone = scene.store.taken_back_by(run.id)
+    if undone is not None:
+        raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
+    if before.done or before.open:
+        return
+    if scene.clock.now() > plan.expires_at:
+        raise RefusedError(f"{run.id} changed nothing, and its plan has expired: nothing was changed", hint=hint)
+    if plan.undoes:
+        refuse_odd_rollback(plan, scene.store, scene.reader)
+    _refuse_repeated(plan, scene, run.id)
+
+
 def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
     plan, back = run.plan(), run.journal()
     if back.broken:
@@ -85,8 +109,9 @@ def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
 
 def whoami() -> Mapping[str, object]:
     try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
+        # The kernel's word: an environment variable would let anybody be anybody.
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
         user = f"uid {os.getuid()}"
     return {
         "user": user,
@@ -109,10 +134,10 @@ def _refuse_foreign(plan: Plan, scene: Scene) -> None:
         raise RefusedError(text)
 
 
-def _refuse_repeated(plan: Plan, scene: Scene) -> None:
-    """Asked under the lock, so that two at once cannot both pass."""
+def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
+    """Asked under the lock, so that two at once cannot both pass. `own` is the run that goes on."""
     spent = scene.store.spent_by(plan.plan_id)
-    if spent is not None:
+    if spent is not None and spent.id != own:
         raise RefusedError(
             f"plan {plan.short_id} was already run as {spent.id}; nothing was changed now",
             hint=f"kfix runbook resume {spent.id}   or   kfix runbook verify {spent.id}",
@@ -121,6 +146,8 @@ def _refuse_repeated(plan: Plan, scene: Scene) -> None:
     if last is None:
         return
     run, intent = last
+    if run.id == own:
+        return
     ago = scene.clock.now() - datetime.fromisoformat(intent["t"]).timestamp()
     if ago < plan.caps.cooldown:
         raise HeldError(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kfix.model.plan import PlannedStep
+from kfix.model.plan import CheckCall, PlannedStep
+from kfix.model.verdict import Answer
 from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
 from kfix.runbook.gates import Given, Human
 from kfix.runbook.journal import Listener
+from kfix.runbook.proof import Proof
+from kfix.runbook.stops import Outcome
 from kfix.runbook.store import RunStore
 
 
@@ -40,3 +43,16 @@ class Progressed:
     refused: list[str] = field(default_factory=list)
     goal_met: bool = False
     approved_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """`seconds` are those from the approval to the proof. `standing` is what is still to come, `left` what was left."""
+
+    run: str
+    outcome: Outcome
+    proof: Proof
+    changed: tuple[str, ...]
+    seconds: float
+    standing: tuple[tuple[CheckCall, Answer], ...] = ()
+    left: tuple[str, ...] = ()

@@ -46,7 +46,7 @@ class Settle:
                 waiting.remove(step)
             pause = self.interval if seconds < _SLOWER_AFTER else max(self.interval, _SLOWEST)
             for step in list(waiting):
-                why = hopeless(step, self.reader)
+                why = self._in_vain(step)
                 if why or seconds + pause > step.verify_timeout:
                     verdict = Verdict.FAIL if why else verdict_of(looks[step.id])
                     failed.append(self._unproved(step, verdict, why or _words(looks[step.id])))
@@ -55,6 +55,13 @@ class Settle:
                 return tuple(failed)
             self.watch.poll(waiting)
             self.clock.sleep(pause)
+
+    def _in_vain(self, step: PlannedStep) -> str:
+        """An invariant that pauses the run goes first: what is hopeless now may be well when it holds again."""
+        if not hopeless(step, self.reader):
+            return ""
+        self.watch.invariants()
+        return hopeless(step, self.reader)
 
     def _look(self, step: PlannedStep) -> Asked:
         asked = sample(step.verify, self.reader)

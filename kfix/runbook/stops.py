@@ -22,6 +22,7 @@ class Outcome(StrEnum):
     STEP_FAILED = "step_failed"
     ROLL_BACK = "roll_back"
     UNKNOWN = "unknown"
+    UNREACHABLE = "unreachable"
     ABORTED = "aborted"
 
 
@@ -40,13 +41,16 @@ class RollBackWanted(StoppedError):  # noqa: N818 - a stop of its own, caught by
         self.run = run
 
 
-def to_error(stop: Stop, *, changed: tuple[str, ...], run: str, left: tuple[str, ...] = ()) -> KfixError:
+def to_error(
+    stop: Stop, *, changed: tuple[str, ...], run: str, left: tuple[str, ...] = (), under_way: str = ""
+) -> KfixError:
     """4.6: 3 and 4 promise that nothing was changed, 5 and 6 that something may have been. `left` is still on."""
     text = str(stop) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
+    text += f"; {under_way}" if under_way else ""
     if stop.outcome is Outcome.ROLL_BACK and changed:
         return RollBackWanted(text, run)
-    if stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
-        return NotProvedError(text, hint=stop.hint)
+    if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
+        return NotProvedError(f"{text}\nchanged: {'; '.join(changed)}", hint=stop.hint)
     if not changed:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
         return kind(f"{text}; nothing was changed", hint=stop.hint)

@@ -113,6 +113,14 @@ class RunStore:
                 return run
         return None
 
+    def taken_back_by(self, run_id: str) -> RunDir | None:
+        """The run that began to take back the changes of this one."""
+        for run in self.runs():
+            records = run.journal().records
+            if records and records[0].get("undoes") == run_id and _began(run.journal()):
+                return run
+        return None
+
     def last_change(self, plan: Plan) -> tuple[RunDir, dict[str, Any]] | None:
         """The newest run that changed this cluster by this runbook for a finding on one of these partitions.
 

@@ -9,7 +9,9 @@ from typing import Any
 from kfix.errors import RefusedError
 from kfix.model.args import Args, ArgValue, Kind, coerce
 from kfix.model.finding import Finding
+from kfix.model.plan import PlannedFor
 from kfix.model.runbook import RawValue
+from kfix.model.snapshot import TopicPartition
 from kfix.runbook.refs import UnknownReference, Value, resolve
 
 
@@ -67,3 +69,9 @@ class Names:
         if type(resolved) is not int or resolved < 0:
             raise RefusedError(f"{self.runbook}: {where}: {resolved!r} is not a whole number of 0 or more")
         return resolved
+
+
+def planned_for(finding: Finding) -> PlannedFor:
+    partitions: tuple[TopicPartition, ...] = finding.partitions
+    cause = f"{finding.cause.text} ({finding.cause.confidence})"
+    return PlannedFor(finding.code, finding.obj, finding.summary, cause, partitions, dict(finding.facts))

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.model.plan import Invariant, OnBreach, Plan, PlannedStep
+from kfix.errors import UnreachableError
+from kfix.model.plan import Invariant, OnBreach, Phase, Plan, PlannedStep
 from kfix.model.verdict import Answer
 from kfix.ports import Clock, ClusterLock, ClusterReader
 from kfix.probes.registry import ask
@@ -20,6 +21,7 @@ from kfix.runbook.stops import Outcome, Stop
 
 # A pause that lasts longer than this is no pause any more.
 PAUSE_SECONDS = 600.0
+UNREADABLE_SECONDS = 60.0
 _LOOK_EVERY = 1.0
 
 
@@ -37,19 +39,25 @@ class Watch:
     looked_at: float = field(default=float("-inf"))
 
     def before_change(self, step: PlannedStep) -> None:
+        """What is put back is put back whatever a run came to; only who has lost the lock sends nothing more."""
         self._lock()
+        if step.phase is Phase.ALWAYS:
+            return
         self._duration()
-        self._invariants()
+        self.invariants()
         self._concurrent(step)
 
     def poll(self, waiting: Iterable[PlannedStep]) -> None:
         """Between two looks at what is waited for; the invariants at most once a second."""
         steps = tuple(waiting)
         self._lock()
+        if steps and all(step.phase is Phase.ALWAYS for step in steps):
+            return
         self._duration()
         if self.clock.monotonic() - self.looked_at >= _LOOK_EVERY:
-            self._invariants()
-        self.rethrottle.poll()
+            self.invariants()
+        if steps:
+            self.rethrottle.poll()
         self.meter.poll(steps)
 
     def _lock(self) -> None:
@@ -68,13 +76,26 @@ class Watch:
         cap = self.plan.caps.max_concurrent_moves
         if cap is None or not step.estimate.replicas_moved:
             return
-        moving = len(self.reader.reassignments())
+        moving = self._moving()
         if moving >= cap:
             self.journal.write("limit.hit", limit="max_concurrent_moves", moving=moving, cap=cap)
             text = f"{moving} partitions are being moved, {cap} at once are allowed (limits.max_concurrent_moves)"
             raise Stop(Outcome.LIMIT, text)
 
-    def _invariants(self) -> None:
+    def _moving(self) -> int:
+        """The controller is being elected now and then; a run of hours waits for it."""
+        since = self.clock.monotonic()
+        while True:
+            try:
+                return len(self.reader.reassignments())
+            except UnreachableError as error:
+                if self.clock.monotonic() - since > UNREADABLE_SECONDS:
+                    text = f"how many partitions are being moved cannot be read: {error}"
+                    raise Stop(Outcome.UNREACHABLE, text) from error
+            self._lock()
+            self.clock.sleep(_LOOK_EVERY)
+
+    def invariants(self) -> None:
         self.looked_at = self.clock.monotonic()
         for invariant in self.plan.invariants:
             answer = self._ask(invariant)

@@ -94,6 +94,10 @@ def _checks(runbook: Runbook) -> Iterator[CheckTemplate]:
 # For the runbooks of a site; each is tested by itself.
 SITE_PROBES = {"controller_is", "free_space"}
 EXAMPLES = {
+    "config.set": Args(
+        {"kind": "topic", "name": "t", "key": "min.insync.replicas", "value": "2", "before": "1", "effective": "1"}
+    ),
+    "reassign.move": Args({"partition": "t-0", "replicas": (3,), "before": (1, 2), "bytes": 1, "rate": 0}),
     "leader.elect_preferred": Args({"partition": "t-0", "winner": 2, "after_reorder": "other-in-sync"}),
     "reassign.reorder": Args({"partition": "t-0", "first": "2", "before": (1, 2), "replicas": (2, 1)}),
 }
@@ -113,7 +117,7 @@ def test_every_module_of_actions_and_probes_is_registered() -> None:
     import kfix.probes
 
     plumbing = {"__init__", "base", "registry", "partition", "facts", "words", "configuring", "durability", "idle"}
-    plumbing |= {"moving", "ordering", "moves", "resource"}
+    plumbing |= {"moving", "ordering", "moves", "resource", "logs"}
     for package, registry in ((kfix.actions, ACTIONS), (kfix.probes, PROBES)):
         modules = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - plumbing
         assert modules == {name.replace(".", "_") for name in registry}
@@ -130,8 +134,14 @@ def test_no_action_that_changes_the_whole_cluster_passes_with_the_plans_approval
 
 
 def test_the_election_named_unclean_is_guarded_by_a_live_isr_member() -> None:
-    (guard,) = ACTIONS["leader.elect_isr"].guards(Args({"partition": "t-0"}))
-    assert guard.check == "partition_has_live_isr"
+    guards = ACTIONS["leader.elect_isr"].guards(Args({"partition": "t-0"}))
+    assert [guard.check for guard in guards] == ["partition_has_live_isr", "isr_replica_online"]
+
+
+def test_whatever_elects_another_controller_looks_at_every_partition_first() -> None:
+    (guard,) = ACTIONS["controller.reelect"].guards(Args())
+    assert guard.check == "reelection_is_safe"
+    assert not guard.args
 
 
 def test_every_runbook_has_a_page_with_a_way_by_hand_for_each_step() -> None:

@@ -16,7 +16,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
 #: Tests wait for sessions to expire more than they compute: two clusters side by side fill two cores, more starve.
-WITH_THE_SHARED_LAB = {"test_incidents", "test_bad_weather"}
+WITH_THE_SHARED_LAB = {"test_incidents", "test_bad_weather", "test_remedies_isr", "test_killed_runs"}
 
 
 def pytest_collection_modifyitems(items):

@@ -23,7 +23,7 @@ class Planned:
     """A plan as it lies in its file."""
 
     path: Path
-    plan: dict
+    plan: dict[str, object]
 
     @property
     def short(self):
@@ -83,7 +83,7 @@ class Ran:
 class Going:
     """A command that goes on in a process of its own."""
 
-    process: subprocess.Popen
+    process: subprocess.Popen[bytes]
     out: Path
     began: float
 
@@ -182,6 +182,11 @@ class Operator(Kfix):
             return [r for r in self.runs() if planned.short in r.id and (r.path / "journal.ndjson").exists()]
 
         return wait_until(found, f"plan {planned.short} runs", seconds)[-1]
+
+    def moves_house(self, name):
+        """Another state folder, as on another host: neither cooldown nor history of the one before."""
+        self.check_what_ran()
+        self.home = self.folder / name
 
     def check_what_ran(self):
         """What was carried out is what the plans say, word for word, and no change was issued twice."""

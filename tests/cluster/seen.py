@@ -50,8 +50,8 @@ class Cluster:
         return self.ask(broker, requests.offset_fetch(group), responses.offset_fetch)
 
     def works(self, group):
-        [(error, broker)] = self.coordinators(group)
-        return error == 0 and self.fetched(group, broker)[0] == 0
+        (error, broker), *others = self.coordinators(group)
+        return not others and error == 0 and self.fetched(group, broker)[0] == 0
 
     def moves(self):
         controller = self.access.controller()

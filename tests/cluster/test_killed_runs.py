@@ -17,7 +17,6 @@ from tests.cluster.seen import throttles, wait_until
 
 DRIVER = Path(__file__).with_name("killed.py")
 KILLED = -9
-ALL = pytest.mark.skipif("KFIX_ALL_KILLS" not in os.environ, reason="minutes: KFIX_ALL_KILLS=1")
 STUCK_CHAIN = (
     "run.start",
     "run.resumed",
@@ -135,35 +134,34 @@ def killed_and_gone_on_with(operator, cluster, planned, number):
     return died
 
 
-@ALL
-@pytest.mark.timeout(7200)
-def test_a_nudge_killed_after_each_record_in_turn(operator, cluster, tmp_path):
-    died, number = True, 0
-    while died:
-        number += 1
-        operator.home = tmp_path / f"state-{number}"
-        broken, where, epoch = stuck(cluster)
-        died = killed_and_gone_on_with(operator, cluster, operator.plan("coordinator-stuck"), number)
-        assert cluster.access.state(*where).leader_epoch == epoch + 1
-        assert cluster.works(broken.group)
-        operator.check_what_ran()
-        cluster.lab.mend()
-    print(f"coordinator-stuck: killed after each of {number - 1} records")  # noqa: T201
+if "KFIX_ALL_KILLS" in os.environ:
 
+    @pytest.mark.timeout(7200)
+    def test_a_nudge_killed_after_each_record_in_turn(operator, cluster):
+        died, number = True, 0
+        while died:
+            number += 1
+            operator.moves_house(f"state-{number}")
+            broken, where, epoch = stuck(cluster)
+            died = killed_and_gone_on_with(operator, cluster, operator.plan("coordinator-stuck"), number)
+            assert cluster.access.state(*where).leader_epoch == epoch + 1
+            assert cluster.works(broken.group)
+            cluster.lab.mend()
+            print(number, flush=True)  # noqa: T201
+        print(f"coordinator-stuck: killed after each of {number - 1} records")  # noqa: T201
 
-@ALL
-@pytest.mark.timeout(7200)
-def test_a_raise_killed_after_each_record_in_turn(operator, cluster, tmp_path):
-    cluster.lab.break_("offsets-rf1", kill="no")
-    single = {TopicPartition(OFFSETS_TOPIC, n): r for n, r in cluster.access.assignment(OFFSETS_TOPIC).items()}
-    died, number = True, 0
-    while died:
-        number += 1
-        operator.home = tmp_path / f"state-{number}"
-        cluster.access.reassign(single)
-        epochs = epochs_of(cluster)
-        planned = operator.plan("raise-offsets-rf", params={"batch": 2})
-        died = killed_and_gone_on_with(operator, cluster, planned, number)
-        raised(cluster, planned, epochs)
-        operator.check_what_ran()
-    print(f"raise-offsets-rf: killed after each of {number - 1} records")  # noqa: T201
+    @pytest.mark.timeout(7200)
+    def test_a_raise_killed_after_each_record_in_turn(operator, cluster):
+        cluster.lab.break_("offsets-rf1", kill="no")
+        single = {TopicPartition(OFFSETS_TOPIC, n): r for n, r in cluster.access.assignment(OFFSETS_TOPIC).items()}
+        died, number = True, 0
+        while died:
+            number += 1
+            operator.moves_house(f"state-{number}")
+            cluster.access.reassign(single)
+            epochs = epochs_of(cluster)
+            planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+            died = killed_and_gone_on_with(operator, cluster, planned, number)
+            raised(cluster, planned, epochs)
+            print(number, flush=True)  # noqa: T201
+        print(f"raise-offsets-rf: killed after each of {number - 1} records")  # noqa: T201

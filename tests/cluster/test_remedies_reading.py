@@ -4,8 +4,12 @@ import re
 
 import pytest
 
+from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.security import Security
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.model.snapshot import Endpoint
 from tests.cluster.seen import wait_until
 
 BROKER_LOGGER = 8
@@ -47,8 +51,10 @@ def asked(cluster):
 
     def level(word):
         for broker in cluster.access.live_ids():
+            host, _, port = cluster.lab.address(broker).rpartition(":")
             request = requests.alter_configs(BROKER_LOGGER, str(broker), {REQUESTS: word})
-            cluster.ask(broker, request, lambda reader: reader)
+            with BrokerConnection(Endpoint(host, int(port)), Security(), allowed={request.api_key, 18}) as line:
+                line.call(request, lambda reader: reader, Deadline.after(5))
 
     def since(began):
         names = set()

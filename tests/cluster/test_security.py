@@ -192,7 +192,9 @@ def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_
     where = ("--command-config", file)
     with operating(lab, tmp_path, "ann") as [ann]:
         ann.where = ("--bootstrap-server", lab.sasl_bootstrap_servers, *where)
-        planned = ann.plan("durable-defaults", params={"topic": "orders", "min_isr": 1})
+        with lab.access() as access:
+            access.write_config("brokers", "7", {"leader.replication.throttled.rate": "1000"})
+        planned = ann.plan("sweep-throttles")
         said = ann.healed(planned)
         run = ann.ran(planned)
         told = [ann.on("runbook", "verify", run.id), ann.run("runbook", "history", run.id), said]

@@ -19,6 +19,8 @@ from kfix.runbook.catalogue import load_all
 RUNBOOKS: Mapping[str, Runbook] = {r.id: r for r in load_all(None)}
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
+#: A partition of these clusters is 10 kB: a copy takes some looks.
+RATE = "4KB/s"
 #: Longer than one look of a run, shorter than its patience.
 COPY_SECONDS = 3.0
 
@@ -62,7 +64,8 @@ def _shipped() -> list[Scene]:
         healing = [t for t in runbook.tests if t.expect.healed]
         for number, test in enumerate(healing):
             name = runbook.id if number == 0 else f"{runbook.id}: {test.name}"
-            found.append(Scene(name, runbook.id, test.cluster, test.params))
+            slow = {"throttle": RATE} if "throttle" in runbook.params else {}
+            found.append(Scene(name, runbook.id, test.cluster, {**test.params, **slow}))
     return found
 
 
@@ -110,9 +113,20 @@ _LONGER = (
         prepare=_preferred_is_the_phantom,
         swallows=("reassign",),
     ),
-    Scene("min isr after the goal", "raise-offsets-rf", "offsets-with-one-replica", {"min_isr": 2, "batch": 12}),
-    Scene("over others' throttles", "raise-topic-rf", "weak-topic", {"topic": "orders", "batch": 2}, prepare=_throttled),
-    Scene("given moves", "move-replicas", "one-rack-topic", {"batch": 2}, _GIVEN),
+    Scene(
+        "min isr after the goal",
+        "raise-offsets-rf",
+        "offsets-with-one-replica",
+        {"min_isr": 2, "batch": 12, "throttle": RATE},
+    ),
+    Scene(
+        "over others' throttles",
+        "raise-topic-rf",
+        "weak-topic",
+        {"topic": "orders", "batch": 2, "throttle": RATE},
+        prepare=_throttled,
+    ),
+    Scene("given moves", "move-replicas", "one-rack-topic", {"batch": 2, "throttle": RATE}, _GIVEN),
     Scene("isr dead, brought back", "isr-dead", "isr-gone", at_the_gate=_revive(1)),
     Scene("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
 )

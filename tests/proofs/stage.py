@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 import shutil
@@ -17,18 +18,20 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.faults import Call
 from kfix.model.plan import Created, Gate, Plan
 from kfix.model.snapshot import TopicPartition
-from kfix.runbook.course import Healed
 from kfix.runbook.gates import Given
 from kfix.runbook.params import parse_params
 from kfix.runbook.placing import Look
 from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.rollback import make_rollback, run_or_roll_back
+from kfix.runbook.rollback import run_or_roll_back
 from kfix.runbook.run import resume
+from kfix.runbook.scene import Healed
 from kfix.runbook.scene import Scene as RunScene
 from kfix.runbook.store import RunDir, RunStore
+from kfix.runbook.taking_back import make_rollback
 from tests.proofs.calls import expected_call
 from tests.proofs.scenes import RUNBOOKS, Scene
 
+_NUMBERS = itertools.count()
 _PHRASE = re.compile(r"^type  (.+)  to go on ")
 
 
@@ -67,12 +70,12 @@ class Moment:
 
 def copied(cluster: MemoryCluster) -> MemoryCluster:
     """A copy that shares what nobody can change."""
-    records, views = cluster.records, [b.views for b in cluster.brokers.values()]
-    logs = [cluster.logs.ends, *cluster.logs.ends.values()]
-    tables: list[Mapping[Any, Any]] = [records.assignments, records.states, *views, *logs]
-    keyed = [cluster.control.memory, cluster.logs.epochs, *(b.leading for b in cluster.brokers.values())]
-    frozen = [v for t in tables if t is not cluster.logs.ends for v in t.values()] + [k for t in tables for k in t]
-    frozen += [k for t in keyed for k in t] + cluster.faults.calls
+    records, brokers, logs = cluster.records, cluster.brokers.values(), cluster.logs
+    tables: list[Mapping[Any, Any]] = [records.assignments, records.states]
+    tables += [*(b.views for b in brokers), *logs.ends.values()]
+    keyed: list[Mapping[Any, Any]] = [*tables, logs.ends, logs.epochs, cluster.control.memory]
+    keyed += [b.leading for b in brokers]
+    frozen = [v for t in tables for v in t.values()] + [k for t in keyed for k in t] + cluster.faults.calls
     return copy.deepcopy(cluster, {id(thing): thing for thing in frozen})
 
 
@@ -93,17 +96,21 @@ class Stage:
         return Created(self.cluster.clock.now(), "tests", "tests", __version__)
 
     def plan(self, **params: object) -> Plan:
+        made = self.plan_or_met(**params)
+        assert not isinstance(made, AlreadyMet), made
+        return made
+
+    def plan_or_met(self, **params: object) -> Plan | AlreadyMet:
         given = {**self.scene.params, **params}
         args = parse_params(self.runbook, [f"{k}={v}" for k, v in given.items()])
         look = Look(self.cluster.snapshot(), self.scene.moves)
-        made = make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
-        assert not isinstance(made, AlreadyMet), made
-        self.cluster.faults.reads.clear()
-        return made
+        return make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
 
     def scene_of_run(self, **more: Any) -> RunScene:
         cluster = self.cluster
-        made = RunScene(cluster, cluster, cluster.clock, self.store, self.person, lock=cluster.lock, listener=self._told)
+        made = RunScene(
+            cluster, cluster, cluster.clock, self.store, self.person, lock=cluster.lock, listener=self._told
+        )
         return replace(made, **more)
 
     def _told(self, record: Mapping[str, Any]) -> None:
@@ -147,10 +154,12 @@ class Stage:
         return Moment(cluster, home, what)
 
     def at(self, moment: Moment) -> Stage:
-        """A stage that goes on from there; the moment itself can be used again only by deep copy."""
+        """A stage that goes on from there; the moment itself stays as it is."""
         other = copy.copy(self)
         other.cluster = copied(moment.cluster)
-        other.store = RunStore(moment.home)
+        home = moment.home.with_name(f"{moment.home.name}-{next(_NUMBERS)}")
+        shutil.copytree(moment.home, home)
+        other.store = RunStore(home)
         other.person = Person(other.cluster, self.scene.at_the_gate)
         other.records = []
         other.listeners = []

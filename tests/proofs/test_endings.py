@@ -1,7 +1,9 @@
 """Throttles are put back exactly in every ending of a run, and what cannot be put back is told by name."""
 
+# ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from kfix.runbook.run import abort
 from tests.proofs.killing import EVERYWHERE, Killing, told_apart
 from tests.proofs.later import EventfulClock, once
 from tests.proofs.scenes import SCENES
-from tests.proofs.stage import Stage, World, copied, too_often, world
+from tests.proofs.stage import Stage, World, planned_calls, too_often, world
 
 OVER_OTHERS = SCENES["over others' throttles"]
 
@@ -37,11 +39,9 @@ def left_in_journal(stage: Stage) -> object:
 
 
 def test_ctrl_c_at_any_record(stage: Stage, tmp_path: Path) -> None:
-    """Once more than that: it never ends with a throttle on."""
+    """It never ends with a throttle on, not even where the Ctrl-C comes while they are put back."""
     before = throttles(stage)
     plan = stage.plan()
-    start = stage.moment(tmp_path / "start", "the plan was made") if stage.store.home.exists() else None
-    assert start is None
     count = _records_of_a_good_run(stage, plan)
     for number in range(1, count) if EVERYWHERE else range(1, count, 3):
         one = Stage(OVER_OTHERS, tmp_path / f"{number}")
@@ -56,12 +56,6 @@ def test_ctrl_c_at_any_record(stage: Stage, tmp_path: Path) -> None:
             one.run(again)
         except KfixError as error:
             assert error.exit_code in {4, 6}, number
-            restoring = any("put back" in str(error) for _ in "x")
-            assert throttles(one) == before or restoring, (number, str(error))
-            if throttles(one) != before:
-                assert "LEFT ON" in str(error), number
-                one.listeners.pop()
-                abort(one.last_run, one.scene_of_run(), "a test")
         assert throttles(one) == before, number
 
 
@@ -81,24 +75,23 @@ def declined_at_the_canary(stage: Stage) -> None:
 
 
 def the_time_is_up(stage: Stage) -> None:
-    stage.cluster.copy_seconds = 4000.0
-    plan = stage.plan(throttle="1KB/s", within="2h")
-    plan = seal(replace(plan, caps=replace(plan.caps, max_duration=60.0)))
-    with pytest.raises(StoppedError, match="limits.max_duration"):
+    plan = stage.plan(throttle="1KB/s")
+    plan = seal(replace(plan, caps=replace(plan.caps, max_duration=25.0)))
+    with pytest.raises(StoppedError, match=r"limits\.max_duration"):
         stage.run(plan)
     assert "limit.hit" in [r["type"] for r in stage.journal()]
 
 
 def a_broker_dies_for_good(stage: Stage) -> None:
     """An invariant that pauses, and never holds again; the broker that is dead keeps its throttle, and that is told."""
-    stage.cluster.copy_seconds = 40.0
     clock = EventfulClock(stage.cluster.clock)
     clock.after(20, lambda: stage.cluster.kill(2))
     with pytest.raises(StoppedError, match="has been broken for 600 s") as caught:
-        stage.run(stage.plan(), clock=clock)
+        stage.run(stage.plan(throttle="1KB/s"), clock=clock)
     assert "LEFT ON" in str(caught.value)
-    assert "broker 2" in str(caught.value).partition("LEFT ON")[2]
-    assert "broker 1" not in str(caught.value).partition("LEFT ON")[2]
+    left = str(caught.value).partition("LEFT ON")[2].partition("changed before that")[0]
+    assert "throttles of broker 2" in left
+    assert "throttles of broker 1" not in left
     stage.cluster.revive(2)
     stage.cluster.advance(1)
     abort(stage.last_run, stage.scene_of_run(), "the broker came back")
@@ -215,27 +208,12 @@ def test_killed_anywhere_in_a_run_with_a_wish(stage: Stage, tmp_path: Path) -> N
     after = world(stage.cluster)
     wished = [m for m in killing.moments if "throttle." in m.what or "moved_on" in m.what or m.what.startswith("call")]
     for moment in [*told_apart(killing.moments)[:-1:3], *wished]:
-        one, other = stage.at(moment), stage.at(moment)
-        other.cluster, other.person.cluster = copied(one.cluster), one.cluster
+        one = stage.at(moment)
         one.resume()
         assert world(one.cluster) == after, moment.what
         extra = too_often(one.calls, plan)
         assert all(c.method == "alter_configs" and "7000000" in str(c.args) for c in extra), moment.what
-    for moment in wished:
-        one = stage.at(replace(moment, home=_copy(moment.home, tmp_path / f"abort-{id(moment)}")))
-        if any(r["type"] == "run.end" for r in one.journal()):
-            continue
+        assert max((Counter(one.calls) - planned_calls(plan)).values(), default=1) == 1, moment.what
+        one = stage.at(moment)
         abort(one.last_run, one.scene_of_run(), "a test")
         assert throttles(one) == before, moment.what
-
-
-def _copy(home: Path, to: Path) -> Path:
-    """The journal as it was at the moment, without what a resume wrote."""
-    import shutil
-
-    shutil.copytree(home, to)
-    for path in to.rglob("journal.ndjson"):
-        lines = path.read_bytes().splitlines(keepends=True)
-        cut = next((n for n, line in enumerate(lines) if b'"run.resumed"' in line), len(lines))
-        path.write_bytes(b"".join(lines[:cut]))
-    return to

@@ -1,5 +1,6 @@
 """Proof: stale means that the world changed. Whatever a plan rests on, changed, is refused by its name."""
 
+# ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations
 
 from collections import defaultdict
@@ -29,7 +30,6 @@ from kfix.runbook.planfile import from_json, seal, to_json
 from tests.proofs.mutations import KINDS, WAYS, kind_of
 from tests.proofs.scenes import SCENES, Scene
 from tests.proofs.stage import Stage
-
 
 #: One worker has the runs of all of them.
 pytestmark = pytest.mark.xdist_group("stale")

@@ -1,5 +1,6 @@
 """Proof: of two operators at once exactly one wins, and the other is told who."""
 
+# ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations
 
 import subprocess
@@ -13,10 +14,11 @@ import pytest
 
 from kfix.adapters.memory.lock import MemoryLock
 from kfix.errors import HeldError, KfixError
-from kfix.runbook.course import Healed
 from kfix.runbook.lock import cluster_lock
+from kfix.runbook.scene import Healed
 from kfix.runbook.stops import Outcome
 from kfix.runbook.store import RunStore
+from tests.proofs.later import once
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage, too_often
 
@@ -114,7 +116,7 @@ def at_once(*stages: Stage) -> list[Healed | KfixError]:
 
     def run(stage: Stage) -> None:
         plan = stage.plan()
-        stage.listeners.append(lambda r: answered.wait(20) if r["type"] == "lock.taken" else None)
+        once(stage, lambda: answered.wait(20), type="lock.taken")
         barrier.wait()
         try:
             found.append(stage.run(plan))

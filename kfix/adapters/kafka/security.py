@@ -103,7 +103,7 @@ def _properties(path: Path) -> dict[str, tuple[str, int]]:
             continue
         match = re.match(r"([^=:\s]+)\s*[=:\s]\s*(.*)", pending)
         if match is None:
-            raise InvalidFileError((f"{path}:{begun}:1: not a property: {pending.split()[0]!r} has no value",))
+            raise InvalidFileError((f"{path}:{begun}:1: not a property: no KEY=VALUE (not shown, it may be a secret)",))
         values[match[1]] = (match[2].strip(), begun)
         pending = ""
     return values

@@ -22,7 +22,7 @@ def reading(cluster: MemoryCluster, tp: TopicPartition) -> PartitionReading:
     if down is not None:
         return PartitionReading(tp, None, None, None, views, (f"zookeeper: {down}", *errors))
     assignment = cluster.records.assignments.get(tp)
-    return PartitionReading(tp, cluster.state(tp), assignment, cluster.control.live, views, tuple(errors))
+    return PartitionReading(tp, cluster.records.states.get(tp), assignment, cluster.control.live, views, tuple(errors))
 
 
 def probe_group(cluster: MemoryCluster, group: str) -> CoordinatorProbe:
@@ -57,6 +57,8 @@ def _log_end(cluster: MemoryCluster, tp: TopicPartition, number: int) -> LogEnd:
     broker = cluster.brokers.get(number)
     if broker is None or not broker.answers:
         return LogEnd(-1, -1, "no answer")
+    if tp in broker.offline:
+        return LogEnd(-1, -1, "KAFKA_STORAGE_ERROR")
     return cluster.logs.end(tp, number) or LogEnd(-1, -1, "no such replica")
 
 

@@ -37,7 +37,6 @@ from kfix.model.snapshot import (
     Endpoint,
     LogEnd,
     Mode,
-    PartitionState,
     Snapshot,
     TopicPartition,
 )
@@ -209,8 +208,9 @@ class MemoryCluster:
         reading = self.partition(tp)
         return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith("zookeeper")))
 
-    def state(self, tp: TopicPartition) -> PartitionState | None:
-        return self.records.states.get(tp)
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        self._reading("every_partition", zookeeper=True)
+        return {tp: answers.reading(self, tp) for tp in self.records.assignments}
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
         self._reading("reassignments")

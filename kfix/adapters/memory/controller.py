@@ -90,6 +90,20 @@ class MemoryController:
             if belief.phase is Phase.OFFLINE and topic in (None, tp.topic):
                 self.elect_now(tp, allow_unclean=self._unclean_enabled(tp))
 
+    def disk_failed(self, broker: int, tp: TopicPartition) -> None:
+        """The replica goes offline, its broker lives on: the controller does as if it had died for this partition."""
+        self.brokers[broker].offline.add(tp)
+        self.brokers[broker].leading.pop(tp, None)
+        belief = self.memory[tp]
+        if belief.leader in (broker, NO_LEADER):
+            belief.phase = Phase.OFFLINE
+        self._elect_offline()
+        self.leave_isr(tp, broker)
+        self.tell((tp,))
+
+    def _online(self, tp: TopicPartition) -> frozenset[int]:
+        return frozenset(b for b in self.live if tp not in self.brokers[b].offline)
+
     def _take_out(self, broker: int) -> None:
         for tp in list(self.records.states):
             if broker in self.records.assignments[tp].replicas:
@@ -121,12 +135,13 @@ class MemoryController:
         """First live ISR member in assignment order; failing that, where allowed, the first live replica (B8)."""
         state = self.records.states[tp]
         order = self.records.assignments[tp].replicas
-        live_isr = tuple(b for b in order if b in state.isr and b in self.live)
+        online = self._online(tp)
+        live_isr = tuple(b for b in order if b in state.isr and b in online)
         if live_isr:
-            isr = tuple(b for b in state.isr if b in self.live)
+            isr = tuple(b for b in state.isr if b in online)
             self.lead(tp, live_isr[0], isr)
             return True
-        survivors = tuple(b for b in order if b in self.live)
+        survivors = tuple(b for b in order if b in online)
         if allow_unclean and survivors:
             self.lead(tp, survivors[0], (survivors[0],))
             return True
@@ -188,7 +203,7 @@ class MemoryController:
             return _OK if self.elect_now(tp, allow_unclean=True) else ChangeResult(83, "ELIGIBLE_LEADERS_NOT_AVAILABLE")
         if belief.leader == preferred:
             return ChangeResult(84, "ELECTION_NOT_NEEDED")
-        if preferred in self.live and preferred in self.records.states[tp].isr:
+        if preferred in self._online(tp) and preferred in self.records.states[tp].isr:
             self.lead(tp, preferred, self.records.states[tp].isr)
             return _OK
         return ChangeResult(80, "PREFERRED_LEADER_NOT_AVAILABLE")

@@ -47,7 +47,35 @@ def broker_renamed() -> Incident:
     cluster.remove_broker(2)
     cluster.add_broker(4, rack="az2")
     cluster.advance(5)
-    return Incident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders")))
+    return Incident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders"), facts={"lost": (2,)}))
+
+
+def broker_renamed_another_down() -> Incident:
+    """As above, and broker 3 is being restarted: it is down, and not gone."""
+    incident = broker_renamed()
+    incident.cluster.kill(3)
+    incident.cluster.advance(1)
+    return incident
+
+
+def stuck_reassignments() -> Incident:
+    """Two moves to broker 4, which died; of one the original replica died too."""
+    incident = stuck_reassignment()
+    cluster, [safe] = incident.cluster, incident.finding.partitions
+    cluster.revive(4)
+    unsafe = TopicPartition("orders", 1)
+    cluster.add_partition(unsafe, (3,))
+    cluster.control.moves.reassign(unsafe, (1, 4))
+    cluster.kill(3)
+    cluster.kill(4)
+    return Incident(cluster, found("KFX501", "waits for broker 4", (safe, unsafe), severity=Severity.WARNING))
+
+
+def lax_topic() -> Incident:
+    """As the weak topic, but of three replicas: it only has to be said that they count."""
+    cluster = MemoryCluster.healthy(topics={"orders": 6})
+    cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
+    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
 def one_rack_topic() -> Incident:
@@ -109,6 +137,8 @@ def _throttle(cluster: MemoryCluster) -> None:
 
 ALL: Mapping[str, Callable[[], Incident]] = {
     "broker-renamed": broker_renamed,
+    "broker-renamed-another-down": broker_renamed_another_down,
+    "lax-topic": lax_topic,
     "left-over-throttles": left_over_throttles,
     "offsets-on-two-brokers": offsets_on_two_brokers,
     "offsets-with-one-replica": offsets_with_one_replica,
@@ -116,6 +146,7 @@ ALL: Mapping[str, Callable[[], Incident]] = {
     "one-rack-topic": one_rack_topic,
     "stuck-reassignment": stuck_reassignment,
     "stuck-reassignment-unsafe": stuck_reassignment_unsafe,
+    "stuck-reassignments": stuck_reassignments,
     "throttled-move": throttled_move,
     "weak-topic": weak_topic,
 }

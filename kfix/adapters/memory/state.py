@@ -43,7 +43,8 @@ class ManualClock:
 class MemoryBroker:
     """`leading` is what the last LeaderAndIsr told it; a broker told of leader -1 aborts and stays as it was (B3).
 
-    `configs` are its own dynamic settings; `free` is the room on its disks in bytes, None as before Kafka 3.3.
+    `configs` are its own dynamic settings; `free` is the room on its disks in bytes, None as before Kafka 3.3;
+    `offline` are its replicas on a disk that failed: it lives, and nobody can elect them.
     """
 
     id: int
@@ -59,6 +60,7 @@ class MemoryBroker:
     leading: dict[TopicPartition, int] = field(default_factory=dict)
     configs: dict[str, str] = field(default_factory=dict)
     free: int | None = None
+    offline: set[TopicPartition] = field(default_factory=set)
 
     @property
     def answers(self) -> bool:

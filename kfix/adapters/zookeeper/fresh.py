@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, read_all
-from kfix.adapters.zookeeper.view import migrating, state_path
+from kfix.adapters.zookeeper.view import migrating, read_states, read_topics, state_path
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.reading import PartitionReading
@@ -32,6 +32,21 @@ def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, de
         assignment=records.assignments(topic, tp.topic).get(tp) if topic is not None else None,
         registered=frozenset(int(n) for n in ids.children if n.isdigit()) if ids is not None else None,
     )
+
+
+def read_every_partition(
+    line: ZooKeeperLine, connect: Connect, deadline: Deadline
+) -> dict[TopicPartition, PartitionReading]:
+    """As `read_partition`, of all: three rounds, the states last. A topic that is being deleted has none."""
+    roots = {"sync": sync("/brokers"), "ids": children("/brokers/ids"), "topics": children("/brokers/topics")}
+    found = read_all(line, connect, roots, deadline)
+    ids, topics = found["ids"], found["topics"]
+    if ids is None or topics is None:
+        raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers')} is not whole")
+    registered = frozenset(int(n) for n in ids.children if n.isdigit())
+    assigned = read_topics(line, connect, sorted(topics.children), deadline)
+    states = read_states(line, connect, assigned, deadline)
+    return {tp: PartitionReading(tp, states.get(tp), each, registered) for tp, each in assigned.items()}
 
 
 def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> tuple[ControllerNode, bool]:

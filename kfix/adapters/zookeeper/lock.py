@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FOLDER, NODE = "/kfix", "/kfix/lock"
 #: What is asked for; a server with a longer tick gives more (twice its tick at least).
 SESSION_SECONDS = 6.0
+_LOOK_EVERY = 0.05
 _TRIES = 3
 
 # Without a handler of its own, kazoo's warnings of a dropped connection would go to the operator's terminal.
@@ -107,7 +109,13 @@ class ZooKeeperLock(ClusterLock):
         from kazoo.protocol.states import KazooState  # noqa: PLC0415
 
         client = self._client
-        if client is None or client.state != KazooState.CONNECTED:
+        if client is None:
+            return False
+        # A line that broke is taken up again by the same session, or the session ends: that is waited for.
+        until = time.monotonic() + SESSION_SECONDS
+        while client.state == KazooState.SUSPENDED and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY)
+        if client.state != KazooState.CONNECTED:
             return False
         try:
             # The sync goes through the quorum's leader: a server that is cut off from it cannot vouch for the session.

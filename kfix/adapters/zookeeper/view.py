@@ -38,14 +38,14 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
         if roots["ids"] is None:
             raise UnreachableError(_wrong_chroot(line, connect, deadline))
         topics = sorted(_names(roots["topics"]))
-        assigned = _assignments(line, connect, topics, deadline)
+        assigned = read_topics(line, connect, topics, deadline)
         view = ZooKeeperView(
             connect=str(connect),
             server=str(line.endpoint),
             controller=records.controller(roots["controller"], roots["epoch"]),
             registrations=_registrations(line, connect, _names(roots["ids"]), protocol, deadline),
             assignments=assigned,
-            states=_states(line, connect, assigned, deadline),
+            states=read_states(line, connect, assigned, deadline),
             reassigning=records.reassigning(roots["reassign"]),
             deleting=frozenset(_names(roots["deleting"])),
             topic_configs=_configs(line, connect, _names(roots["configs"]), deadline),
@@ -78,7 +78,7 @@ def _registrations(
     return {i: records.registration(node, i, protocol) for i, node in found.items() if node is not None}
 
 
-def _assignments(
+def read_topics(
     line: ZooKeeperLine, connect: Connect, topics: list[str], deadline: Deadline
 ) -> dict[TopicPartition, Assignment]:
     found = read_all(line, connect, {t: get(f"/brokers/topics/{t}") for t in topics}, deadline)
@@ -89,7 +89,7 @@ def _assignments(
     return assigned
 
 
-def _states(
+def read_states(
     line: ZooKeeperLine, connect: Connect, assigned: dict[TopicPartition, Assignment], deadline: Deadline
 ) -> dict[TopicPartition, PartitionState]:
     found = read_all(line, connect, {tp: get(state_path(tp)) for tp in assigned}, deadline)

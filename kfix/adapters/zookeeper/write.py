@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.model.reading import ChangeResult
 
@@ -23,7 +25,9 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
     from kazoo.handlers.threading import KazooTimeoutError  # noqa: PLC0415
 
     consequences = (RolledBackError, RuntimeInconsistency)
-    client = KazooClient(hosts=str(connect), timeout=timeout)
+    quiet = logging.getLogger("kfix.zookeeper")
+    quiet.setLevel(logging.CRITICAL)
+    client = KazooClient(hosts=str(connect), timeout=timeout, logger=quiet)
     try:
         try:
             client.start(timeout=timeout)
@@ -34,8 +38,8 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
         transaction.check("/controller_epoch", epoch_version)
         transaction.delete("/controller")
         try:
-            results = transaction.commit()
-        except KazooException as error:
+            results = transaction.commit_async().get(timeout=timeout)
+        except (KazooTimeoutError, KazooException) as error:
             return ChangeResult(-1, "NO_ANSWER", f"the transaction's result is unknown: {type(error).__name__}")
     finally:
         client.stop()

@@ -9,8 +9,10 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
 from kfix.errors import RefusedError, UnreachableError
+from kfix.model.args import Args
 from kfix.model.plan import CheckCall, Gate, Risk
 from kfix.model.reading import ChangeResult
+from kfix.probes.registry import ask
 from tests.unit.actions.acting import (
     TP,
     carry_out,
@@ -57,13 +59,60 @@ def test_the_winner_leads_and_what_the_dead_one_had_more_is_gone() -> None:
 
 def test_a_given_end_of_the_last_leader_bounds_the_loss() -> None:
     cluster = dead_isr()
-    args = on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=150)
+    args = on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=150, known_epoch=0)
     assert args.number("lost_at_most") == 50
     assert "at least 0 and at most 50 acknowledged records" in UNCLEAN.preview(args).estimate.max_loss
     with pytest.raises(RefusedError, match="up to 50 records may be lost, max_loss allows 49"):
-        on_tp("leader.elect_unclean", cluster, max_loss=49, known_end=150)
-    with pytest.raises(RefusedError, match="not where the last leader's log ended"):
-        on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=99)
+        on_tp("leader.elect_unclean", cluster, max_loss=49, known_end=150, known_epoch=0)
+    for epoch in (-1, 0):
+        with pytest.raises(RefusedError, match="not where the last leader's log ended"):
+            on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=99, known_epoch=epoch)
+
+
+def test_an_end_alone_or_one_of_another_epoch_bounds_nothing() -> None:
+    """The winner may have records of its own, where the dead leader had others: as long is not as good."""
+    cluster = dead_isr()
+    with pytest.raises(RefusedError, match="known_epoch, the epoch of its last record, is not given"):
+        on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=150)
+    with pytest.raises(RefusedError, match="is of epoch 1, the winner's of 0: the logs may differ"):
+        on_tp("leader.elect_unclean", cluster, max_loss=50, known_end=150, known_epoch=1)
+    args = on_tp("leader.elect_unclean", cluster, max_loss=-1, known_end=80, known_epoch=1)
+    assert args.number("lost_at_most") == -1
+    assert "the logs may differ" in UNCLEAN.preview(args).estimate.max_loss
+    cluster.logs.epochs[TP].update({2: 3, 3: 3})
+    with pytest.raises(RefusedError, match="known_epoch 1 is before the epoch 3 of broker 2"):
+        on_tp("leader.elect_unclean", cluster, max_loss=-1, known_end=150, known_epoch=1)
+
+
+def test_an_isr_member_whose_disk_failed_is_no_clean_winner() -> None:
+    """Registered is not there: Kafka passes it over, and takes one that is not in sync."""
+    incident = INCIDENTS["stuck-offsets-partition"]()
+    cluster = incident.cluster
+    args = on_tp("leader.elect_isr", cluster, partition=str(STUCK))
+    assert guards_pass("leader.elect_isr", args, cluster)
+    cluster.brokers[2].offline.add(STUCK)
+    assert ask(CheckCall("partition_has_live_isr", Args({"partition": str(STUCK)})), cluster).passed
+    assert not guards_pass("leader.elect_isr", args, cluster)
+    cluster.elect(STUCK, unclean=True)
+    assert cluster.records.states[STUCK].leader == 3
+
+
+def test_another_leader_is_elected_on_purpose_only_where_it_holds_all() -> None:
+    cluster = four_brokers()
+    args = on_tp("leader.elect_preferred", cluster, after_reorder="other-in-sync")
+    carry_out("reassign.reorder", on_tp("reassign.reorder", cluster, first="other-in-sync"), cluster)
+    cluster.append(TP, 5, (3,))
+    assert not guards_pass("leader.elect_preferred", args, cluster)
+
+
+def test_a_new_controller_takes_no_records_from_others() -> None:
+    cluster = four_brokers()
+    args = on_tp("controller.reelect", cluster)
+    assert ACTIONS["controller.reelect"].preview(args).estimate.max_loss.startswith("none: ")
+    cluster.corrupt_state(TP, leader=2, isr=(2, 3))
+    assert guards_pass("controller.reelect", args, cluster)
+    cluster.append(TP, 5, (1,))
+    assert not guards_pass("controller.reelect", args, cluster)
 
 
 def test_a_loss_that_nobody_knows_is_within_no_bound() -> None:

@@ -88,6 +88,30 @@ def test_fewer_replicas_ask_at_the_step_and_never_stop_producers() -> None:
         on_tp("reassign.move", cluster, replicas=(1,))
 
 
+def test_an_inverse_that_takes_replicas_away_leaves_enough_as_well() -> None:
+    """A rollback freezes nothing: what has come about since is seen by the guard alone."""
+    cluster = four_brokers()
+    carry_out("reassign.move", grown := on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4)), cluster)
+    cluster.advance(5)
+    undo = undo_of("reassign.move", grown)[1]
+    assert guards_pass(undo.action, undo.args, cluster)
+    cluster.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "4"})
+    assert not guards_pass(undo.action, undo.args, cluster)
+    cluster.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "1"})
+    cluster.kill(3)
+    assert not guards_pass(undo.action, undo.args, cluster)
+
+
+def test_a_broker_that_says_it_has_no_room_gets_no_copy_and_one_that_does_not_tell_does() -> None:
+    cluster = four_brokers()
+    args = on_tp("reassign.move", cluster, replicas=(1, 2, 3, 4))
+    assert guards_pass("reassign.move", args, cluster)
+    cluster.brokers[4].free = 12_000
+    assert not guards_pass("reassign.move", args, cluster)
+    cluster.brokers[4].free = 12_001
+    assert guards_pass("reassign.move", args, cluster)
+
+
 def test_to_keep_only_replicas_that_are_not_in_sync_is_refused() -> None:
     with pytest.raises(RefusedError, match="would wait for ever"):
         on_tp("reassign.move", dead_isr(), replicas=(2, 3))

@@ -9,7 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live import LiveChanger
+from kfix.adapters.live_changer import LiveChanger
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UnreachableError

@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters import live
+from kfix.adapters import live, live_changer
 from kfix.adapters.collect.authority import ZooKeeperAnswer
 from kfix.adapters.collect.collector import Wanted, _Collection
 from kfix.adapters.collect.tasks import Look, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live import LiveChanger, LiveReader
+from kfix.adapters.live import LiveReader
+from kfix.adapters.live_changer import LiveChanger
 from kfix.adapters.target import Target, make_target
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.wire import Node, Stat, ZooKeeperLine, get
 from kfix.errors import UnreachableError, UsageError
-from kfix.model.snapshot import ClusterIdentity, Endpoint, Mode, TopicPartition
+from kfix.model.reading import PartitionReading
+from kfix.model.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
 from tests.unit.adapters.test_bad_weather_on_one_line import server
 
 TP = TopicPartition("t", 0)
@@ -94,7 +96,7 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
             calls.append(request.api_key)
             return SimpleNamespace(cluster_id="theirs")
 
-    monkeypatch.setattr(live, "BrokerConnection", Line)
+    monkeypatch.setattr(live_changer, "BrokerConnection", Line)
     reader = SimpleNamespace(
         controller=lambda: SimpleNamespace(broker=1), address=lambda _: Endpoint("b", 1), identity=lambda: IDENTITY
     )
@@ -192,3 +194,22 @@ def test_a_controller_that_cannot_be_learnt_means_not_sent_rather_than_unknown()
     reader: Any = SimpleNamespace(controller=unreadable)
     result = LiveChanger(Target(()), parse_connect("z:1"), reader).reassign(TP, (1,))
     assert (result.name, result.unknown) == ("NOT_SENT", False)
+
+
+def test_every_partition_is_read_with_the_views_of_all_and_who_gave_none_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A broker's own time-out is no reason to leave the others' views out, nor to take its silence for consent."""
+    other = TopicPartition("t", 1)
+    state = records.partition_state(znode(b'{"leader":1,"leader_epoch":2,"isr":[1,2],"controller_epoch":1}'), "x")
+    recorded = {tp: PartitionReading(tp, state, Assignment((1, 2)), frozenset({1, 2})) for tp in (TP, other)}
+    view = PartitionView(2, 1, (1, 2), (1, 2), (), 0)
+    reader = LiveReader(Target((), security=Security()), parse_connect("z:1"), IDENTITY, {})
+    monkeypatch.setattr(reader, "registered_brokers", lambda: frozenset({1, 2}))
+    monkeypatch.setattr(reader, "_ask_zookeeper", lambda _ask: recorded)
+    answers = {1: {TP: view}, 2: UnreachableError("hung")}
+    monkeypatch.setattr(reader, "_lines", SimpleNamespace(ask_each=lambda *_: answers, close=lambda: None))
+    found = reader.every_partition()
+    assert {tp: dict(each.views) for tp, each in found.items()} == {TP: {1: view}, other: {}}
+    assert found[TP].diverged
+    assert {each.errors for each in found.values()} == {("broker 2: hung",)}

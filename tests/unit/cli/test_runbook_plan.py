@@ -207,7 +207,9 @@ def test_a_fact_that_moved_differs_and_a_spent_plan_will_do(monkeypatch: pytest.
 
 def test_plans_of_different_remedies_are_not_compared(weak: FakeWiring, tmp_path: Path) -> None:
     plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
-    result = kfix("plan", "durable-defaults", "-p", "topic=orders", "--diff", str(tmp_path / "plan.json"))
+    result = kfix(
+        "plan", "durable-defaults", "-p", "topic=orders", "-p", "min_isr=1", "--diff", str(tmp_path / "plan.json")
+    )
     assert result.exit_code == 2
     assert "there is nothing to compare" in one_line(result.output)
 

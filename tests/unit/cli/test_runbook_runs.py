@@ -25,10 +25,20 @@ def weak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
     return wire("weak-topic", monkeypatch, tmp_path)
 
 
+@pytest.fixture
+def lax(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
+    return wire("lax-topic", monkeypatch, tmp_path)
+
+
 def _stop(weak: FakeWiring, tmp_path: Path) -> Path:
-    """A run that ends half-way: the plan's approval covers the throttles and not the canary."""
+    """A run that ends half-way: Ctrl-C when the canary is about to move, and the throttles are set."""
     path, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
-    result = kfix("apply", "--plan", str(path), "--approve", f"plan:{plan['plan_id'][:8]}")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    weak.cluster.faults.before("reassign", interrupt)
+    result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
     assert result.exit_code == 6, result.output
     return last_run(tmp_path)
 
@@ -79,7 +89,7 @@ def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: Fake
     assert kfix("abort", run.name, "--reason", "x").exit_code == 3
 
 
-def test_a_run_is_taken_back_by_a_plan_of_its_own(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_is_taken_back_by_a_plan_of_its_own(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     assert kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}").exit_code == 0
     run = last_run(tmp_path)
@@ -96,20 +106,20 @@ def test_a_run_is_taken_back_by_a_plan_of_its_own(weak: FakeWiring, tmp_path: Pa
     result = kfix("apply", "--plan", str(undo), "--approve", f"step:{written['plan_id'][:8]}", *acks)
     assert result.exit_code == 0, result.output
     assert f"TAKEN BACK run {run.name}" in one_line(result.output)
-    assert weak.cluster.records.topic_configs["orders"] == {"unclean.leader.election.enable": "true"}
+    assert lax.cluster.records.topic_configs["orders"] == {"unclean.leader.election.enable": "true"}
 
 
-def test_a_rollback_without_a_terminal_changes_nothing_and_tells_the_way(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_rollback_without_a_terminal_changes_nothing_and_tells_the_way(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
-    before = changes(weak)
+    before = changes(lax)
     result = kfix("rollback", last_run(tmp_path).name)
     assert result.exit_code == 4
     assert "kfix runbook apply --plan" in one_line(result.output)
-    assert changes(weak) == before
+    assert changes(lax) == before
 
 
-def test_a_policy_raises_the_gates_of_a_rollback_too(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_policy_raises_the_gates_of_a_rollback_too(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
     policy = tmp_path / "policy.yaml"
@@ -123,7 +133,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     run = _stop(weak, tmp_path)
     ended = kfix("throttle", run.name, "5MB/s")
     assert ended.exit_code == 3
-    assert "has ended (declined)" in ended.output
+    assert "has ended (interrupted)" in ended.output
     lines = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
     (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
     result = kfix("throttle", run.name, "5MB/s")
@@ -200,43 +210,50 @@ def wire_other(weak: FakeWiring) -> str:
     return "elsewhere"
 
 
-def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(weak: FakeWiring, tmp_path: Path) -> None:
+def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring, tmp_path: Path) -> None:
     """on_failure rollback; to allow unclean elections again is typed, and nobody is there to type."""
+    from kfix.model.plan import OnFailure
     from kfix.model.reading import ChangeResult
+    from kfix.runbook import planfile
+    from kfix.runbook.planfile import seal
 
-    path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
-    done = weak.cluster.alter_configs
+    path, _ = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
+    done = lax.cluster.alter_configs
     calls = []
 
     def second_is_lost(*args: object) -> ChangeResult:
         calls.append(args)
         return ChangeResult(0, "NONE") if len(calls) == 2 else done(*args)  # type: ignore[arg-type]
 
-    weak.cluster.alter_configs = second_is_lost  # type: ignore[method-assign, assignment]
-    result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
+    lax.cluster.alter_configs = second_is_lost  # type: ignore[method-assign, assignment]
+    rolling = tmp_path / "rolling.json"
+    made = planfile.read(path)
+    back = seal(replace(made, steps=tuple(replace(x, on_failure=OnFailure.ROLLBACK) for x in made.steps)))
+    planfile.write(back, rolling)
+    result = kfix("apply", "--plan", str(rolling), "--approve", f"step:{back.short_id}")
     assert result.exit_code == 8, result.output
     said = one_line(result.output)
     assert "step min-isr did not take" in said
     assert "it could not all be taken back" in said
-    assert "undo-min-isr: not needed" in said
+    assert "these steps were not approved: undo-" in said
 
 
-def test_step_by_step_asks_before_every_change(weak: FakeWiring, tmp_path: Path) -> None:
+def test_step_by_step_asks_before_every_change(lax: FakeWiring, tmp_path: Path) -> None:
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     short = plan["plan_id"][:8]
     result = kfix("apply", "--plan", str(path), "--approve", f"plan:{short}", "--step")
     assert result.exit_code == 4
     assert f"--approve step:{short}" in one_line(result.output)
-    assert changes(weak) == []
+    assert changes(lax) == []
 
 
-def test_that_others_are_not_locked_out_is_told(weak: FakeWiring, tmp_path: Path) -> None:
+def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path) -> None:
     from kfix.errors import UnreachableError
 
     def none_here(_holder: object) -> None:
         raise UnreachableError("there is no ZooKeeper to lock")
 
-    weak.cluster.lock.take = none_here  # type: ignore[method-assign, assignment]
+    lax.cluster.lock.take = none_here  # type: ignore[method-assign, assignment]
     path, plan = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     result = kfix("apply", "--plan", str(path), "--approve", f"step:{plan['plan_id'][:8]}")
     assert result.exit_code == 0, result.output

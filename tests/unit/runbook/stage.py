@@ -14,11 +14,10 @@ from kfix.adapters.memory.naming import Incident
 from kfix.model.args import Args
 from kfix.model.plan import Created, Plan
 from kfix.runbook import catalogue, planfile
-from kfix.runbook.course import Healed
 from kfix.runbook.gates import Given, parse_given
 from kfix.runbook.planner import AlreadyMet, make_plan
 from kfix.runbook.run import run_plan
-from kfix.runbook.scene import Scene
+from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.store import RunDir, RunStore
 
 CODES_TO_RUNBOOKS = {"KFX101": "coordinator-stuck", "KFX102": "coordinator-stuck", "KFX201": "metadata-divergence"}

@@ -157,7 +157,8 @@ def test_a_step_for_two_persons_runs_with_a_signature_and_the_phrase(stage: Stag
     from tests.unit.runbook.stage import Answers
 
     plan = stage.plan()
-    raised = reseal(plan, steps=tuple(replace(s, gate=Gate.TWO_PERSON) for s in plan.steps))
+    steps = tuple(replace(s, gate=Gate.TWO_PERSON) for s in plan.steps)
+    raised = reseal(plan, steps=steps, expires_at=plan.created.at + 300)
     phrases = {s.id: s.phrase for s in raised.steps}
     stage.human = Answers(interactive=False)
     with pytest.raises(KfixError, match="nobody else has signed this plan"):

@@ -51,7 +51,40 @@ def test_an_heir_that_catches_up_while_being_looked_at_holds_the_log() -> None:
     cluster.faults.before("log_ends", lambda: cluster.append(STUCK, 7, (1,)), after_calls=3)
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.passed
-    assert answer.observed == "broker 1 holds what [3] hold"
+    assert answer.observed == "broker 1 holds what [1, 2, 3] hold"
+
+
+def test_a_log_as_long_but_of_an_older_epoch_is_another_log() -> None:
+    cluster = ALL["latent-divergence"]().cluster
+    cluster.append(STUCK, 7, (3,), epoch=2)
+    cluster.append(STUCK, 7, (1,), epoch=1)
+    answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
+    assert answer.verdict is Verdict.FAIL
+    assert answer.observed == "the last record of broker 1 is of epoch 1, that of broker 3 of epoch 2: the logs differ"
+    cluster.logs.epochs[STUCK][1] = -1
+    assert ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster).verdict is Verdict.INCONCLUSIVE
+    cluster.logs.epochs[STUCK].update({2: -1, 3: -1})
+    assert ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster).passed
+
+
+def test_a_registered_broker_that_gives_no_view_may_follow_a_leader_of_its_own() -> None:
+    cluster = ALL["latent-divergence"]().cluster
+    del cluster.brokers[2].views[STUCK]
+    answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "broker 2 does not tell whom it follows" in answer.observed
+
+
+def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
+    """All name the phantom, so no view differs; clients that have not heard of it still write to the old leader."""
+    incident = ALL["phantom-coordinator"]()
+    cluster, [tp] = incident.cluster, incident.finding.partitions
+    call = CheckCall("isr_holds_leader_log", Args({"partition": str(tp)}))
+    assert ask(call, cluster).passed
+    phantom = cluster.records.states[tp].leader
+    old = next(b for b in cluster.records.assignments[tp].replicas if b != phantom)
+    cluster.append(tp, 5, (old,))
+    assert ask(call, cluster).verdict is Verdict.FAIL
 
 
 def test_an_heir_that_is_dead_inherits_nothing() -> None:

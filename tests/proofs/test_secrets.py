@@ -1,0 +1,98 @@
+"""Proof: no secret of a --command-config reaches a plan, a journal, a screen, an output or any file of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kfix import wiring
+from kfix.cli.app import app
+from tests.proofs.scenes import SCENES
+from tests.proofs.stage import Stage
+from tests.unit.runbook.fake_wiring import FakeWiring
+
+SECRETS = ("hunter2-sasl", "hunter2-keystore", "hunter2-key", "hunter2-truststore", "hunter2-jaas")
+
+CONFIG = """
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=scram.ScramLoginModule required username="ops" password="hunter2-sasl";
+ssl.truststore.location={ca}
+ssl.truststore.type=PEM
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    ca = tmp_path / "ca.pem"
+    ca.write_text("")
+    path = tmp_path / "client.properties"
+    path.write_text(CONFIG.format(ca=ca))
+    path.chmod(0o600)
+    return path
+
+
+def everything_in(folder: Path) -> str:
+    return "\n".join(p.read_bytes().decode(errors="replace") for p in folder.rglob("*") if p.is_file())
+
+
+def test_nothing_of_a_password_is_left_anywhere(
+    home: Path, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sick = Stage(SCENES["coordinator-stuck"], tmp_path / "none")
+    fake = FakeWiring(sick.cluster, sick.finding)
+    reading = wiring.make_target
+    seen: list[object] = []
+    fake.install(monkeypatch, home)
+
+    def target(*args: object, **more: object) -> object:
+        """The real reading of the file; the cluster behind it is the one in memory."""
+        try:
+            seen.append(reading(*args, **more))  # type: ignore[arg-type]
+        except Exception as error:
+            seen.append(error)
+            raise
+        return seen[-1]
+
+    monkeypatch.setattr(wiring, "make_target", target)
+    plan = tmp_path / "plan.json"
+    reach = ["--bootstrap-server", "localhost:9092", "--command-config", str(config)]
+    told = []
+    for words in (
+        ["plan", "coordinator-stuck", *reach, "-o", str(plan), "--json"],
+        ["apply", "--plan", str(plan), *reach],
+        ["apply", "coordinator-stuck", *reach],
+    ):
+        result = CliRunner().invoke(app, ["runbook", *words], input="y\n" * 9)
+        told.append(result.output + repr(result.exception))
+    sick.cluster.lock.missing = "unreadable"
+    told.append(CliRunner().invoke(app, ["runbook", "history"]).output)
+    assert seen, "the file was read"
+    assert plan.exists(), told
+    config_text = config.read_text()
+    assert any(secret in config_text for secret in SECRETS), "the control: it is there to be found"
+    config.unlink()
+    everything = "\n".join([*told, everything_in(home), plan.read_text(), *map(repr, seen), *map(str, seen)])
+    assert "hunter2" not in everything
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ssl.keystore.password=hunter2-keystore",
+        "sasl.jaas.config=nonsense password=hunter2-jaas",
+        "ssl.keystore.key=hunter2-key",
+        "hunter2-truststore",
+        "security.protocol=hunter2-sasl",
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_without_its_secrets(config: Path, line: str, monkeypatch, home: Path) -> None:
+    monkeypatch.setenv("KFIX_STATE_HOME", str(home))
+    config.write_text(f"{CONFIG.replace('{ca}', 'nowhere.pem')}{line}\n".replace('hunter2-sasl"', 'hunter2-jaas"'))
+    reach = ["--bootstrap-server", "127.0.0.1:1", "--timeout", "1", "--command-config", str(config)]
+    result = CliRunner().invoke(app, ["runbook", "plan", "coordinator-stuck", *reach])
+    assert result.exit_code != 0
+    shown = "security.protocol" in line
+    assert shown or "hunter2" not in result.output + repr(result.exception)

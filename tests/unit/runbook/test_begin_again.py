@@ -1,0 +1,54 @@
+"""Throttles that the ending of a stopped run put back are set again by the run that goes on, and put back again."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kfix.model.plan import Phase
+from kfix.runbook.replay import Replay, begin_again
+
+
+def step(name, action, *, phase=Phase.MAIN, inverse="", moved=0):
+    undo = SimpleNamespace(action=inverse, args=name.partition(":")[2]) if inverse else None
+    args = name.partition(":")[2]
+    return SimpleNamespace(
+        id=name, action=action, args=args, phase=phase, inverse=undo, estimate=SimpleNamespace(replicas_moved=moved)
+    )
+
+
+PLAN = SimpleNamespace(
+    steps=(
+        step("slow:1", "rate", inverse="restore"),
+        step("slow:2", "rate", inverse="restore"),
+        step("move", "move", moved=1),
+        step("free:2", "restore", phase=Phase.ALWAYS),
+        step("free:1", "restore", phase=Phase.ALWAYS),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("done", "verified", "left"),
+    [
+        # Nothing was put back yet.
+        (["slow:1", "slow:2"], [], ["slow:1", "slow:2"]),
+        (["slow:1", "slow:2", "move"], ["move"], ["slow:1", "slow:2", "move"]),
+        # Stopped while it copied: all of it again.
+        (["slow:1", "slow:2", "move", "free:2", "free:1"], [], ["move"]),
+        # Killed while it put back after Ctrl-C: what is still on stays on.
+        (["slow:1", "slow:2", "move", "free:2"], [], ["slow:1", "move"]),
+        # All has arrived: nothing is throttled once more.
+        (
+            ["slow:1", "slow:2", "move", "free:2", "free:1"],
+            ["move"],
+            ["slow:1", "slow:2", "move", "free:2", "free:1"],
+        ),
+        # The second life set one again: that one is to be put back again, also where all has arrived meanwhile.
+        (["slow:2", "move", "free:2", "free:1", "slow:1"], ["move"], ["slow:2", "move", "free:2", "slow:1"]),
+    ],
+)
+def test_what_an_ending_took_back_is_made_again_only_while_replicas_are_to_be_copied(done, verified, left):
+    found = Replay(done=list(done), verified=set(verified) | {"slow:1"})
+    begin_again(found, PLAN)
+    assert found.done == left
+    assert ("slow:1" in found.verified) == ("slow:1" in left)
