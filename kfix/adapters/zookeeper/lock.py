@@ -42,6 +42,7 @@ class ZooKeeperLock(ClusterLock):
         self._timeout = timeout
         self._client: KazooClient | None = None
         self._session = 0
+        self._seen = 0.0
 
     @property
     def scope(self) -> str:
@@ -81,6 +82,7 @@ class ZooKeeperLock(ClusterLock):
             with contextlib.suppress(NodeExistsError):
                 self._ask(client.create_async(folder, b""))
         self._session = client.client_id[0]
+        self._seen = time.monotonic()
         holder: bytes = b""
         for _ in range(_TRIES):
             try:
@@ -111,8 +113,9 @@ class ZooKeeperLock(ClusterLock):
         client = self._client
         if client is None:
             return False
-        # A line that broke is taken up again by the same session, or the session ends: that is waited for.
-        until = time.monotonic() + SESSION_SECONDS
+        # A line that broke is taken up again by the same session, or the session ends: as long as it may live it is
+        # waited for.
+        until = self._seen + SESSION_SECONDS
         while client.state == KazooState.SUSPENDED and time.monotonic() < until:
             time.sleep(_LOOK_EVERY)
         if client.state != KazooState.CONNECTED:
@@ -124,7 +127,10 @@ class ZooKeeperLock(ClusterLock):
             stat = self._ask(asked[1])
         except (KazooTimeoutError, KazooException):
             return False
-        return stat is not None and stat.ephemeralOwner == self._session
+        ours: bool = stat is not None and stat.ephemeralOwner == self._session
+        if ours:
+            self._seen = time.monotonic()
+        return ours
 
     def _ask(self, answer: Any) -> Any:
         return answer.get(timeout=self._timeout)
