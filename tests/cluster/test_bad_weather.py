@@ -80,7 +80,8 @@ def test_half_of_the_brokers_down_is_told_and_bounded(kfix, lab):
     said = kfix.diagnose("--timeout", "4")
     lab.mend()
     assert dying.code in {20, 21, 22}
-    assert max(dying.seconds, said.seconds - 3) < 8
+    # A hang would last as long as the command may; a busy machine is slow, but not that slow.
+    assert max(dying.seconds, said.seconds - 3) < 25
     assert said.code in {20, 21}
     assert said.findings["KFX401"]["object"] == f"brokers {dead[0]}, {dead[1]}"
 

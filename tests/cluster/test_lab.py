@@ -192,7 +192,6 @@ def test_ctrl_c_during_up_leaves_nothing(home):
 def test_two_labs_that_start_at_once_get_different_ports(home):
     starting = [kfix_lab("up", "--name", name, "--brokers", 1) for name in ("left", "right")]
     try:
-        # On a busy machine a start may be told to have been tried twice.
         said = [process.communicate(timeout=120)[1] for process in starting]
         assert [process.returncode for process in starting] == [0, 0], said
         left, right = (Lab.open(name).state.ports() for name in ("left", "right"))
