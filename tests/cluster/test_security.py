@@ -109,7 +109,7 @@ def test_a_wrong_password_is_one_line_in_time_and_is_never_told(kfix, lab, tmp_p
     line = one_line(said)
     assert said.code == 22
     assert f"authentication refused for user '{USER}'" in line
-    assert said.seconds < 5
+    assert said.seconds < 20
     refused = kfix.run(
         *("runbook", "apply", "coordinator-stuck", "--bootstrap-server", lab.sasl_bootstrap_servers),
         *("--command-config", file),
@@ -136,7 +136,7 @@ def test_a_wrong_password_does_not_make_the_rest_healthy(kfix, lab, tmp_path):
 def test_no_command_config_at_a_sasl_listener_says_what_it_wants(kfix, lab):
     said = diagnose(kfix, lab, None)
     assert (said.code, "it wants SASL (--command-config)" in one_line(said)) == (22, True)
-    assert said.seconds < 5
+    assert said.seconds < 20
 
 
 def test_sasl_at_a_listener_without_it_is_one_line(kfix, lab, tmp_path):
