@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from kfix.actions.base import Action, Preview, Progress
-from kfix.actions.idle import ESTIMATE, as_written, never, no_facts, nothing_to_undo
+from kfix.actions.base import Action, Preview
+from kfix.actions.idle import ESTIMATE, never, nothing_to_undo, only_people_know
 from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact
 from kfix.model.plan import Gate, Risk
-from kfix.ports import ClusterReader
+from kfix.probes.base import as_written, no_reads
 
 
 def preview(args: Args) -> Preview:
@@ -19,11 +16,6 @@ def preview(args: Args) -> Preview:
     return Preview(what=do, target="by hand", live="done", command=command, estimate=ESTIMATE)
 
 
-def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
-    """Only whoever was told knows."""
-    return Progress.UNKNOWN
-
-
 ACTION = Action(
     name="manual",
     summary="tell a person what to do by hand; nothing is believed that the step's checks do not show",
@@ -31,12 +23,12 @@ ACTION = Action(
     gate_floor=Gate.STEP,
     params={"do": Kind.TEXT},
     frozen={},
-    reads=no_facts,
-    writes=no_facts,
+    reads=no_reads,
+    writes=no_reads,
     freeze=as_written,
     preview=preview,
     inverse=nothing_to_undo,
     apply=never,
-    probe=probe,
+    probe=only_people_know,
     changes=False,
 )

@@ -6,14 +6,12 @@ an election among the others loses records (kafka-facts B8, incidents B1, B3, B4
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from kfix.actions.base import Action, NotApplicable, Preview, Progress
-from kfix.actions.idle import ESTIMATE, never, no_facts, nothing_to_undo
+from kfix.actions.base import Action, NotApplicable, Preview
+from kfix.actions.idle import ESTIMATE, never, nothing_to_undo, only_people_know
 from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact, about, brokers
+from kfix.model.facts import ReadFact, about, brokers
 from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.ports import ClusterReader
+from kfix.probes.base import no_reads
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
@@ -44,11 +42,6 @@ def _words(args: Args) -> str:
     return f"{tp}: {'; '.join(parts)}"
 
 
-def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
-    """Only whoever was told knows; the checks show what came of it."""
-    return Progress.UNKNOWN
-
-
 def proves(args: Args) -> tuple[CheckCall, ...]:
     partition = Args({"partition": args.text("partition")})
     name = "partition_has_leader" if args.flag("leaderless") else "isr_full"
@@ -62,13 +55,13 @@ ACTION = Action(
     gate_floor=Gate.STEP,
     params={"partition": Kind.PARTITION},
     frozen={"wanted": Kind.BROKERS, "dead": Kind.BROKERS, "useless": Kind.BROKERS, "leaderless": Kind.BOOL},
-    reads=no_facts,
-    writes=no_facts,
+    reads=no_reads,
+    writes=no_reads,
     freeze=freeze,
     preview=preview,
     inverse=nothing_to_undo,
     apply=never,
-    probe=probe,
+    probe=only_people_know,
     proves=proves,
     changes=False,
 )

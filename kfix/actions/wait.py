@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.actions.base import Action, Preview, Progress
-from kfix.actions.idle import ESTIMATE, as_written, never, no_facts, nothing_to_undo
+from kfix.actions.idle import ESTIMATE, never, nothing_to_undo
 from kfix.model.args import Args
 from kfix.model.facts import Fact
 from kfix.model.plan import Gate, Risk
 from kfix.ports import ClusterReader
+from kfix.probes.base import as_written, no_reads
 
 
 def preview(_args: Args) -> Preview:
@@ -34,8 +35,8 @@ ACTION = Action(
     gate_floor=Gate.AUTO,
     params={},
     frozen={},
-    reads=no_facts,
-    writes=no_facts,
+    reads=no_reads,
+    writes=no_reads,
     freeze=as_written,
     preview=preview,
     inverse=nothing_to_undo,

@@ -20,7 +20,6 @@ from kfix.probes.facts import FactReader
 # Grows while records are written; it is an estimate and decides nothing.
 _ESTIMATES = frozenset({"bytes"})
 
-
 # What is compared also in a run that has changed something already: nothing that a plan does moves these by itself.
 _ALWAYS_COMPARED = frozenset({"config.set", "leader.elect_unclean"})
 
@@ -49,6 +48,10 @@ def unfaithful(plan: Plan, reader: ClusterReader, done: frozenset[str] = frozens
         yield from _compare(step, read)
 
 
+def without_estimates(args: Args) -> Args:
+    return Args({k: v for k, v in args.items() if k not in _ESTIMATES})
+
+
 def _compare(step: PlannedStep, read: FactReader) -> Iterator[str]:
     action = ACTIONS[step.action]
     given = Args({k: v for k, v in step.args.items() if k not in action.frozen})
@@ -57,6 +60,6 @@ def _compare(step: PlannedStep, read: FactReader) -> Iterator[str]:
     except (NotApplicable, KfixError) as reason:
         yield f"step {step.id}: {reason}"
         return
-    for name, value in found.items():
-        if name not in _ESTIMATES and step.args.get(name) != value:
+    for name, value in without_estimates(found).items():
+        if step.args.get(name) != value:
             yield f"step {step.id}: {name} is {step.args.get(name)} in the plan, the cluster says {value}"

@@ -12,16 +12,15 @@ from kfix.model.snapshot import TopicPartition
 from kfix.placement.impact import batches, throttled
 from kfix.placement.world import Move, World
 from kfix.ports import ClusterReader
+from kfix.probes.resource import THROTTLES
 from kfix.runbook.placing import Look, world_of
 from kfix.runbook.refs import Value
 
-THROTTLE_RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 _NOTHING = {
     "placement.moves": "no replica has to move",
     "cluster.throttled": "no replication throttle is on",
     "cluster.unpreferred": "no preferred replica that is alive and in sync waits for its leadership",
 }
-THROTTLE_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +101,11 @@ class Items:
         if zookeeper is None:
             raise UnreachableError("which brokers and topics there are was not read")
         for broker in sorted(zookeeper.registrations):
-            found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLE_RATES)
+            found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
             if any(value.own for value in found.values()):
                 yield ResourceKind.BROKER, str(broker)
         for topic, config in sorted(zookeeper.topic_configs.items()):
-            if any(key in config for key in THROTTLE_LISTS):
+            if any(key in config for key in THROTTLES[ResourceKind.TOPIC]):
                 yield ResourceKind.TOPIC, topic
 
     def _unpreferred(self) -> Iterator[TopicPartition]:

@@ -116,8 +116,8 @@ class RunStore:
     def taken_back_by(self, run_id: str) -> RunDir | None:
         """The run that began to take back the changes of this one."""
         for run in self.runs():
-            records = run.journal().records
-            if records and records[0].get("undoes") == run_id and _began(run.journal()):
+            back = run.journal()
+            if back.records and back.records[0].get("undoes") == run_id and _began(back):
                 return run
         return None
 

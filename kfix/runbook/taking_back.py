@@ -29,6 +29,8 @@ from kfix.model.plan import (
 from kfix.model.snapshot import Assignment, TopicPartition
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
+from kfix.probes.moves import target_of
+from kfix.runbook.fidelity import without_estimates
 from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 from kfix.runbook.proof import lasting
 from kfix.runbook.replay import replay
@@ -127,8 +129,7 @@ class _Maker:
 
     def _must_be_own(self, step: PlannedStep) -> None:
         """Only a move to where this run sent it is this run's."""
-        under_way = self.moving[step.args.tp()]
-        target = tuple(b for b in under_way.replicas if b not in under_way.removing)
+        target = target_of(self.moving[step.args.tp()])
         if target != step.args.brokers("replicas"):
             words = f"it is being moved to {list(target)}, not to {list(step.args.brokers('replicas'))}"
             raise NotApplicable(f"{words}: somebody else's move is left alone")
@@ -161,13 +162,8 @@ def refuse_odd_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> N
     for everything in (True, False):
         with suppress(KfixError):
             made = make_rollback(run, reader, plan.created, everything=everything)
-            allowed |= {(s.action, _literal(s)) for s in made.steps}
-    odd = [s.id for s in plan.steps if (s.action, _literal(s)) not in allowed]
+            allowed |= {(s.action, without_estimates(s.args)) for s in made.steps}
+    odd = [s.id for s in plan.steps if (s.action, without_estimates(s.args)) not in allowed]
     if odd:
         text = f"plan {plan.short_id}: step {odd[0]} is not what takes back run {plan.undoes} as things stand"
         raise RefusedError(f"{text}; nothing was changed", hint=f"make a new one: kfix runbook rollback {plan.undoes}")
-
-
-def _literal(step: PlannedStep) -> Args:
-    """Without the size, which is an estimate."""
-    return Args({k: v for k, v in step.args.items() if k != "bytes"})
