@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+from kfix.documents.problems import did_you_mean
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.runbook import Runbook
 from kfix.runbook.load import load_file
-from kfix.runbook.problems import did_you_mean
 
 
 def shipped_dir() -> Path:

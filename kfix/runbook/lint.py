@@ -10,6 +10,7 @@ from typing import Any
 
 from kfix.actions.base import Action, no_guards
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.documents.problems import Path, Problem, did_you_mean, unknown
 from kfix.model.plan import Gate
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.lint_values import (
@@ -23,7 +24,6 @@ from kfix.runbook.lint_values import (
     plain,
 )
 from kfix.runbook.placing import KINDS
-from kfix.runbook.problems import Path, Problem, did_you_mean, unknown
 from kfix.runbook.refs import names_in
 
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})

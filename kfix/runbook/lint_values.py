@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kfix.documents.problems import Path, Problem, unknown
 from kfix.model.args import Kind, coerce
-from kfix.runbook.problems import Path, Problem, unknown
 from kfix.runbook.refs import names_in
 from kfix.runbook.sources import ITEMS, PARTITIONS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.documents.problems import did_you_mean
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import REQUEST, Cause, Confidence, Diagnosis, FactValue, Finding, Severity
 from kfix.model.runbook import Runbook
 from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.runbook.problems import did_you_mean
 
 #: The parameter that names the topic of a request.
 TOPIC = "topic"

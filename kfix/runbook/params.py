@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kfix.documents.problems import unknown
 from kfix.errors import RefusedError, UsageError
 from kfix.model.args import Args, ArgValue, Kind, coerce
 from kfix.model.runbook import Param, Runbook
-from kfix.runbook.problems import unknown
 
 
 def parse_params(runbook: Runbook, given: Iterable[str]) -> Args:

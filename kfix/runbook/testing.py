@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kfix import __version__
+from kfix.documents.problems import unknown
 from kfix.errors import KfixError, RefusedError
 from kfix.model.args import Args, ArgValue, coerce
 from kfix.model.finding import REQUEST, FactValue, Finding
@@ -19,7 +20,6 @@ from kfix.runbook import matching
 from kfix.runbook.gates import Given
 from kfix.runbook.placing import Look
 from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.problems import unknown
 from kfix.runbook.run import run_plan
 from kfix.runbook.scene import Scene
 from kfix.runbook.store import RunStore

@@ -13,11 +13,11 @@ import yaml
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.cli.runbook_site import codes
+from kfix.documents.nodes import parse
 from kfix.errors import InvalidFileError
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.catalogue import shipped_dir
 from kfix.runbook.load import load_text
-from kfix.runbook.nodes import parse
 from kfix.runbook.published import json_schema
 
 SCHEMA = json_schema(codes())

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from kfix.runbook.problems import Path, Place
+from kfix.documents.problems import Path, Place
 
 _MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24
@@ -45,16 +45,17 @@ class Document:
         return Place(1, 1)
 
 
-def parse(text: str) -> Document:
+def parse(text: str, what: str = "runbook") -> Document:
+    """`what` the file holds, in the words of its readers."""
     document = Document()
     if len(text.encode()) > _MAX_BYTES:
-        document.problems.append((Place(1, 1), f"larger than {_MAX_BYTES // 1024} KiB; a runbook is a page"))
+        document.problems.append((Place(1, 1), f"larger than {_MAX_BYTES // 1024} KiB: no {what} is that long"))
         return document
     nodes = _compose(text, document)
     if not nodes:
         return document
     if len(nodes) > 1:
-        document.problems.append((_place(nodes[1]), "a second document; one file holds one runbook"))
+        document.problems.append((_place(nodes[1]), f"a second document; one file holds one {what}"))
     if not _refuse_references(text, document):
         document.data = _value(nodes[0], (), document)
     return document

@@ -1,0 +1,1 @@
+"""YAML files that people write: read strictly, and every mistake told with its place."""
