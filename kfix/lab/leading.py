@@ -54,3 +54,13 @@ def log_ends(access: Access, where: TopicPartition, brokers: Iterable[int]) -> d
         if found.error == 0:
             ends[broker] = found.offset
     return ends
+
+
+def all_replicated(access: Access, where: TopicPartition, leader: int) -> bool:
+    """Every replica in sync has all records: what consumers may read (the high watermark) ends where the log does."""
+    ends = set()
+    for replica in (_CONSUMER, requests.DEBUGGING_REPLICA):
+        request = requests.list_offsets((where,), requests.LATEST, replica=replica)
+        found = ask(access.addresses()[leader], request, responses.list_offsets, _ANSWER_SECONDS)[where]
+        ends.add((found.error, found.offset))
+    return len(ends) == 1 and all(error == 0 for error, _ in ends)

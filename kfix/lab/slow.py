@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from kfix.errors import LabError
 from kfix.lab import throttles
 from kfix.lab.content import backlog
+from kfix.lab.leading import all_replicated
 from kfix.lab.readiness import wait_brokers
 from kfix.lab.throttles import Throttle
 from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kfix.lab.stage import Stage
-    from kfix.model.snapshot import TopicPartition
 
 # A throttled replica still fetches what is left of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
 # quota's 11 s are over. With a segment a record, the backlog lasts four minutes.
@@ -44,6 +45,7 @@ def fall_behind(
         for topic, partition in partitions:
             records = backlog(_BACKLOG_RECORDS if last else _HEAD_START_RECORDS)
             stage.access.produce(topic, {partition: records}, acks="1" if last else "all")
+    _wait_replicated(stage, partitions)
     for broker in followers:
         stage.lab.nodes.cont(stage.lab.state, broker)
     wait_brokers(stage.lab.nodes, stage.access, stage.lab.state, followers)
@@ -72,6 +74,18 @@ def _drop_out(stage: Stage, partitions: tuple[TopicPartition, ...], followers: t
     for topic, number in partitions:
         stage.wait_state(
             topic, number, f"{followers} left its isr", lambda each: not set(each.isr) & set(followers), 40
+        )
+
+
+def _wait_replicated(stage: Stage, partitions: tuple[TopicPartition, ...]) -> None:
+    """Until then the high watermark is where the frozen followers stand: in sync as soon as they go on."""
+    for topic, number in partitions:
+        where = TopicPartition(topic, number)
+        leader = stage.live_state(topic, number).leader
+        wait_for(
+            f"the replicas in sync have the backlog of {topic}-{number}",
+            lambda at=where, by=leader: all_replicated(stage.access, at, by),  # type: ignore[misc]
+            20,
         )
 
 
