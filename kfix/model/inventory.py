@@ -1,4 +1,4 @@
-"""The fleet as its people describe it: which clusters there are, how to reach them, whose they are, what is expected."""
+"""The fleet as its people describe it: its clusters, how to reach them, whose they are, what is expected of them."""
 
 from __future__ import annotations
 
