@@ -55,6 +55,10 @@ class Place:
     def local(self) -> bool:
         return isinstance(self.system, fs.LocalFileSystem)
 
+    @property
+    def parent(self) -> Place:
+        return Place(self.text.rpartition("/")[0], self.path.rpartition("/")[0], self.system)
+
 
 def place_of(text: str | os.PathLike[str]) -> Place:
     """UsageError where the URL is none that pyarrow knows."""
@@ -72,9 +76,14 @@ def place_of(text: str | os.PathLike[str]) -> Place:
 
 
 def run_place(root: Place, day: date, run: str) -> Place:
+    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run_name(run)}"
+
+
+def run_name(run: str) -> str:
+    """As it is. UsageError where it is none."""
     if not _RUN.fullmatch(run):
         raise UsageError(f"{run!r} is no name of a run: up to 64 letters, digits, dots, dashes and underscores")
-    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run}"
+    return run
 
 
 def file_name(cluster: str) -> str:
@@ -155,6 +164,24 @@ def files(place: Place, ending: str) -> list[str]:
     return sorted(n.removesuffix(ending) for n in names if n.endswith(ending))
 
 
+def remove(place: Place) -> None:
+    """A file. One that is gone already is no mistake: another process may tidy up too."""
+    with contextlib.suppress(FileNotFoundError), _denied(place):
+        place.system.delete_file(place.path)
+
+
+def remove_folder(place: Place) -> None:
+    with contextlib.suppress(FileNotFoundError), _denied(place):
+        place.system.delete_dir(place.path)
+
+
+def size_of(place: Place) -> int:
+    """Bytes of all files of a folder."""
+    with telling(place):
+        found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True, recursive=True))
+    return sum(i.size or 0 for i in found if i.type == fs.FileType.File)
+
+
 def exists(place: Place) -> bool:
     with telling(place):
         return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
@@ -175,6 +202,16 @@ def telling(place: Place) -> Iterator[None]:
                 hint="collect the cluster again",
             ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _denied(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise UnreachableError(f"{place}: cannot be removed: {_first_line(error)}") from None
 
 
 def _first_line(error: BaseException) -> str:

@@ -170,6 +170,17 @@ def judge_stored(
 
     UsageError where pyarrow is not installed, and for a file that is not what it should be.
     """
+    return open_and_judge(table, restart_grace, prevention, expected_rf, expected_min_isr)[0]
+
+
+def open_and_judge(
+    table: str,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = True,
+    expected_rf: int | None = None,
+    expected_min_isr: int | None = None,
+) -> tuple[Diagnosis, Snapshot]:
+    """As `judge_stored`; the snapshot reads its partitions only when it is asked for them."""
     with _without_collector():
         try:
             from kfix.adapters.fleet.judge import judge  # noqa: PLC0415
