@@ -32,6 +32,7 @@ MANIFEST: Final = "manifest.json"
 TABLE: Final = ".parquet"
 DOCUMENT: Final = ".json.gz"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SECRET: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^/?]*:[^/?]*@|.*[?&](secret_key|access_key|session_token)=")
 _RUN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: What a file system takes for one name, less the ending and the mark of a file that is being written.
 _LONGEST: Final = 200
@@ -39,17 +40,21 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One file or folder. `text` is what people and other processes are told: a path, or a URL."""
+    """One file or folder. As text it is what people and other processes are told: a path, or a URL.
 
-    text: str
+    `base` is that without the options of a URL (`?endpoint_override=...`), which are `options`.
+    """
+
+    base: str
     path: str
     system: Any
+    options: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return f"{self.base}?{self.options}" if self.options else self.base
 
     def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.text.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system)
+        return Place(f"{self.base.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system, self.options)
 
     @property
     def local(self) -> bool:
@@ -57,7 +62,7 @@ class Place:
 
     @property
     def parent(self) -> Place:
-        return Place(self.text.rpartition("/")[0], self.path.rpartition("/")[0], self.system)
+        return Place(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
 
 
 def place_of(text: str | os.PathLike[str]) -> Place:
@@ -65,14 +70,21 @@ def place_of(text: str | os.PathLike[str]) -> Place:
     said = os.fspath(text)
     if not said:
         raise UsageError("a fleet store needs a folder or a URL")
+    base, options = said, ""
     try:
         if _URL.match(said):
+            if _SECRET.match(said):
+                raise UsageError(
+                    "a store's URL must not hold a key or a password: manifests and the list of processes would show it",
+                    hint="give them as the store's own tools take them, such as AWS_ACCESS_KEY_ID, or by a role",
+                )
             system, path = fs.FileSystem.from_uri(said)
+            base, _, options = said.partition("?")
         else:
             system, path = fs.LocalFileSystem(), str(Path(said).absolute())
     except (pa.ArrowException, ValueError, OSError) as error:
         raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
-    return Place(said, path, system)
+    return Place(base, path, system, options)
 
 
 def run_place(root: Place, day: date, run: str) -> Place:
@@ -112,7 +124,7 @@ def document_place(table: Place) -> Place:
             raise UsageError(f"{table}: is no file of a fleet store: .../{PARTITIONS}/<cluster>{TABLE} is one")
         return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
 
-    return Place(beside(table.text), beside(table.path), table.system)
+    return Place(beside(table.base), beside(table.path), table.system, table.options)
 
 
 def read_bytes(place: Place) -> bytes:

@@ -71,13 +71,18 @@ def new_id(at: datetime | None = None) -> str:
 class RunWriter:
     """One run being written. It may be gone on with after a crash, until its manifest is there."""
 
-    def __init__(self, root: Place, day: date, run: str) -> None:
+    def __init__(self, root: Place, day: date, run: str, *, at: float | None = None) -> None:
+        """`at` is the time of looks that are not of now (synthetic ones), seconds since the epoch."""
         self.place = run_place(root, day, run)
         self._day, self._id = day, run
         self._rows: dict[str, int] = {}
-        self._began = datetime.now(UTC).timestamp()
+        self._at = at
+        self._began = self._now()
         if exists(self.place / MANIFEST):
             raise UsageError(f"{self.place}: the run is complete already", hint="begin one with another name")
+
+    def _now(self) -> float:
+        return datetime.now(UTC).timestamp() if self._at is None else self._at
 
     def there(self) -> tuple[str, ...]:
         """Clusters that are written whole, of this attempt and of earlier ones: their document comes last."""
@@ -119,7 +124,7 @@ class RunWriter:
             "date": self._day.isoformat(),
             "run": self._id,
             "began": self._began,
-            "ended": datetime.now(UTC).timestamp(),
+            "ended": self._now(),
             "rows": sum(self._rows.values()),
             "clusters": dict(sorted(self._rows.items())),
             "failed": dict(sorted((failed or {}).items())),
