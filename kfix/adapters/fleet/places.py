@@ -75,7 +75,7 @@ def place_of(text: str | os.PathLike[str]) -> Place:
         if _URL.match(said):
             if _SECRET.match(said):
                 raise UsageError(
-                    "a store's URL must not hold a key or a password: manifests and the list of processes would show it",
+                    "a store's URL must not hold a key or a password: manifests and process lists would show it",
                     hint="give them as the store's own tools take them, such as AWS_ACCESS_KEY_ID, or by a role",
                 )
             system, path = fs.FileSystem.from_uri(said)

@@ -157,6 +157,11 @@ def runs(root: Place, day: date | None = None) -> tuple[Run, ...]:
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
+def run_of(root: Place, day: date, run: str) -> Run:
+    """A complete run by its day and name. UsageError where there is none."""
+    return read_run(run_place(root, day, run))
+
+
 def read_run(place: Place) -> Run:
     """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
     try:
