@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 from datetime import date
 
 from kfix.adapters.fleet.audits import Audit
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import Place, place_of
 from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.storelock import store_lock
 from kfix.fleet.audit.judging import Judged, JudgeTask, judged
 from kfix.fleet.audit.reading import DAYS, find_audit, report_of
 from kfix.fleet.audit.running import Tools, audit_run
@@ -16,6 +19,7 @@ from kfix.model.audit import AuditReport, CheckTitle
 from kfix.model.finding import Finding
 from kfix.model.fleetcase import FleetCase
 from kfix.model.inventory import Inventory
+from kfix.model.places import state_home
 from kfix.report.json_findings import finding_dict
 from kfix.wiring import open_and_judge
 from kfix_diagnostics.catalogue import pages
@@ -50,6 +54,13 @@ def stored_report(
 ) -> AuditReport:
     """The last audit, the last of a day, or that of a run. UsageError where there is none."""
     return report(root, find_audit(root, run, day), engine, days=days)
+
+
+@contextlib.contextmanager
+def locked(store: str) -> Iterator[None]:
+    """HeldError where another audit of this store is at work on this host."""
+    with store_lock(state_home(os.environ), place_of(store)):
+        yield
 
 
 def _over_fleets(case: FleetCase) -> tuple[tuple[str, Finding], ...]:
