@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import demo, diagnose, explain, lab, runbook, snapshot
+from kfix.cli import demo, diagnose, explain, fleet, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -63,6 +63,7 @@ app = typer.Typer(
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(runbook.app, name="runbook")
 lab.app.command("demo")(demo.demo)
 app.add_typer(lab.app, name="lab")
