@@ -11,8 +11,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Final
 
+from kfix.adapters.fleet.audits import AUDITS
+from kfix.adapters.fleet.places import Place, folders
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
 from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.synthetic import write_fleet
 from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
 
 RUN: Final = "demo"
@@ -127,3 +132,14 @@ class DemoFleet:
     @property
     def _window(self) -> Window:
         return Window("monthly patching", weekdays=frozenset(range(7)), at=60, minutes=180)
+
+
+def empty_store(root: Place) -> None:
+    """UsageError where something is stored there: a demo is never mixed with what was really seen."""
+    top = root / f"v{VERSION}"
+    if folders(top, "date=") or folders(top / AUDITS, "date="):
+        raise UsageError(f"{root}: has runs already", hint="give a demo a store of its own: --store DIR")
+
+
+def write_night(root: Place, night: Night, processes: int | None = None) -> Run:
+    return write_fleet(str(root), night.day, RUN, night.clusters, processes=processes, failed=night.failed, at=night.at)

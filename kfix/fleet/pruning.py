@@ -27,11 +27,11 @@ class Old:
     size: int
 
 
-def days_of(text: str) -> int:
+def days_of(text: str, option: str = "--keep") -> int:
     """`90d`. UsageError for anything else: a wrong unit would cost a history."""
     found = _KEEP.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"--keep: {text!r} is not a number of days such as 90d")
+        raise UsageError(f"{option}: {text!r} is not a number of days such as 90d")
     return int(found[1])
 
 

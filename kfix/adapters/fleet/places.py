@@ -2,6 +2,7 @@
 
     <root>/v1/date=YYYY-MM-DD/run=<id>/partitions/<cluster>.parquet
     <root>/v1/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz
+    <root>/v1/date=YYYY-MM-DD/run=<id>/begun.json
     <root>/v1/date=YYYY-MM-DD/run=<id>/manifest.json
 
 A file is written beside and renamed on a local disk, and put in one piece on an object store: no reader sees half.
@@ -29,6 +30,7 @@ from kfix.errors import UnreachableError, UsageError
 PARTITIONS: Final = "partitions"
 CLUSTERS: Final = "clusters"
 MANIFEST: Final = "manifest.json"
+BEGUN: Final = "begun.json"
 TABLE: Final = ".parquet"
 DOCUMENT: Final = ".json.gz"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")

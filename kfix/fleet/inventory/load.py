@@ -114,10 +114,15 @@ def _warnings(inventory: Inventory, today: date) -> Iterator[str]:
                 yield f"{what}: no cluster is called {pattern!r}"
 
 
-def the_path(said: FilePath | None) -> FilePath:
+def the_path(said: str | None) -> FilePath:
     """Of an option: UsageError where none is given, or where there is nothing."""
-    if said is None or not str(said):
+    if not said:
         raise UsageError("which fleet? no inventory is given", hint="--inventory FILE|DIR, or KFIX_FLEET")
-    if not said.exists():
+    path = FilePath(said)
+    try:
+        there = path.exists()
+    except OSError as error:
+        raise UsageError(f"{said[:80]}: the inventory cannot be read: {error.strerror}") from None
+    if not there:
         raise UsageError(f"{said}: there is no such inventory", hint="--inventory FILE|DIR, or KFIX_FLEET")
-    return said
+    return path

@@ -199,7 +199,7 @@ def test_an_expired_mute_is_allowed_and_told(tmp_path):
 
 
 def test_what_is_not_there_is_said_in_one_line(tmp_path):
-    for said in (None, Path(), tmp_path / "none.yaml"):
+    for said in (None, "", str(tmp_path / "none.yaml"), "x" * 5000):
         with pytest.raises(UsageError):
             load_inventory(the_path(said))
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe")
