@@ -90,7 +90,7 @@ def demo(
         empty_store(root)
         with progress(nights, console_on(sys.stderr), quiet=False, what="nights") as hear:
             for night in fleet.nights():
-                run = write_night(root, night, processes)
+                run = write_night(root, fleet, night, processes)
                 made = audit(root, run, fleet.inventory, used)
                 hear(night.day.isoformat(), "")
         outputs.tell(report(root, made, used))

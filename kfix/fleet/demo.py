@@ -16,6 +16,7 @@ from kfix.adapters.fleet.places import Place, folders
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
+from kfix.fleet.inventory.recorded import record_entry, record_mute
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
 from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
@@ -141,5 +142,19 @@ def empty_store(root: Place) -> None:
         raise UsageError(f"{root}: has runs already", hint="give a demo a store of its own: --store DIR")
 
 
-def write_night(root: Place, night: Night, processes: int | None = None) -> Run:
-    return write_fleet(str(root), night.day, RUN, night.clusters, processes=processes, failed=night.failed, at=night.at)
+def write_night(root: Place, fleet: DemoFleet, night: Night, processes: int | None = None) -> Run:
+    more = {
+        "entries": {n: record_entry(e) for n, e in fleet.inventory.clusters.items()},
+        "mutes": [record_mute(m) for m in fleet.inventory.mutes],
+        "inventory": {"origin": fleet.inventory.origin},
+    }
+    return write_fleet(
+        str(root),
+        night.day,
+        RUN,
+        night.clusters,
+        processes=processes,
+        failed=night.failed,
+        at=night.at,
+        more=more,
+    )

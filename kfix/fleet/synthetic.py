@@ -97,9 +97,10 @@ def write_fleet(
     processes: int | None = None,
     failed: Mapping[str, str] | None = None,
     at: float | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Run:
     """A complete run of the store, its looks taken `at` (seconds since the epoch; None: now); `failed` clusters with
-    their reasons. UsageError where two clusters have one name.
+    their reasons; `more` for its manifest. UsageError where two clusters have one name.
     """
     wanted: dict[str, SyntheticCluster] = {}
     writer = RunWriter(place_of(root), day, run, at=at)
@@ -108,7 +109,7 @@ def write_fleet(
             writer.refuse(cluster.name)
     for done in each(partial(write, str(writer.place)), wanted, processes=processes):
         writer.count(*done.value())
-    return writer.finish(failed, synthetic=True)
+    return writer.finish(failed, synthetic=True, **(more or {}))
 
 
 def fleet(
