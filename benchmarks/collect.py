@@ -36,7 +36,7 @@ def main() -> None:
     given.add_argument("--hanging", type=int, default=5)
     given.add_argument("--timeout", type=float, default=5.0)
     given.add_argument("--partitions", type=int, default=200)
-    given.add_argument("--concurrency", type=int, default=64)
+    given.add_argument("--concurrency", type=int, default=32)
     given.add_argument("--runs", type=int, default=3)
     asked = given.parse_args()
     spawn = multiprocessing.get_context("spawn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from kfix.adapters.fleet.listing import unfinished_day
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import Run, RunWriter, new_id
 from kfix.errors import UsageError
-from kfix.fleet.collected import CollectedCluster, Look
+from kfix.fleet.collected import CollectedCluster, Look, stored_earlier
 from kfix.fleet.crews import collect_fleet
 from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.manifest import finish_run
@@ -37,9 +38,8 @@ class Collection:
         self._writer.begin()
         self.place = self._writer.place
         self._loaded = loaded
-        there = set(self._writer.there())
-        self.there = tuple(n for n in loaded.inventory.clusters if n in there)
-        self._done: list[Done[CollectedCluster]] = []
+        self._done = [*_earlier(self._writer, loaded)]
+        self.there = tuple(d.name for d in self._done)
         self._began = time.monotonic()
         self._how: dict[str, object] = {}
 
@@ -72,3 +72,12 @@ class Collection:
     def seconds(self) -> float:
         """Of this attempt."""
         return time.monotonic() - self._began
+
+
+def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluster]]:
+    """What an earlier attempt wrote; a cluster whose document is damaged is asked again."""
+    there = set(writer.there())
+    for name in loaded.inventory.clusters:
+        if name in there:
+            with contextlib.suppress(UsageError):
+                yield Done(name, stored_earlier(writer.place, name))

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import pexpect
 import pytest
 
 from kfix.adapters.fleet.places import place_of
@@ -189,6 +190,18 @@ def test_ctrl_c_leaves_a_run_to_go_on_with(inventory, tmp_path):
     assert runs(place_of(tmp_path / "s")) == ()
     listed = kfix("runs", "--store", tmp_path / "s")
     assert "unfinished" in listed.stdout
+
+
+def test_on_a_terminal_there_is_a_bar_and_failures_stand_above_it(inventory, tmp_path):
+    env = {**os.environ, "KFIX_STATE_HOME": str(tmp_path), "TERM": "xterm"}
+    args = ["-m", "kfix", "fleet", "collect", "-i", str(inventory), "--store", str(tmp_path / "s")]
+    child = pexpect.spawn(sys.executable, args, env=env, encoding="utf-8", dimensions=(40, 160), timeout=60)
+    child.expect("closed: the cluster cannot be reached")
+    child.expect(r"collecting .*/8")
+    child.expect("0 of 8 clusters collected")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 22
 
 
 @pytest.mark.parametrize(
