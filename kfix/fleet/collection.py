@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from kfix.adapters.fleet.listing import unfinished_day
 from kfix.adapters.fleet.places import MANIFEST, exists, place_of, run_place
 from kfix.adapters.fleet.runs import Run, RunWriter, new_id, read_run
 from kfix.errors import UsageError
-from kfix.fleet.collected import CollectedCluster, Look
+from kfix.fleet.collected import CollectedCluster, Look, stored_earlier
 from kfix.fleet.crews import collect_fleet
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
@@ -39,9 +40,8 @@ class Collection:
         self._writer.begin()
         self.place = self._writer.place
         self._loaded = loaded
-        there = set(self._writer.there())
-        self.there = tuple(n for n in loaded.inventory.clusters if n in there)
-        self._done: list[Done[CollectedCluster]] = []
+        self._done = [*_earlier(self._writer, loaded)]
+        self.there = tuple(d.name for d in self._done)
         self._began = time.monotonic()
         self._how: dict[str, object] = {}
 
@@ -95,3 +95,12 @@ def already_complete(store: str | os.PathLike[str], day: date | None, run: str) 
     root = place_of(store)
     place = run_place(root, day or datetime.now(UTC).date(), run)
     return read_run(place) if exists(place / MANIFEST) else None
+
+
+def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluster]]:
+    """What an earlier attempt wrote; a cluster whose document is damaged is asked again."""
+    there = set(writer.there())
+    for name in loaded.inventory.clusters:
+        if name in there:
+            with contextlib.suppress(UsageError):
+                yield Done(name, stored_earlier(writer.place, name))

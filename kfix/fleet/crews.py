@@ -6,6 +6,7 @@ themselves and tell the parent what became of each cluster. One that dies is rep
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -64,7 +65,8 @@ class _Crew:
         self._process = spawn.Process(
             target=work, args=(theirs, self._look, self._run, share, self._concurrency), daemon=True
         )
-        self._process.start()
+        with _no_ctrl_c():
+            self._process.start()
         theirs.close()
 
     def hear(self) -> Iterator[Done[CollectedCluster]]:
@@ -97,9 +99,18 @@ class _Crew:
             self._process = None
 
 
+@contextlib.contextmanager
+def _no_ctrl_c() -> Iterator[None]:
+    """A process that begins here never hears it, not even while it still imports; this one hears it afterwards."""
+    was = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, was)
+
+
 def work(line: Connection, look: Look, run: str, entries: Sequence[ClusterEntry], concurrency: int) -> None:
     """A crew's life. Ctrl-C is the parent's matter; a parent that is gone ends it at the next cluster."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     code = 0
     try:
         import pyarrow as pa  # noqa: PLC0415

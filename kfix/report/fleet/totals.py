@@ -77,12 +77,6 @@ def news(report: AuditReport) -> tuple[FindingRow, ...]:
     return tuple(sorted(told, key=lambda f: (-f.rank, f.cluster, f.key)))
 
 
-def lost_clusters(report: AuditReport) -> tuple[ClusterRow, ...]:
-    """Not collected now, and not known to have been unreadable in the audit before."""
-    scores = {t.cluster: t.scores for t in report.cluster_trends}
-    return tuple(c for c in unknown_clusters(report) if len(past := scores.get(c.cluster, ())) < 2 or past[-2] >= 0)
-
-
 def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
     """Mutes that ended since the audit before: what they covered alarms again, though it is not new."""
     before = report.before_day
@@ -90,10 +84,6 @@ def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
 
 
 def has_news(report: AuditReport) -> bool:
-    """Something to wake a reader for. What a cluster in maintenance has is no reason."""
+    """Something to wake a reader for; that a cluster went unread is a finding (KFX701). Maintenance is no reason."""
     at_work = in_maintenance(report)
-    return (
-        any(f.cluster not in at_work for f in news(report))
-        or any(not c.maintenance for c in lost_clusters(report))
-        or bool(fresh_expiries(report))
-    )
+    return any(f.cluster not in at_work for f in news(report)) or bool(fresh_expiries(report))

@@ -115,6 +115,15 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
         Collection(store, loaded, DAY, "r")
 
 
+def test_a_cluster_that_an_earlier_attempt_left_damaged_is_asked_again(tmp_path):
+    loaded = fleet("well-1", "well-2")
+    [*Collection(tmp_path, loaded, DAY, "r").results(look)]
+    (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "clusters" / "well-1.json.gz").write_bytes(b"x")
+    again, done = collected(tmp_path, loaded)
+    assert (again.there, set(done)) == (("well-2",), {"well-1"})
+    assert dict(again.finish().clusters) == {"well-1": 62, "well-2": 62}
+
+
 def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
     gate, reached = threading.Event(), threading.Semaphore(0)
 

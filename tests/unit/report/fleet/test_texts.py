@@ -7,7 +7,7 @@ from kfix.report.fleet.console import audit_text
 from kfix.report.fleet.markdown import MOST, audit_markdown, code, prose
 from kfix.report.fleet.words import one_line, pasted
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
-from tests.unit.report.fleet.test_verdict import CLUSTER, LOST, finding, one
+from tests.unit.report.fleet.test_verdict import CLUSTER, finding, one
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
@@ -46,7 +46,6 @@ def test_only_new_is_silent_where_nothing_is_new():
     told = audit_text(one(finding("critical"), finding("warning", "new"), clusters=(CLUSTER,)), only_new=True)
     assert "WARNING" in told
     assert "riskiest" not in told
-    assert "UNKNOWN" in audit_text(one(clusters=(LOST,)), only_new=True)
 
 
 def test_empty_and_dark_fleets_are_told_apart():

@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from kfix.errors import UsageError
-from kfix.model.audit import ClusterTrend
-from kfix.report.fleet.totals import fresh_expiries, has_news, lost_clusters, news, totals
+from kfix.report.fleet.totals import fresh_expiries, has_news, news, totals
 from kfix.report.fleet.verdict import FailOn, exit_code, fail_on, unread
-from tests.unit.report.fleet.reports import DAY, QUIET, dark, empty, report
+from tests.unit.report.fleet.reports import QUIET, dark, empty, report
 
 BASE = replace(report(8, days=3), mutes=())
 FINDING = replace(BASE.findings[0], cluster="a", head="", muted=False, status="still")
@@ -75,14 +74,6 @@ def test_news_are_new_and_worse_heads_critical_first():
     assert news(given) == (other, head)
     assert has_news(given)
     assert not has_news(one(finding("critical")))
-
-
-def test_a_cluster_that_is_lost_today_is_news_and_one_lost_before_is_none():
-    given = one(clusters=(LOST,))
-    assert lost_clusters(given) == (LOST,)
-    for scores, lost in (((90, -1), True), ((-1, -1), False), ((-1,), True)):
-        days = tuple(DAY - timedelta(days=n) for n in range(len(scores)))
-        assert bool(lost_clusters(replace(given, cluster_trends=(ClusterTrend("b", days, scores),)))) is lost
 
 
 def test_a_mute_that_ended_since_the_audit_before_is_news():
