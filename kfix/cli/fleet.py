@@ -11,6 +11,9 @@ from kfix.cli.options import AsJson
 if TYPE_CHECKING:
     from datetime import date
 
+    from kfix.adapters.fleet.runs import Run
+    from kfix.fleet.collection import Collection
+    from kfix.fleet.engine import Engine
     from kfix.fleet.inventory.load import Loaded
 
 app = typer.Typer(no_args_is_help=True, help="Many clusters: check their inventory, collect them, list what is stored.")
@@ -113,40 +116,75 @@ def collect(
     import json
     import sys
 
-    from kfix.errors import StoreError, UsageError
-    from kfix.report.collecting import collected_json, progress, show_collected
+    from kfix.report.collecting import collected_json, show_collected
     from kfix.report.console import console_on
-    from kfix.wiring import look_entry, with_fleet
 
     place = the_store(store)
     loaded = chosen(inventory, cluster, tag, owner)
-    if timeout is not None and not 0 < timeout <= 3600:
-        raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
     for line in loaded.warnings:
         typer.echo(f"warning: {line}", err=True)
-    with with_fleet():
-        from kfix.fleet.collection import Collection
-    # An option that is given and empty is a mistake, never a new run.
-    if run == "":
-        raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
-    collection = Collection(place, loaded, the_day(day), run or "")
-    total = len(loaded.inventory.clusters) - len(collection.there)
-    if collection.there:
-        typer.echo(f"run {collection.id} goes on: {len(collection.there)} clusters are there already", err=True)
-    try:
-        with progress(total, console_on(sys.stderr), quiet=quiet) as hear:
-            for done in collection.results(look_entry, concurrency=concurrency, processes=processes, timeout=timeout):
-                hear(done.name, done.error)
-        made = collection.finish()
-    except (KeyboardInterrupt, StoreError):
-        typer.echo(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}", err=True)
-        raise
+    made, collection = collected(
+        place,
+        loaded,
+        the_day(day),
+        run,
+        concurrency=concurrency,
+        timeout=timeout,
+        processes=processes,
+        quiet=quiet,
+    )
     if json_output:
         typer.echo(json.dumps(collected_json(made, len(collection.there), collection.seconds), indent=2))
     else:
         show_collected(made, len(collection.there), collection.seconds, console_on(sys.stdout))
     if made.failed:
         raise typer.Exit(22)
+
+
+def collected(
+    place: str,
+    loaded: Loaded,
+    day: date | None,
+    run: str | None,
+    *,
+    concurrency: int = 32,
+    timeout: float | None = None,
+    processes: int | None = None,
+    quiet: bool = False,
+    on: Engine | None = None,
+) -> tuple[Run, Collection]:
+    """One run, begun or gone on with, by threads here or as tasks of the engine `on`; progress on standard error."""
+    import sys
+
+    from kfix.errors import StoreError, UsageError
+    from kfix.report.collecting import progress
+    from kfix.report.console import console_on
+    from kfix.wiring import collect_one, look_entry, with_fleet
+
+    # An option that is given and empty is a mistake, never a new run.
+    if run == "":
+        raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
+    if timeout is not None and not 0 < timeout <= 3600:
+        raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
+    with with_fleet():
+        from kfix.fleet.collection import Collection
+    collection = Collection(place, loaded, day, run or "")
+    total = len(loaded.inventory.clusters) - len(collection.there)
+    if collection.there:
+        typer.echo(f"run {collection.id} goes on: {len(collection.there)} clusters are there already", err=True)
+    try:
+        with progress(total, console_on(sys.stderr), quiet=quiet) as hear:
+            results = (
+                collection.results(look_entry, concurrency=concurrency, processes=processes, timeout=timeout)
+                if on is None
+                else collection.results_on(on, collect_one, timeout=timeout)
+            )
+            for done in results:
+                hear(done.name, done.error)
+        return collection.finish(), collection
+    except (KeyboardInterrupt, StoreError):
+        typer.echo(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}", err=True)
+        raise
 
 
 @app.command("runs")

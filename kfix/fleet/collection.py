@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 
 from kfix.adapters.fleet.listing import unfinished_day
-from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import Run, RunWriter, new_id
+from kfix.adapters.fleet.places import MANIFEST, exists, place_of, run_place
+from kfix.adapters.fleet.runs import Run, RunWriter, new_id, read_run
 from kfix.errors import UsageError
 from kfix.fleet.collected import CollectedCluster, Look, stored_earlier
 from kfix.fleet.crews import collect_fleet
+from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.manifest import finish_run
 from kfix.fleet.pool import Done
@@ -62,6 +64,20 @@ class Collection:
             self._done.append(done)
             yield done
 
+    def results_on(
+        self, engine: Engine, collect_one: Callable[..., CollectedCluster], *, timeout: float | None = None
+    ) -> Iterator[Done[CollectedCluster]]:
+        """The same as tasks of an engine, one a cluster: `collect_one(entry, run=...)`, known by its name. The workers
+        reach the clusters, and write the store, by themselves.
+        """
+        entries = {n: e for n, e in self._loaded.inventory.clusters.items() if n not in self.there}
+        if timeout is not None:
+            entries = {n: replace(e, timeout=timeout) for n, e in entries.items()}
+        self._how = {"engine": engine.name, "timeout": timeout}
+        for done in engine.each(partial(collect_one, run=str(self.place)), entries):
+            self._done.append(done)
+            yield done
+
     def finish(self) -> Run:
         """StoreError where the manifest cannot be written."""
         return finish_run(
@@ -81,3 +97,10 @@ def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluste
         if name in there:
             with contextlib.suppress(UsageError):
                 yield Done(name, stored_earlier(writer.place, name))
+
+
+def already_complete(store: str | os.PathLike[str], day: date | None, run: str) -> Run | None:
+    """The run of that name, today's unless a day is named, where it is complete: it is not collected again."""
+    root = place_of(store)
+    place = run_place(root, day or datetime.now(UTC).date(), run)
+    return read_run(place) if exists(place / MANIFEST) else None

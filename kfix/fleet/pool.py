@@ -71,7 +71,7 @@ class _Pool(Generic[R]):
                 broken = False
                 try:
                     while chunks and len(ahead) < _AHEAD * self._processes:
-                        ahead.append((chunks[0], pool.submit(_many, self._work, chunks[0])))
+                        ahead.append((chunks[0], pool.submit(many, self._work, chunks[0])))
                         chunks.popleft()
                     found = ahead[0][1].result()
                 except BrokenProcessPool:
@@ -96,7 +96,7 @@ class _Pool(Generic[R]):
         try:
             for item in chunk:
                 try:
-                    yield from pool.submit(_many, self._work, [item]).result()
+                    yield from pool.submit(many, self._work, [item]).result()
                 except BrokenProcessPool:
                     yield Done(item[0], None, "its process died: out of memory, or killed")
                     pool.shutdown(wait=True)
@@ -111,6 +111,11 @@ class _Pool(Generic[R]):
 def _start() -> None:
     """Ctrl-C is the parent's matter. One thread a worker, since there is a worker a core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    single_threaded()
+
+
+def single_threaded() -> None:
+    """For a process that shares its machine with one such process a core. What is loaded by now stays."""
     try:
         import pyarrow as pa  # noqa: PLC0415
     except ModuleNotFoundError:
@@ -119,7 +124,8 @@ def _start() -> None:
     gc.freeze()
 
 
-def _many(work: Callable[[Any], R], chunk: Sequence[_Item]) -> list[Done[R]]:
+def many(work: Callable[[Any], R], chunk: Sequence[_Item]) -> list[Done[R]]:
+    """What a worker does with (name, argument) pairs, in this process: whatever the work raises is a result."""
     return [_one(work, item) for item in chunk]
 
 

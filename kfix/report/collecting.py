@@ -20,21 +20,21 @@ class Heard(Protocol):
 
 
 @contextmanager
-def progress(total: int, console: Console, *, quiet: bool) -> Iterator[Heard]:
-    """Gives a function that hears of each cluster that is done, with its error, "" where it was collected."""
+def progress(total: int, console: Console, *, quiet: bool, what: str = "collecting") -> Iterator[Heard]:
+    """Gives a function that hears of each cluster that is done, with its error, "" where it went well."""
     if quiet:
         yield lambda name, error: None  # noqa: ARG005 - nothing is told
     elif console.file.isatty():
-        with _bar(console) as bar:
+        with _bar(console, what) as bar:
             task = bar.add_task("", total=total, failed="")
             yield _Bar(bar, task).hear
     else:
-        yield _Lines(total, console).hear
+        yield _Lines(total, console, what).hear
 
 
-def _bar(console: Console) -> Progress:
+def _bar(console: Console, what: str) -> Progress:
     return Progress(
-        TextColumn("collecting"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[failed]}", markup=False, style="red"),
@@ -56,8 +56,8 @@ class _Bar:
 
 
 class _Lines:
-    def __init__(self, total: int, console: Console) -> None:
-        self._total, self._console = total, console
+    def __init__(self, total: int, console: Console, what: str) -> None:
+        self._total, self._console, self._what = total, console, what
         self._done = self._failed = 0
         self._told_at = time.monotonic()
 
@@ -69,7 +69,7 @@ class _Lines:
         now = time.monotonic()
         if now - self._told_at >= _PIPE_EVERY and self._done < self._total:
             self._told_at = now
-            self._tell(f"{self._done} of {self._total} clusters, {self._failed} failed")
+            self._tell(f"{self._what}: {self._done} of {self._total} clusters, {self._failed} failed")
 
     def _tell(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)

@@ -1,1 +1,4 @@
-"""The fleet audit on Spark: the same pure checks, one task a cluster. Its layer rule stands; the jobs come next."""
+"""Spark as an engine of the fleet audit: the same function in its tasks, and SQL over what they found.
+
+Nothing here is imported unless Spark is asked for (`kfix.wiring.engine`).
+"""

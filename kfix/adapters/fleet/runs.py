@@ -75,13 +75,18 @@ def new_id(at: datetime | None = None) -> str:
 class RunWriter:
     """One run being written. It may be gone on with after a crash, until its manifest is there."""
 
-    def __init__(self, root: Place, day: date, run: str) -> None:
+    def __init__(self, root: Place, day: date, run: str, *, at: float | None = None) -> None:
+        """`at` is the time of looks that are not of now (synthetic ones), seconds since the epoch."""
         self.place = run_place(root, day, run)
         self._day, self._id = day, run
         self._rows: dict[str, int] = {}
-        self._began = datetime.now(UTC).timestamp()
+        self._at = at
+        self._began = self._now()
         if exists(self.place / MANIFEST):
             raise UsageError(f"{self.place}: the run is complete already", hint="begin one with another name")
+
+    def _now(self) -> float:
+        return datetime.now(UTC).timestamp() if self._at is None else self._at
 
     def there(self) -> tuple[str, ...]:
         """Clusters that are written whole, of this attempt and of earlier ones: their document comes last."""
@@ -138,7 +143,7 @@ class RunWriter:
             "date": self._day.isoformat(),
             "run": self._id,
             "began": self._began,
-            "ended": datetime.now(UTC).timestamp(),
+            "ended": self._now(),
             "rows": sum(self._rows.values()),
             "clusters": dict(sorted(self._rows.items())),
             "failed": dict(sorted((failed or {}).items())),
@@ -178,6 +183,20 @@ def runs(root: Place, day: date | None = None) -> tuple[Run, ...]:
             if exists(place / MANIFEST):
                 found.append(read_run(place))
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
+
+
+def run_of(root: Place, day: date, run: str) -> Run:
+    """A complete run by its day and name. UsageError where there is none."""
+    return read_run(run_place(root, day, run))
+
+
+def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
+    """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
+    found = [r for r in runs(root, day) if not run or r.id == run]
+    if not found:
+        what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
+        raise UsageError(f"{root}: {what}", hint="kfix fleet collect makes one; kfix fleet runs lists what there is")
+    return found[-1]
 
 
 def read_run(place: Place) -> Run:

@@ -6,8 +6,9 @@ import contextlib
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -27,10 +28,12 @@ from kfix.model.snapshot import Mode, Snapshot
 if TYPE_CHECKING:
     from kfix.adapters.fleet.judge import Bench
     from kfix.fleet.collected import CollectedCluster
+    from kfix.fleet.engine import Engine
     from kfix.runbook.testing import Fixtures
 
 DEBOUNCE = 10.0
 RESTART_GRACE = 120.0
+_WITHOUT_SPARK = "without --spark the embedded engine works, and needs no Java"
 
 __all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_saved", "look", "make_target"]
 
@@ -172,6 +175,17 @@ def judge_stored(
 
     UsageError where pyarrow is not installed, and for a file that is not what it should be.
     """
+    return open_and_judge(table, restart_grace, prevention, expected_rf, expected_min_isr)[0]
+
+
+def open_and_judge(
+    table: str,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = True,
+    expected_rf: int | None = None,
+    expected_min_isr: int | None = None,
+) -> tuple[Diagnosis, Snapshot]:
+    """As `judge_stored`; the snapshot reads its partitions only when it is asked for them."""
     with _without_collector():
         with with_fleet():
             from kfix.adapters.fleet.judge import judge  # noqa: PLC0415
@@ -232,3 +246,35 @@ def _bench(restart_grace: float, prevention: bool, rf: int | None, min_isr: int 
         restart_grace,
         options.expected,
     )
+
+
+@contextlib.contextmanager
+def engine(
+    spark: str | None = None, processes: int | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[Engine]:
+    """The pool of `processes` (None: one a core) with DuckDB, or Spark at this master: `local[*]`, `spark://...`,
+    `yarn`, `k8s://...`, `sc://...`, `submit` (the one spark-submit was given). `settings` are Spark's, before ours.
+
+    UsageError where a package or Java is missing, or the master is none; UnreachableError where nobody answers there.
+    """
+    if spark is None:
+        yield _embedded(processes)
+        return
+    if processes is not None:
+        raise UsageError("--processes is for the embedded engine", hint="Spark is told in its master: local[4]")
+    if find_spec("pyspark") is None:
+        raise UsageError("Spark needs pyspark", hint=f"pip install 'kafka-kfix[spark]'; {_WITHOUT_SPARK}")
+    try:
+        from kfix_spark.engine import open_engine  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UsageError(f"Spark needs {error.name}", hint="pip install 'kafka-kfix[spark]'") from None
+    with open_engine(spark, settings or {}) as one:
+        yield one
+
+
+def _embedded(processes: int | None) -> Engine:
+    try:
+        from kfix.fleet.embedded import EmbeddedEngine  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UsageError(f"the audit of a fleet needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
+    return EmbeddedEngine(processes)

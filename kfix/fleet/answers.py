@@ -1,0 +1,76 @@
+"""What engines share, so that their answers compare: how tables are named to them, and the types of what comes back.
+
+Engines give the same sum as int64, hugeint or decimal, the same text as string or large_string, the same list with
+other names inside. `plain` makes one type of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from kfix.errors import UsageError
+
+_UTC: Final = pa.timestamp("us", "UTC")
+#: The column that tables made of files have besides their own: an absolute path, or the URL as it was given.
+FILENAME: Final = "filename"
+
+
+def files_of(name: str, given: Any) -> list[str] | None:
+    """Absolute paths or URLs, `file://` as a path; None where `given` is a table. UsageError where there is none."""
+    if isinstance(given, pa.Table):
+        return None
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise UsageError(f"table {name!r}: is {type(given).__name__}; a pyarrow table or a list of files is wanted")
+    if not given:
+        raise UsageError(f"table {name!r}: has no files", hint="give at least one, or an empty pyarrow table")
+    return [_located(str(one)) for one in given]
+
+
+def _located(said: str) -> str:
+    if "://" not in said:
+        return str(Path(said).absolute())
+    return unquote(urlsplit(said).path) if said.startswith("file://") else said
+
+
+def plain(table: Any) -> Any:
+    """The same rows: integers are int64 (too large for it: decimals), other numbers float64, times UTC."""
+    columns = [_plain(table.column(i).combine_chunks()) for i in range(table.num_columns)]
+    fields = [pa.field(name, column.type) for name, column in zip(table.column_names, columns, strict=True)]
+    return pa.Table.from_arrays([pa.chunked_array([c]) for c in columns], schema=pa.schema(fields))
+
+
+def _plain(column: Any) -> Any:
+    wanted = _type(column.type)
+    if column.type == wanted:
+        return column
+    try:
+        return column.cast(wanted)
+    except pa.ArrowInvalid:
+        # 2^63 and more.
+        return column.cast(pa.decimal128(38, 0)) if wanted == pa.int64() else column
+
+
+def _type(given: Any) -> Any:  # noqa: PLR0911 - one line a kind
+    kinds = pa.types
+    if kinds.is_integer(given) or kinds.is_null(given):
+        return pa.int64()
+    if kinds.is_decimal(given):
+        return pa.int64() if given.scale == 0 else pa.float64()
+    if kinds.is_floating(given):
+        return pa.float64()
+    if kinds.is_large_string(given) or kinds.is_string_view(given) or kinds.is_dictionary(given):
+        return pa.string()
+    if kinds.is_timestamp(given):
+        return _UTC
+    if kinds.is_list(given) or kinds.is_large_list(given):
+        return pa.list_(_type(given.value_type))
+    if kinds.is_struct(given):
+        return pa.struct([pa.field(f.name, _type(f.type)) for f in given])
+    if kinds.is_map(given):
+        return pa.map_(_type(given.key_type), _type(given.item_type))
+    return given

@@ -1,0 +1,153 @@
+"""The engine of one machine: a pool of processes judges, DuckDB answers SQL. No Java, and no service to start."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from kfix.adapters.fleet.places import place_of
+from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet.answers import FILENAME, files_of, plain
+from kfix.fleet.engine import View
+from kfix.fleet.pool import Done, each
+
+A = TypeVar("A")
+R = TypeVar("R")
+_AT: Final = re.compile(r"^LINE (\d+): (.*)\n( *)\^", re.MULTILINE)
+_KIND: Final = re.compile(r"^[A-Z][A-Za-z -]* Error: ")
+ONE_SELECT: Final = "only one SELECT, WITH, DESCRIBE or SHOW statement is run"
+
+
+class EmbeddedEngine:
+    """`processes` is at least 1; with 1 all work is done in this process."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        if processes is not None and processes < 1:
+            raise UsageError(f"{processes} processes: at least 1 is needed")
+        self._processes = processes or min(os.cpu_count() or 1, 32)
+
+    @property
+    def name(self) -> str:
+        return f"duckdb {duckdb.__version__} pool[{self._processes}]"
+
+    def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
+        return each(work, items, processes=self._processes)
+
+    def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
+        """A pyarrow.Table with the types of `answers.plain`. UsageError where the statement is wrong or writes."""
+        with tempfile.TemporaryDirectory(prefix="kfix-query-") as spill, duckdb.connect() as db:
+            # What DuckDB cannot hold in memory it writes to a folder of its own, and never to the one we are called in.
+            for name, value in (("threads", self._processes), ("temp_directory", spill)):
+                db.execute(f"SET {name} = {_text(str(value))}")
+            try:
+                _one_select(db, sql)
+                _show(db, tables)
+                return plain(db.sql(sql).to_arrow_table())
+            except duckdb.Error as error:
+                raise _told(_placed(db, sql, error)) from None
+            except (pa.ArrowException, OSError) as error:
+                raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
+
+
+def _one_select(db: Any, sql: str) -> None:
+    found = db.extract_statements(sql)
+    if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
+        kinds = ", ".join(s.type.name for s in found) or "nothing"
+        raise UsageError(f"the statement is {kinds}: {ONE_SELECT}")
+
+
+def _show(db: Any, tables: Mapping[str, Any]) -> None:
+    """The tables under their names; after that DuckDB opens no other file, no network and no variable of Python."""
+    local: list[str] = []
+    views = []
+    for name, given in tables.items():
+        if isinstance(given, View):
+            views.append(f"CREATE VIEW {_name(name)} AS {given.sql}")
+            continue
+        files = files_of(name, given)
+        if files is None:
+            db.register(name, given)
+        elif any("://" in f for f in files):
+            db.register(name, _dataset(files))
+        else:
+            patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
+            if gone := [f for f in files if not Path(f).is_file()]:
+                raise UsageError(f"{gone[0]}: does not exist, or is no file")
+            local += {*files, *patterns}
+            wanted = f"[{', '.join(map(_text, patterns))}], filename = true, union_by_name = true"
+            views.append(f"CREATE VIEW {_name(name)} AS SELECT * FROM read_parquet({wanted})")  # noqa: S608 - quoted
+    for setting in (
+        f"allowed_paths = [{', '.join(map(_text, local))}]",
+        "python_enable_replacements = false",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        db.execute(f"SET {setting}")
+    for view in views:
+        db.execute(view)
+
+
+def _dataset(urls: Sequence[str]) -> Any:
+    """Read by pyarrow, as the store itself: DuckDB would want an extension from the network and keys of its own."""
+    fields: dict[str, Any] = {}
+    places = [place_of(url) for url in urls]
+    system, paths = places[0].system, [p.path for p in places]
+    if any(p.system != system for p in places):
+        raise UsageError("the files of one table lie in several file systems")
+    for fragment in ds.FileSystemDataset.from_paths(
+        paths, schema=pa.schema([]), format=ds.ParquetFileFormat(), filesystem=system
+    ).get_fragments():
+        for field in fragment.physical_schema:
+            fields.setdefault(field.name, field)
+    fields[FILENAME] = pa.field(FILENAME, pa.string())
+    return ds.FileSystemDataset.from_paths(
+        paths,
+        schema=pa.schema([*fields.values()]),
+        format=ds.ParquetFileFormat(),
+        filesystem=system,
+        partitions=[ds.field(FILENAME) == url for url in urls],
+    )
+
+
+def _placed(db: Any, sql: str, error: Exception) -> Exception:
+    """The same error with the place in the statement, which a relation does not tell."""
+    if isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) and not _AT.search(str(error)):
+        try:
+            db.execute(sql)
+        except duckdb.Error as placed:
+            return placed
+    return error
+
+
+def _told(error: Exception) -> KfixError:
+    said = _KIND.sub("", _line(error))
+    if found := _AT.search(str(error)):
+        column = len(found[3]) - len(f"LINE {found[1]}: ") + 1
+        said = f"line {found[1]}, column {max(column, 1)}: {said}"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return KfixError(f"the query needs more memory than there is: {said}")
+    if isinstance(error, duckdb.PermissionException):
+        return UsageError(f"the query may not: {said}", hint="a query reads the tables it is given, and no other file")
+    return UsageError(f"the query failed: {said}")
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:300]
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'

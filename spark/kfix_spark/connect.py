@@ -1,0 +1,94 @@
+"""Spark Connect: a client without Java, over gRPC. There are no RDDs there, so tasks are rows of a DataFrame."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from kfix.errors import UsageError
+from kfix_spark import masters
+from kfix_spark.package import make_package
+from kfix_spark.rdd import DEAD, SAME_PYTHON
+from kfix_spark.session import not_started, one_line, quiet
+from kfix_spark.spread import TasksDiedError, do, lost
+
+_SCHEMA: Final = "at bigint, answer binary"
+#: Of a server with executors of its own nobody tells the cores.
+_CORES: Final = 8
+_NEEDED: Final = "pip install 'pyspark[connect]'"
+
+
+@contextlib.contextmanager
+def open_connected(master: str, settings: Mapping[str, str]) -> Iterator[tuple[Any, ConnectCluster]]:
+    """(session, cluster). UsageError where a package is missing; UnreachableError where the server does not take us."""
+    try:
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            f"{masters.shown(master)}: Spark Connect needs more packages: {one_line(error)}", hint=_NEEDED
+        ) from None
+    try:
+        quiet()
+        session = SparkSession.builder.remote(master).getOrCreate()
+        for name, value in {"spark.sql.session.timeZone": "UTC", **settings}.items():
+            session.conf.set(name, value)
+        with tempfile.TemporaryDirectory(prefix="kfix-spark-") as folder:
+            session.addArtifacts(str(make_package(Path(folder) / "kfix.zip")), pyfile=True)
+    except Exception as error:  # noqa: BLE001 - gRPC's, pyspark's
+        raise not_started(masters.shown(master), error) from None
+    try:
+        yield session, ConnectCluster(session)
+    finally:
+        with contextlib.suppress(Exception):
+            session.stop()
+
+
+class ConnectCluster:
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._tag = f"kfix-{uuid4().hex}"
+
+    def cores(self) -> int:
+        return _CORES
+
+    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
+        try:
+            self._session.addTag(self._tag)
+            rows = self._session.range(0, len(tasks), 1, len(tasks))
+            found = rows.mapInArrow(partial(_done, list(tasks)), _SCHEMA).toArrow()
+        except PySparkException as error:
+            said = str(error)
+            if "Traceback (most recent call last)" in said:
+                raise UsageError(f"the workers cannot run kfix: {one_line(said)}", hint=SAME_PYTHON) from None
+            if "UNAVAILABLE" in said or "SESSION_CLOSED" in said:
+                raise lost(one_line(error)) from None
+            if not DEAD.search(said):
+                raise lost(one_line(error)) from None
+            raise TasksDiedError(one_line(error)) from None
+        except Exception as error:  # noqa: BLE001 - gRPC's own
+            raise lost(one_line(error)) from None
+        answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
+        return [answers[i] for i in range(len(tasks))]
+
+    def watch(self) -> None:
+        """Nobody to ask: the server has the executors."""
+
+    def cancel(self) -> None:
+        with contextlib.suppress(Exception):
+            self._session.interruptTag(self._tag)
+
+
+def _done(tasks: Sequence[bytes], batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        places = batch.column(0).to_pylist()
+        yield pa.RecordBatch.from_pydict(
+            {"at": pa.array(places, pa.int64()), "answer": pa.array([do(tasks[i]) for i in places], pa.binary())}
+        )

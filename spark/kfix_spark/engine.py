@@ -1,0 +1,115 @@
+"""Spark as an engine: the work function runs in its tasks, the second stage in its SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+
+from kfix.errors import KfixError, UsageError
+from kfix.fleet.answers import FILENAME, files_of, plain
+from kfix.fleet.engine import View
+from kfix.fleet.pool import Done
+from kfix_spark import masters, spread
+from kfix_spark.rdd import RddCluster
+from kfix_spark.session import one_line, open_session, version
+from kfix_spark.statements import only_reads
+
+A = TypeVar("A")
+R = TypeVar("R")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_AT: Final = re.compile(r"\(?\bline (\d+),? pos(?:ition)? (\d+)\)?")
+#: Spark's address of a file as it was given: decoded, and a local path without its scheme.
+_GIVEN: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
+
+
+class SparkEngine:
+    """Over a session that is somebody else's to close; see `open_engine`."""
+
+    def __init__(self, session: Any, cluster: spread.Cluster, name: str) -> None:
+        self._session = session
+        self._cluster = cluster
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
+        """KfixError where the cluster is lost; UsageError where its workers cannot run kfix."""
+        return spread.each(self._cluster, cloudpickle.dumps, work, items)
+
+    def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
+        """A pyarrow.Table with the types of `answers.plain`. UsageError where the statement is wrong or writes."""
+        statement = only_reads(sql)
+        try:
+            with self._views(tables) as session:
+                return plain(session.sql(statement).toArrow())
+        except (PySparkException, Py4JError) as error:
+            raise _told(error) from None
+        except pa.ArrowException as error:
+            raise UsageError(f"the query failed: {one_line(error)}") from None
+
+    @contextlib.contextmanager
+    def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
+        """A session of this query's own, which knows these tables and opens no other file."""
+        session = self._session.newSession()
+        # ANSI or not, time zone: as the operator set them for the whole of it.
+        for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
+            session.conf.set(name, self._session.conf.get(name))
+        for name, given in tables.items():
+            if not _NAME.fullmatch(name):
+                raise UsageError(f"{name!r} is no name of a table: letters, digits and underscores")
+            _frame(session, name, given).createOrReplaceTempView(name)
+        session.conf.set("spark.sql.runSQLOnFiles", "false")
+        yield session
+
+
+def _frame(session: Any, name: str, given: Any) -> Any:
+    if isinstance(given, View):
+        return session.sql(given.sql)
+    files = files_of(name, given)
+    return session.createDataFrame(plain(given)) if files is None else _files(session, files)
+
+
+def _files(session: Any, files: Sequence[str]) -> Any:
+    """Hadoop reads s3:// as s3a://."""
+    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f) for f in files]
+    s3 = any(f.startswith("s3://") for f in files)
+    paths = [f"s3a://{p.removeprefix('s3://')}" if p.startswith("s3://") else p for p in paths]
+    reader = session.read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
+    given = f"regexp_replace({_GIVEN}, '^s3a://', 's3://')" if s3 else _GIVEN
+    return reader.parquet(*paths).selectExpr("*", f"{given} AS {FILENAME}")
+
+
+def _told(error: Exception) -> KfixError:
+    said = str(error).strip()
+    first = one_line(error) if said.startswith("An error occurred while") else said.splitlines()[0]
+    first = re.sub(r"^\[[A-Z0-9_.]+\] ", "", re.sub(r"\s*\(?\bSQLSTATE: \w+\)?.*", "", first))[:300]
+    found = _AT.search(said)
+    if not found:
+        return UsageError(f"the query failed: {first}")
+    # "pos" counts from 0, "position" from 1.
+    column = int(found[2]) + ("position" not in found[0])
+    return UsageError(f"the query failed: line {found[1]}, column {column}: {first}")
+
+
+@contextlib.contextmanager
+def open_engine(master: str, settings: Mapping[str, str]) -> Iterator[SparkEngine]:
+    """UsageError where Java is missing or the master is none; UnreachableError where nobody answers there."""
+    if master.startswith("sc://"):
+        masters.check(master)
+        from kfix_spark.connect import open_connected  # noqa: PLC0415
+
+        with open_connected(master, settings) as (session, cluster):
+            yield SparkEngine(session, cluster, f"spark {session.version} {masters.shown(master)}")
+        return
+    with open_session(master, settings) as session:
+        context = session.sparkContext
+        yield SparkEngine(session, RddCluster(context), f"spark {version()} {context.master}")

@@ -1,0 +1,74 @@
+"""Whether there is a Java that Spark runs on, told before Spark tells it in a stack trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kfix.errors import UsageError
+
+OLDEST: Final = 17
+INSTEAD: Final = (
+    "install Java 17 or 21 (Debian: openjdk-17-jre-headless) and set JAVA_HOME to it, or leave --spark away: "
+    "the embedded engine works without Java"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    home: Path
+    version: str
+    major: int
+
+
+def find_java(env: Mapping[str, str] = os.environ, newest: int | None = None) -> Java:
+    """The one that Spark's scripts take: JAVA_HOME, else PATH. UsageError where none fits."""
+    if said := env.get("JAVA_HOME"):
+        program = Path(said) / "bin" / "java"
+        if not os.access(program, os.X_OK):
+            raise UsageError(f"JAVA_HOME={said}: there is no bin/java", hint=INSTEAD)
+    else:
+        found = shutil.which("java", path=env.get("PATH"))
+        if found is None:
+            raise UsageError("Spark needs Java, and there is none", hint=INSTEAD)
+        program = Path(found)
+    home = program.resolve().parent.parent
+    version = _written(home / "release") or _asked(program)
+    major = _major(version)
+    if major < OLDEST:
+        raise UsageError(f"{program}: is Java {version or 'unknown'}, Spark needs {OLDEST} or newer", hint=INSTEAD)
+    if newest is not None and major > newest:
+        raise UsageError(f"{program}: is Java {version}, this Spark runs on {OLDEST} to {newest}", hint=INSTEAD)
+    return Java(home, version, major)
+
+
+def _written(release: Path) -> str:
+    """Of the file that every Java has beside it; asking the program itself takes a tenth of a second."""
+    try:
+        found = re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(errors="replace"), re.MULTILINE)
+    except OSError:
+        return ""
+    return found[1] if found else ""
+
+
+def _asked(program: Path) -> str:
+    try:
+        done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
+    return found[1] if found else ""
+
+
+def _major(version: str) -> int:
+    """17.0.15 is 17; 1.8.0 is 8."""
+    numbers = [int(n) for n in re.findall(r"\d+", version)[:2]]
+    if not numbers:
+        return 0
+    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]

@@ -1,0 +1,89 @@
+"""What a master's URL says, and whether somebody answers there, before Spark waits a minute for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Final
+from urllib.parse import urlsplit
+
+from kfix.errors import UnreachableError, UsageError
+
+SUBMITTED: Final = "submit"
+_LOCAL: Final = re.compile(r"local(\[(\*|[1-9]\d{0,3})(,[1-9]\d{0,2})?\])?")
+_ANSWERS_WITHIN: Final = 5.0
+_LOOPBACK: Final = ("127.", "localhost", "[::1]", "::1")
+_WAYS: Final = "local[*], local[2], spark://HOST:PORT, yarn, k8s://URL, sc://HOST:PORT, or submit under spark-submit"
+
+
+def check(master: str, env: Mapping[str, str] = os.environ) -> None:
+    """UsageError where it is no master; UnreachableError where it names hosts and none of them answers."""
+    if master == SUBMITTED:
+        if "PYSPARK_GATEWAY_PORT" not in env:
+            raise UsageError("submit: this process was not started by spark-submit", hint=f"name a master: {_WAYS}")
+        return
+    if _LOCAL.fullmatch(master) or re.fullmatch(r"k8s://\S+", master):
+        return
+    if master == "yarn":
+        if not (env.get("HADOOP_CONF_DIR") or env.get("YARN_CONF_DIR")):
+            raise UsageError("yarn: HADOOP_CONF_DIR is not set", hint="set it to the folder with the site's *-site.xml")
+        return
+    if not master.startswith(("spark://", "sc://")):
+        raise UsageError(f"{master!r} is no Spark master", hint=f"one of {_WAYS}")
+    hosts = addresses(master)
+    if not any(_answers(*one) for one in hosts):
+        raise UnreachableError(
+            f"{master}: nobody answers there", hint="is Spark running, and is this its host and port?"
+        )
+
+
+def is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+def here(master: str) -> bool:
+    """All of it is on this machine, so that nothing needs to be reached from outside."""
+    return is_local(master) or (
+        master.startswith("spark://") and all(host.startswith(_LOOPBACK) for host, _ in addresses(master))
+    )
+
+
+def cores(master: str) -> int:
+    """Of `local[...]`."""
+    found = _LOCAL.fullmatch(master)
+    said = found[2] if found else None
+    if said == "*":
+        return os.cpu_count() or 1
+    return int(said) if said else 1
+
+
+def addresses(master: str) -> list[tuple[str, int]]:
+    """(host, port) of `spark://HOST:PORT[,HOST:PORT]` or `sc://HOST[:PORT][/;options]`."""
+    scheme, _, rest = master.partition("://")
+    found = []
+    for one in rest.partition("/")[0].split(","):
+        try:
+            at = urlsplit(f"//{one}")
+            host, port = at.hostname or "", at.port or (15002 if scheme == "sc" else 0)
+        except ValueError:
+            host, port = "", 0
+        if not host or not port:
+            raise UsageError(f"{master!r}: {one!r} is no HOST:PORT", hint=f"{scheme}://HOST:PORT is wanted")
+        found.append((host, port))
+    return found
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with closing(socket.create_connection((host, port), _ANSWERS_WITHIN)):
+            return True
+    except OSError:
+        return False
+
+
+def shown(master: str) -> str:
+    """Without what may be a token: `sc://HOST:PORT/;token=...`."""
+    return master.partition("/;")[0]

@@ -1,0 +1,88 @@
+"""Tasks by RDD: one element a task, pickled, and nothing but names in it. It needs neither pandas nor a schema."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from kfix.errors import UnreachableError, UsageError
+from kfix_spark.session import one_line
+from kfix_spark.spread import TasksDiedError, do, lost
+
+_PATIENCE: Final = 120.0
+#: What Spark says of a process or a machine that is gone, in Python or in Java.
+DEAD: Final = re.compile(
+    "exited unexpectedly|ExecutorLostFailure|Connection reset|OutOfMemoryError|EOFException|Broken pipe|exit code"
+)
+_PYTHON_FAILED: Final = "org.apache.spark.api.python.PythonException"
+
+
+class RddCluster:
+    """`patience` in seconds: how long a standalone master may have no executor for us."""
+
+    def __init__(self, context: Any, patience: float = _PATIENCE) -> None:
+        self._context = context
+        self._group = f"kfix-{uuid4().hex}"
+        self._patience = patience
+        self._alone_since: float | None = None
+
+    def cores(self) -> int:
+        return max(1, int(self._context.defaultParallelism))
+
+    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
+        try:
+            self._context.setJobGroup(self._group, "kfix audit")
+            found: list[bytes] = self._context.parallelize(tasks, len(tasks)).map(do).collect()
+        except Py4JJavaError as error:
+            said = str(error)
+            if self._stopped():
+                raise lost("Spark has stopped: its master or all its workers are gone") from None
+            if _PYTHON_FAILED in said:
+                raise UsageError(f"the workers cannot run kfix: {python_line(said)}", hint=SAME_PYTHON) from None
+            if not DEAD.search(said):
+                raise lost(one_line(error)) from None
+            raise TasksDiedError(one_line(error)) from None
+        except (Py4JError, OSError) as error:
+            raise lost(one_line(error)) from None
+        return found
+
+    def watch(self) -> None:
+        if not self._context.master.startswith("spark://") or self._stopped():
+            return
+        # The driver is one of them.
+        if len(self._context._jsc.sc().statusTracker().getExecutorInfos()) > 1:  # noqa: SLF001 - the only way to ask
+            self._alone_since = None
+            return
+        self._alone_since = self._alone_since or time.monotonic()
+        if time.monotonic() - self._alone_since > self._patience:
+            raise UnreachableError(
+                f"{self._context.master}: no worker took the work for {self._patience:.0f} s",
+                hint="are workers running, with a free core and 1 GB? its page shows them",
+            )
+
+    def cancel(self) -> None:
+        try:
+            self._context.cancelJobGroup(self._group)
+        except (Py4JError, OSError, AttributeError):
+            return
+
+    def _stopped(self) -> bool:
+        try:
+            return bool(self._context._jsc.sc().isStopped())  # noqa: SLF001
+        except (Py4JError, OSError, AttributeError):
+            return True
+
+
+SAME_PYTHON: Final = "workers need the driver's minor version of Python, and kafka-kfix[fleet]: see docs/spark.md"
+
+
+def python_line(said: str) -> str:
+    """The last line of the worker's traceback."""
+    after = said[said.find(_PYTHON_FAILED) :].splitlines()[1:]
+    plain = [line for line in after if line and not line.startswith((" ", "\t"))]
+    return (plain[0] if plain else "its Python failed")[:300]

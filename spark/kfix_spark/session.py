@@ -1,0 +1,179 @@
+"""A Spark session for a master: made with what a short job needs, or the one that spark-submit has made.
+
+Java writes to a file of its own: nothing of it is on the terminal; where Spark does not start, one line of it is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix_spark import masters
+from kfix_spark.archive import Archive, archive_for
+from kfix_spark.java import INSTEAD, find_java
+from kfix_spark.package import make_package
+
+#: docs/spark.md tells what each of them brought.
+DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.app.name": "kfix audit",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+_DRIVER_MEMORY: Final = "1g"
+#: A short job on few cores: one thread collects garbage, and methods are compiled quickly and not well.
+_JAVA: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+#: Of Spark 4.0 and 4.1: their Arrow does not work on newer ones.
+NEWEST_JAVA: Final = 23
+_ENDS_WITHIN: Final = 60.0
+_REASON: Final = re.compile(r"(?:Exception|Error)(?: in [^:]*)?: (.+)|^error: (.+)", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def open_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """`settings` go before ours. UsageError and UnreachableError in one line; what was started is ended in any case."""
+    masters.check(master)
+    active = SparkContext._active_spark_context  # noqa: SLF001 - there is no public question for it
+    if active is not None:
+        # A notebook's, or a test's: it is theirs to configure and to stop.
+        yield SparkSession(active)
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            with _context(_conf(master, settings, ""), None) as context:
+                yield SparkSession(context)
+        else:
+            with _own_java(master, settings) as context:
+                yield SparkSession(context)
+    finally:
+        with contextlib.suppress(ValueError, TypeError):
+            signal.signal(signal.SIGINT, before)
+
+
+def _conf(master: str, settings: Mapping[str, str], options: str) -> SparkConf:
+    ours = dict(DEFAULTS)
+    if master != masters.SUBMITTED:
+        ours["spark.master"] = master
+    if masters.is_local(master):
+        ours["spark.sql.shuffle.partitions"] = str(masters.cores(master))
+    if masters.here(master):
+        ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    ours["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = str(max(masters.cores(master), 4))
+    if options:
+        ours |= {"spark.driver.memory": _DRIVER_MEMORY, "spark.driver.extraJavaOptions": options}
+    wanted = {**ours, **settings}
+    if options and settings.get("spark.driver.extraJavaOptions"):
+        wanted["spark.driver.extraJavaOptions"] = f"{options} {settings['spark.driver.extraJavaOptions']}"
+    conf = SparkConf()
+    for name, value in wanted.items():
+        # What spark-submit was told goes before our defaults, too.
+        if name in settings or name == "spark.master" or not (options == "" and conf.contains(name)):
+            conf.set(name, value)
+    return conf
+
+
+@contextlib.contextmanager
+def _own_java(master: str, settings: Mapping[str, str]) -> Iterator[SparkContext]:
+    java = find_java(newest=NEWEST_JAVA if version() < "4.2" else None)
+    archive = archive_for(java, Path(_find_spark_home()))
+    with tempfile.TemporaryFile(prefix="kfix-spark-") as said:
+        conf = _conf(master, settings, f"{_JAVA} {archive.options}".strip())
+        try:
+            gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
+        except PySparkException:
+            raise UsageError(f"Spark did not start: {_reason(said)}", hint=INSTEAD) from None
+        try:
+            with _context(conf, gateway) as context:
+                yield context
+        finally:
+            _end(gateway, archive)
+
+
+@contextlib.contextmanager
+def _context(conf: SparkConf, gateway: Any) -> Iterator[SparkContext]:
+    master = conf.get("spark.master", masters.SUBMITTED)
+    try:
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:  # noqa: BLE001 - py4j's, pyspark's, the socket's
+        raise not_started(str(master), error) from None
+    try:
+        context.setLogLevel("OFF")
+        quiet()
+        master = context.master
+        if masters.here(master):
+            context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        with tempfile.TemporaryDirectory(prefix="kfix-spark-") as folder:
+            if not masters.is_local(master):
+                # Executors fetch it from there, also those that come later.
+                context.addPyFile(str(make_package(Path(folder) / "kfix.zip")))
+            yield context
+    finally:
+        with contextlib.suppress(Exception):
+            context.stop()
+
+
+def _end(gateway: Any, archive: Archive) -> None:
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - or the next session would speak to a dead Java
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    process = gateway.proc
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(_ENDS_WITHIN)
+    except Exception:  # noqa: BLE001 - Ctrl-C comes here as well
+        process.kill()
+        process.wait()
+    archive.settle()
+
+
+def not_started(master: str, error: BaseException) -> KfixError:
+    return UnreachableError(f"{master}: Spark did not start there: {one_line(error)}")
+
+
+def one_line(error: BaseException | str) -> str:
+    """The reason at the root of what Java said, without its stack."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("at ", "...", "An error occurred while"))]
+    causes = [line for line in lines if line.startswith("Caused by:")] or lines
+    return re.sub(r"^(Caused by: |: )*([\w.$]+(Exception|Error): )?", "", causes[-1] if causes else "nothing is told")[
+        :300
+    ]
+
+
+def _reason(said: IO[bytes]) -> str:
+    said.seek(0)
+    lines = said.read().decode(errors="replace").splitlines()
+    for line in lines:
+        if found := _REASON.search(line):
+            return (found[1] or found[2])[:300]
+    return next((line for line in lines if line.strip()), "Java ended at once")[:300]
+
+
+def quiet() -> None:
+    """Errors, which we tell in one line, would be printed as pages of JSON."""
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
+
+def version() -> str:
+    return str(pyspark.__version__)

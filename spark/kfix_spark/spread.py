@@ -1,0 +1,140 @@
+"""Work on many names as Spark tasks: the semantics of `kfix.fleet.pool.each`, on whatever machines Spark has.
+
+Tasks are given names and read their own files. A task is a chunk of names, a wave some tasks for every core; two waves
+are under way, so that results come while others are worked on and no core waits for the slowest of a wave.
+
+Spark itself tries a task again whose process or machine died. Where that does not help the whole job is lost, and
+nobody can tell which name it was: its chunks are done one by one, then the names of the chunk, and the name that kills
+its process once more is a failure.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StillAtWorkError
+from typing import Any, Protocol, TypeVar
+
+from kfix.errors import KfixError, UsageError
+from kfix.fleet.pool import Done, many, single_threaded
+
+A = TypeVar("A")
+R = TypeVar("R")
+_LARGEST_CHUNK = 16
+_TASKS_A_CORE = 4
+_WAVES = 2
+_LOOK_AFTER = 2.0
+_Chunk = list[tuple[str, Any]]
+DIED = "its process died: out of memory, or killed"
+
+
+class TasksDiedError(Exception):
+    """A job was lost with the process or the machine of one of its tasks, as often as Spark tries it."""
+
+
+class Cluster(Protocol):
+    """What Spark does, by RDD or by Connect."""
+
+    def cores(self) -> int: ...
+
+    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
+        """`do` of each, in this order. TasksDiedError, or KfixError where no task can be run there at all."""
+        ...
+
+    def watch(self) -> None:
+        """Called now and then while work is under way. KfixError where it will never be done."""
+        ...
+
+    def cancel(self) -> None: ...
+
+
+def each(
+    cluster: Cluster, dumps: Callable[[Any], bytes], work: Callable[[A], R], items: Mapping[str, A]
+) -> Iterator[Done[R]]:
+    """Results in the order of the names. KfixError where the cluster is lost, or cannot run kfix."""
+    left = deque(items.items())
+    packed = dumps(work)
+    ahead: deque[Future[list[Done[R]]]] = deque()
+    threads = ThreadPoolExecutor(_WAVES, "kfix-spark")
+    try:
+        while left or ahead:
+            while left and len(ahead) < _WAVES:
+                ahead.append(threads.submit(_wave, cluster, dumps, packed, _next_wave(left, cluster.cores())))
+            yield from _waited(ahead.popleft(), cluster)
+    finally:
+        # Whoever stops listening, Ctrl-C too, stops the work.
+        for future in ahead:
+            future.cancel()
+        cluster.cancel()
+        threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _waited(future: Future[list[Done[R]]], cluster: Cluster) -> list[Done[R]]:
+    while True:
+        try:
+            return future.result(_LOOK_AFTER)
+        except StillAtWorkError:
+            cluster.watch()
+
+
+def _next_wave(left: deque[tuple[str, Any]], cores: int) -> list[_Chunk]:
+    size = max(1, min(_LARGEST_CHUNK, len(left) // (_TASKS_A_CORE * max(cores, 1))))
+    chunks: list[_Chunk] = []
+    while left and len(chunks) < _TASKS_A_CORE * max(cores, 1):
+        chunks.append([left.popleft() for _ in range(min(size, len(left)))])
+    return chunks
+
+
+def _wave(cluster: Cluster, dumps: Callable[[Any], bytes], work: bytes, chunks: Sequence[_Chunk]) -> list[Done[Any]]:
+    try:
+        found = cluster.run([dumps((work, chunk)) for chunk in chunks])
+    except TasksDiedError:
+        if len(chunks) > 1:
+            return [done for chunk in chunks for done in _wave(cluster, dumps, work, [chunk])]
+        [chunk] = chunks
+        if len(chunk) > 1:
+            return [done for item in chunk for done in _wave(cluster, dumps, work, [[item]])]
+        return [Done(chunk[0][0], None, DIED)]
+    return [done for answer in found for done in _opened(answer)]
+
+
+def _opened(answer: bytes) -> list[Done[Any]]:
+    found = pickle.loads(answer)  # noqa: S301 - our own tasks'
+    if isinstance(found, str):
+        raise UsageError(f"the workers cannot run kfix: {found}", hint="install kafka-kfix[fleet] where they run")
+    return list(found)
+
+
+_started = False
+
+
+def do(task: bytes) -> bytes:
+    """One task, where it is run. What cannot even be loaded there is told to the driver, which gives up at once."""
+    global _started  # noqa: PLW0603 - once a process
+    if not _started:
+        single_threaded()
+        _started = True
+    try:
+        packed, chunk = pickle.loads(task)  # noqa: S301 - our own driver's
+        work = pickle.loads(packed)  # noqa: S301
+    except Exception as error:  # noqa: BLE001
+        return pickle.dumps(f"{type(error).__name__}: {error}")
+    done = many(work, chunk)
+    try:
+        return pickle.dumps(done)
+    except Exception as error:  # noqa: BLE001 - one result that cannot travel
+        return pickle.dumps([_portable(one, error) for one in done])
+
+
+def _portable(done: Done[Any], error: Exception) -> Done[Any]:
+    try:
+        pickle.dumps(done)
+    except Exception:  # noqa: BLE001
+        return Done(done.name, None, f"internal error: its result cannot travel: {type(error).__name__}", done.seconds)
+    return done
+
+
+def lost(reason: str) -> KfixError:
+    return KfixError(f"the work on Spark was lost: {reason}")

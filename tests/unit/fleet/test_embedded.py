@@ -1,0 +1,130 @@
+"""The engine of one machine: the pool, and SQL that reads the tables it is given and nothing else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kfix import wiring
+from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet.answers import plain
+from kfix.fleet.embedded import EmbeddedEngine
+from tests.unit.fleet.working import double
+
+ENGINE = EmbeddedEngine(1)
+NUMBERS = pa.table({"a": [1, 2, 3]})
+
+
+def ask(sql, **tables):
+    return ENGINE.query(sql, tables or {"numbers": NUMBERS})
+
+
+def test_it_says_who_it_is_and_works():
+    with wiring.engine(processes=2) as engine:
+        assert engine.name.startswith("duckdb ")
+        assert engine.name.endswith(" pool[2]")
+        assert [d.result for d in engine.each(double, {"a": 1, "b": 2})] == [2, 4]
+    with pytest.raises(UsageError, match="at least 1"):
+        EmbeddedEngine(0)
+
+
+def test_answers_have_one_type_of_each():
+    table = ask(
+        "SELECT sum(a) s, count(*) n, avg(a) m, 1.5 d, 1::tinyint t, timestamp '2026-01-01' w, [1::int] l, 'x' x,"
+        " 9223372036854775807::hugeint + 1 AS big, {'n': 1::int} r, map {'k': 1::int} k FROM numbers"
+    )
+    assert {f.name: str(f.type) for f in table.schema} == {
+        "s": "int64",
+        "n": "int64",
+        "m": "double",
+        "d": "double",
+        "t": "int64",
+        "w": "timestamp[us, tz=UTC]",
+        "l": "list<item: int64>",
+        "x": "string",
+        "big": "decimal128(38, 0)",
+        "r": "struct<n: int64>",
+        "k": "map<string, int64>",
+    }
+    assert table.to_pylist()[0]["s"] == 6
+    assert plain(pa.table({"s": pa.array(["a", "b"], pa.large_string()).dictionary_encode()})) == pa.table(
+        {"s": ["a", "b"]}
+    )
+
+
+def test_files_are_a_table_with_their_names(tmp_path):
+    odd = tmp_path / "a b%41[x]*'?.parquet"
+    pq.write_table(NUMBERS, odd)
+    newer = tmp_path / "newer.parquet"
+    pq.write_table(pa.table({"a": [4], "b": ["new"]}), newer)
+    for given in ([str(odd), str(newer)], [odd.as_uri(), newer.as_uri()]):
+        rows = ask("SELECT a, b, filename FROM f ORDER BY a", f=given).to_pylist()
+        assert [(r["a"], r["b"]) for r in rows] == [(1, None), (2, None), (3, None), (4, "new")]
+        assert [r["filename"] for r in rows] == [str(odd)] * 3 + [str(newer)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT nope FROM numbers", r'line 1, column 8: .*"nope" not found'),
+        ("SELECT a\nFROM numbers ORDER a", r"line 2, column 20: syntax error"),
+        ("SELECT * FROM\n  nix", r"line 2, column 3: Table with name nix does not exist"),
+        ("", "nothing: only one SELECT"),
+        ("SELECT 1; SELECT 2", "SELECT, SELECT: only one"),
+        ("COPY numbers TO 'x.csv'", "COPY: only one SELECT"),
+        ("WITH x AS (SELECT 1) INSERT INTO numbers SELECT 1", "INSERT: only"),
+        ("ATTACH 'x.db'", "ATTACH: only"),
+        ("INSTALL httpfs", "only one SELECT"),
+        ("SET threads = 1", "SET: only"),
+        ("PRAGMA database_list", "only one SELECT"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "may not: Cannot access file"),
+        ("SELECT * FROM '/etc/passwd.parquet'", "may not: Cannot access file"),
+        ("SELECT * FROM a_variable_of_python", "does not exist"),
+        ("SELECT 'x'::int", "Could not convert"),
+    ],
+)
+def test_a_wrong_or_writing_statement_is_one_line(sql, said):
+    a_variable_of_python = NUMBERS
+    with pytest.raises(UsageError, match=said) as told:
+        ask(sql)
+    assert "\n" not in str(told.value)
+    assert a_variable_of_python.num_rows == 3
+
+
+def test_describe_and_show_are_answered():
+    assert ask("SHOW TABLES").column("name").to_pylist() == ["numbers"]
+    assert ask("DESCRIBE numbers").column("column_name").to_pylist() == ["a"]
+
+
+def test_tables_that_are_none(tmp_path):
+    (tmp_path / "bad.parquet").write_text("nope")
+    for given, said in (
+        ([], "table 't': has no files"),
+        ("x.parquet", "table 't': is str"),
+        ([str(tmp_path / "gone.parquet")], "gone.parquet: does not exist"),
+        ([str(tmp_path / "bad.parquet")], "bad.parquet"),
+        (["nope://x/y.parquet"], "nope://x/y.parquet"),
+    ):
+        with pytest.raises(KfixError, match=said) as told:
+            ask("SELECT * FROM t", t=given)
+        assert isinstance(told.value, UsageError | UnreachableError)
+        assert "\n" not in str(told.value)
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    ask("SELECT count(*) FROM numbers")
+    assert [*Path().iterdir()] == []
+
+
+def test_the_embedded_engine_loads_no_spark():
+    script = (
+        "import sys\nfrom kfix import wiring\n"
+        "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
+        "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
