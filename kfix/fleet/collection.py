@@ -90,13 +90,6 @@ class Collection:
         return time.monotonic() - self._began
 
 
-def already_complete(store: str | os.PathLike[str], day: date | None, run: str) -> Run | None:
-    """The run of that name, today's unless a day is named, where it is complete: it is not collected again."""
-    root = place_of(store)
-    place = run_place(root, day or datetime.now(UTC).date(), run)
-    return read_run(place) if exists(place / MANIFEST) else None
-
-
 def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluster]]:
     """What an earlier attempt wrote; a cluster whose document is damaged is asked again."""
     there = set(writer.there())
@@ -104,3 +97,10 @@ def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluste
         if name in there:
             with contextlib.suppress(UsageError):
                 yield Done(name, stored_earlier(writer.place, name))
+
+
+def already_complete(store: str | os.PathLike[str], day: date | None, run: str) -> Run | None:
+    """The run of that name, today's unless a day is named, where it is complete: it is not collected again."""
+    root = place_of(store)
+    place = run_place(root, day or datetime.now(UTC).date(), run)
+    return read_run(place) if exists(place / MANIFEST) else None
