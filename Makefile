@@ -2,13 +2,19 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test fuzz check lint format bench clean
+.PHONY: setup demo fleet-demo test fuzz check lint format bench clean
 
 setup:
 	@bash .ci/setup $(VENV)
 
 demo: setup
 	@$(BIN)/kfix lab demo
+
+FLEET ?= fleet-demo
+fleet-demo: setup
+	@rm -rf $(FLEET)/store && mkdir -p $(FLEET)
+	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
+	@echo "open $(FLEET)/report.html in a browser"
 
 # Cluster tests are two groups, one a worker; each worker has one cluster that its tests share.
 test: setup

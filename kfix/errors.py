@@ -80,6 +80,10 @@ class UnreachableError(KfixError):
     exit_code = 22
 
 
+class StoreError(UnreachableError):
+    """The fleet store cannot be written: no space, no permission, gone. No cluster's fault: the whole run stops."""
+
+
 class LabError(KfixError):
     """The lab cannot do what it was asked: no Java, no Maven, no free port, a broker that does not start."""
 

@@ -7,11 +7,15 @@ import linecache
 import sys
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
 from kfix.model.diagnostic import Check, ClusterCheck, Debounce, PartitionCheck
 from kfix.model.predicate import Matcher, Predicate, compile_all, parse
 from kfix_diagnostics import ALL
+
+if TYPE_CHECKING:
+    from kfix.model.fleetcase import FleetCheck
 
 PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
 CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))
@@ -45,14 +49,30 @@ def where(check: PartitionCheck) -> str:
     return path
 
 
+@cache
+def pages() -> tuple[Check | FleetCheck, ...]:
+    """What `kfix explain` knows, by code: the checks of a cluster, and those over a fleet, which no look pays for."""
+    from kfix_diagnostics.fleet import FLEET  # noqa: PLC0415
+
+    return tuple(sorted((*ALL, *FLEET), key=lambda check: check.code))
+
+
 def find(name: str) -> Check:
+    """A check of a single cluster, by code or slug, in any case."""
+    found = find_page(name)
+    if not isinstance(found, PartitionCheck | ClusterCheck):
+        raise UsageError(f"{found.code} is told of a fleet, not of one cluster", hint="kfix audit tells it")
+    return found
+
+
+def find_page(name: str) -> Check | FleetCheck:
     """By code or slug, in any case."""
     wanted = name.lower()
-    for check in ALL:
+    for check in pages():
         if wanted in {check.code.lower(), check.slug}:
             return check
     plain = name.upper()[:3] + name.upper()[3:].translate(_FOR_DIGITS)
-    known = [word for check in ALL for word in (check.code, check.slug)]
+    known = [word for check in pages() for word in (check.code, check.slug)]
     close = (
         [plain]
         if plain in known
@@ -64,7 +84,7 @@ def find(name: str) -> Check:
     )
 
 
-def page(check: Check) -> str:
+def page(check: Check | FleetCheck) -> str:
     """The module docstring of the check's file: its page of documentation."""
     function = check.describe if isinstance(check, PartitionCheck) else check.check
     return (sys.modules[function.__module__].__doc__ or "").strip()
@@ -73,14 +93,20 @@ def page(check: Check) -> str:
 def table() -> str:
     """The table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md; a test keeps both fresh."""
     rows = ["| code | slug | worst | what | needs to last | told |", "|---|---|---|---|---|---|"]
-    rows += [
-        f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_LASTS[c.debounce]} | {_told(c)} |" for c in ALL
-    ]
+    rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_lasts(c)} | {_told(c)} |" for c in pages()]
     return "\n".join(rows)
 
 
-def _told(check: Check) -> str:
-    return "prevention" if check.prevention else "always"
+def _told(check: Check | FleetCheck) -> str:
+    return "audit" if _over_fleets(check) else "prevention" if check.prevention else "always"
+
+
+def _lasts(check: Check | FleetCheck) -> str:
+    return _LASTS[check.debounce if isinstance(check, PartitionCheck | ClusterCheck) else Debounce.NONE]
+
+
+def _over_fleets(check: Check | FleetCheck) -> bool:
+    return not isinstance(check, PartitionCheck | ClusterCheck)
 
 
 #: What people read for a digit.

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import demo, diagnose, explain, lab, runbook, snapshot
+from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -63,6 +63,10 @@ app = typer.Typer(
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
+fleet.app.command("prune")(fleet_store.prune)
+fleet.app.command("demo")(fleet_store.demo)
+app.add_typer(fleet.app, name="fleet")
+app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
 lab.app.command("demo")(demo.demo)
 app.add_typer(lab.app, name="lab")

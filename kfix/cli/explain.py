@@ -13,14 +13,17 @@ def explain(
     ] = None,
 ) -> None:
     """Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done."""
-    from kfix_diagnostics import ALL
-    from kfix_diagnostics.catalogue import find, page
+    from kfix.model.fleetcase import FleetCheck
+    from kfix_diagnostics.catalogue import find_page, page, pages
 
     if code is None:
-        for check in ALL:
-            typer.echo(f"{check.code}  {check.slug:<24} {check.title}{' (prevention)' if check.prevention else ''}")
+        for check in pages():
+            told = " (audit)" if isinstance(check, FleetCheck) else " (prevention)" if check.prevention else ""
+            typer.echo(f"{check.code}  {check.slug:<24} {check.title}{told}")
         return
-    check = find(code)
+    check = find_page(code)
     typer.echo(page(check))
-    if check.prevention:
+    if isinstance(check, FleetCheck):
+        typer.echo("\nTold by `kfix audit` only: no single cluster shows it.")
+    elif check.prevention:
         typer.echo("\nPrevention: told by the nightly audit, and by `kfix diagnose --prevention`.")

@@ -15,7 +15,7 @@ import yaml
 
 from kfix.documents.problems import Path, Place
 
-_MAX_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
@@ -45,11 +45,11 @@ class Document:
         return Place(1, 1)
 
 
-def parse(text: str, what: str = "runbook") -> Document:
-    """`what` the file holds, in the words of its readers."""
+def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Document:
+    """`what` the file holds, in the words of its readers; `largest` in bytes."""
     document = Document()
-    if len(text.encode()) > _MAX_BYTES:
-        document.problems.append((Place(1, 1), f"larger than {_MAX_BYTES // 1024} KiB: no {what} is that long"))
+    if len(text.encode()) > largest:
+        document.problems.append((Place(1, 1), f"larger than {largest // 1024} KiB: no {what} is that long"))
         return document
     nodes = _compose(text, document)
     if not nodes:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kfix.documents.nodes import parse
+from kfix.documents.nodes import MAX_BYTES, parse
 from kfix.documents.problems import Path, Problem, did_you_mean
 from kfix.errors import InvalidFileError, UsageError
 
@@ -35,9 +35,10 @@ def read_model(
     what: str,
     more: Callable[[Any], Iterable[Problem]] = lambda _: (),
     hint: str = "",
+    largest: int = MAX_BYTES,
 ) -> Model:
-    """`more` looks at the plain data, so that a mistake in the shape hides none in the meaning."""
-    document = parse(text, what)
+    """`more` looks at the plain data, so that a mistake in the shape hides none in the meaning. `largest` in bytes."""
+    document = parse(text, what, largest)
     problems = list(document.problems)
     found: Model | None = None
     if document.data is not None:
@@ -56,7 +57,7 @@ def read_model(
 def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
     """Pydantic's words in ours. A missing field is told at the thing that lacks it, a surplus one at its key."""
     path: Path = tuple(error["loc"])
-    name = str(path[-1]) if path else ""
+    name = _name(path)
     match error["type"]:
         case "missing":
             return Problem(path[:-1], f"{_where(path[:-1], what)} lacks {name!r}")
@@ -74,6 +75,14 @@ def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
         case _:
             text = str(error["msg"]).removeprefix("Value error, ")
             return Problem(path, f"{name}: {text[:1].lower()}{text[1:]}")
+
+
+def _name(path: Path) -> str:
+    """Of the value itself; of one in a list, with the list's."""
+    at = len(path) - 1
+    while at > 0 and isinstance(path[at], int):
+        at -= 1
+    return _where(path[at:], "") if path else ""
 
 
 def _where(path: Path, what: str) -> str:

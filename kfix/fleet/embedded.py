@@ -16,6 +16,7 @@ import pyarrow.dataset as ds
 from kfix.adapters.fleet.places import place_of
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import FILENAME, files_of, plain
+from kfix.fleet.engine import View
 from kfix.fleet.pool import Done, each
 
 A = TypeVar("A")
@@ -68,6 +69,9 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
     local: list[str] = []
     views = []
     for name, given in tables.items():
+        if isinstance(given, View):
+            views.append(f"CREATE VIEW {_name(name)} AS {given.sql}")
+            continue
         files = files_of(name, given)
         if files is None:
             db.register(name, given)

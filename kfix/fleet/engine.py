@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A table that is a statement over those named before it."""
+
+    sql: str
 
 
 class Engine(Protocol):
@@ -23,6 +31,6 @@ class Engine(Protocol):
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """The answer as a pyarrow.Table; `tables` are pyarrow tables, or lists of Parquet files' paths or URLs, by the
-        name that the statement calls them. UsageError where the statement is wrong.
+        name that the statement calls them, or views over those before. UsageError where the statement is wrong.
         """
         ...

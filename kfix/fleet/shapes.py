@@ -42,7 +42,8 @@ class SyntheticCluster:
 
     The same values give the same cluster. Looks are numbered, one a day: from one to the next at least half of the sick
     partitions stay what they are, so that a history has what is new, still there and fixed. `taken_at` is the time of
-    look 0, seconds since the epoch. UsageError where the values make no cluster.
+    look 0, seconds since the epoch. `settings` are its brokers' beside the usual ones. UsageError where the values make
+    no cluster.
     """
 
     name: str
@@ -55,6 +56,7 @@ class SyntheticCluster:
     seed: int = 0
     taken_at: float = NOW
     look: int = 0
+    settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         well = self.partitions >= 0 and 0 <= self.sick <= 1 and 0 <= self.dead < self.brokers and self.racks >= 0

@@ -39,6 +39,7 @@ from kfix.model.snapshot import (
     ZooKeeperView,
 )
 
+_SETTINGS: Final = {"min.insync.replicas": "2", "default.replication.factor": "3"}
 _CONFIG: Final = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
 
 
@@ -88,17 +89,27 @@ def write(run: str, cluster: SyntheticCluster) -> tuple[str, int]:
 
 
 def write_fleet(
-    root: str, day: date, run: str, clusters: Iterable[SyntheticCluster], *, processes: int | None = None
+    root: str,
+    day: date,
+    run: str,
+    clusters: Iterable[SyntheticCluster],
+    *,
+    processes: int | None = None,
+    failed: Mapping[str, str] | None = None,
+    at: float | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Run:
-    """A complete run of the store. UsageError where two clusters have one name."""
+    """A complete run of the store, its looks taken `at` (seconds since the epoch; None: now); `failed` clusters with
+    their reasons; `more` for its manifest. UsageError where two clusters have one name.
+    """
     wanted: dict[str, SyntheticCluster] = {}
-    writer = RunWriter(place_of(root), day, run)
+    writer = RunWriter(place_of(root), day, run, at=at)
     for cluster in clusters:
         if wanted.setdefault(cluster.name, cluster) is not cluster:
             writer.refuse(cluster.name)
     for done in each(partial(write, str(writer.place)), wanted, processes=processes):
         writer.count(*done.value())
-    return writer.finish(synthetic=True)
+    return writer.finish(failed, synthetic=True, **(more or {}))
 
 
 def fleet(
@@ -179,7 +190,7 @@ def _snapshot(cluster: SyntheticCluster, shapes: Mapping[TopicPartition, Shape],
             deleting=frozenset(),
             topic_configs={},
         ),
-        broker_configs={b: {"min.insync.replicas": "2", "default.replication.factor": "3"} for b in alive},
+        broker_configs={b: {**_SETTINGS, **dict(cluster.settings)} for b in alive},
         topic_configs=dict.fromkeys((*topics, PLAIN), _CONFIG),
         groups=tuple(Group(f"group-{i:02}", (controller,), "Stable") for i in range(20)),
         groups_complete=True,

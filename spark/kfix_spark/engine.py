@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 
 from kfix.errors import KfixError, UsageError
 from kfix.fleet.answers import FILENAME, files_of, plain
+from kfix.fleet.engine import View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.rdd import RddCluster
@@ -64,9 +65,7 @@ class SparkEngine:
             for name, given in tables.items():
                 if not _NAME.fullmatch(name):
                     raise UsageError(f"{name!r} is no name of a table: letters, digits and underscores")
-                files = files_of(name, given)
-                frame = session.createDataFrame(plain(given)) if files is None else _files(session, files)
-                frame.createOrReplaceTempView(name)
+                _frame(session, name, given).createOrReplaceTempView(name)
                 made.append(name)
             session.conf.set("spark.sql.runSQLOnFiles", "false")
             yield session
@@ -83,6 +82,13 @@ def _fresh(session: Any) -> Any:
     for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
         fresh.conf.set(name, session.conf.get(name))
     return fresh
+
+
+def _frame(session: Any, name: str, given: Any) -> Any:
+    if isinstance(given, View):
+        return session.sql(given.sql)
+    files = files_of(name, given)
+    return session.createDataFrame(plain(given)) if files is None else _files(session, files)
 
 
 def _files(session: Any, files: Sequence[str]) -> Any:

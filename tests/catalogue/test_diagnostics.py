@@ -13,15 +13,19 @@ import pytest
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.casefile import CaseFile, open_case
 from kfix.model.diagnostic import Check, ClusterCheck, PartitionCheck
+from kfix.model.fleetcase import FleetCheck
 from kfix.model.snapshot import Snapshot
 from kfix_diagnostics import ALL, catalogue
+from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.engine import diagnose
+from kfix_diagnostics.fleet import FLEET
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK, WELL
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
 CHECK_FILES = sorted(FOLDER.glob("kfx*.py"))
+FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
 SECTIONS = ("Why it matters", "How kfix knows", "What helps", "What not to do", "Sources")
 GENERATED = ("docs/diagnostics.md", "diagnostics/README.md")
 IDS = [check.code for check in ALL]
@@ -30,16 +34,19 @@ IDS = [check.code for check in ALL]
 def test_every_file_of_a_check_is_in_the_catalogue() -> None:
     modules = [importlib.import_module(f"kfix_diagnostics.{path.stem}") for path in CHECK_FILES]
     assert [m.CHECK for m in modules] == list(ALL)
+    over_fleets = [importlib.import_module(f"kfix_diagnostics.fleet.{path.stem}") for path in FLEET_FILES]
+    assert [m.CHECK for m in over_fleets] == list(FLEET)
 
 
 def test_codes_and_slugs_are_unique_and_codes_sorted() -> None:
     assert sorted(set(IDS)) == IDS
-    assert len({check.slug for check in ALL}) == len(ALL)
+    assert len({check.slug for check in pages()}) == len({check.code for check in pages()}) == len(ALL) + len(FLEET)
 
 
-@pytest.mark.parametrize("check", ALL, ids=IDS)
-def test_the_file_is_named_after_code_and_slug(check: Check) -> None:
-    assert (FOLDER / f"{check.code.lower()}_{check.slug.replace('-', '_')}.py").is_file()
+@pytest.mark.parametrize("check", pages(), ids=lambda c: c.code)
+def test_the_file_is_named_after_code_and_slug(check: Check | FleetCheck) -> None:
+    folder = FOLDER / "fleet" if isinstance(check, FleetCheck) else FOLDER
+    assert (folder / f"{check.code.lower()}_{check.slug.replace('-', '_')}.py").is_file()
 
 
 @pytest.mark.parametrize("check", ALL, ids=IDS)
@@ -48,8 +55,8 @@ def test_each_code_has_a_sick_and_a_nearly_sick_cluster(check: Check) -> None:
     assert WELL[check.code]
 
 
-@pytest.mark.parametrize("check", ALL, ids=IDS)
-def test_the_page_of_a_code_is_complete(check: Check) -> None:
+@pytest.mark.parametrize("check", pages(), ids=lambda c: c.code)
+def test_the_page_of_a_code_is_complete(check: Check | FleetCheck) -> None:
     page = catalogue.page(check)
     assert page.startswith(f"{check.code} {check.slug}: ")
     headings = [line for line in page.splitlines()[1:] if line and not line.startswith(" ")]
@@ -58,7 +65,7 @@ def test_the_page_of_a_code_is_complete(check: Check) -> None:
         assert re.search(rf"^{section}\n    \S", page, re.MULTILINE), section
 
 
-@pytest.mark.parametrize("path", CHECK_FILES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES], ids=lambda p: p.stem)
 def test_no_check_knows_another(path: Path) -> None:
     names = [
         node.module if isinstance(node, ast.ImportFrom) else alias.name
@@ -71,7 +78,7 @@ def test_no_check_knows_another(path: Path) -> None:
     assert all(n.startswith(("kfix.model", "kfix_diagnostics._")) or n == "kfix_diagnostics" for n in ours), ours
 
 
-@pytest.mark.parametrize("path", [*CHECK_FILES, *FOLDER.glob("_*.py")], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.glob("_*.py")], ids=lambda p: p.stem)
 def test_words_stay_neutral_about_causes_nobody_can_prove(path: Path) -> None:
     assert "zombie" not in path.read_text().lower()
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kfix.report import json_findings
+from kfix.report.fleet import json_audit
 from kfix.runbook.catalogue import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +35,13 @@ def runbooks_page():
 
 
 def json_page():
-    head = "# JSON of `kfix diagnose --json`\n\nGenerated from `kfix/report/json_findings.py`.\n\n"
-    return f"{head}```\n{json_findings.__doc__.strip()}\n```\n"
+    parts = [
+        ("# JSON of `kfix diagnose --json`", "kfix/report/json_findings.py", json_findings),
+        ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
+    ]
+    return "\n".join(
+        f"{title}\n\nGenerated from `{path}`.\n\n```\n{module.__doc__.strip()}\n```\n" for title, path, module in parts
+    )
 
 
 @pytest.mark.parametrize(("name", "make"), [("runbooks/README.md", runbooks_page), ("docs/json.md", json_page)])

@@ -16,6 +16,7 @@ from kfix.model.diagnostic import ClusterCheck, PartitionCheck, Rows
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.predicate import Matcher, Predicate
+from kfix.model.snapshot import Snapshot
 
 Hits = tuple[tuple[PartitionCheck, Rows], ...]
 Found = tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
@@ -37,8 +38,11 @@ class Bench:
     expected: Expected = EXPECTED
 
 
-def judge(table: str, bench: Bench) -> Diagnosis:
-    """`table` is the path or URL of a cluster's partitions. UsageError and UnreachableError name the file."""
+def judge(table: str, bench: Bench) -> tuple[Diagnosis, Snapshot]:
+    """`table` is the path or URL of a cluster's partitions. UsageError and UnreachableError name the file.
+
+    The snapshot has everything but the partitions at hand; those it reads when it is asked for them.
+    """
     names = frozenset[str]().union(*(p.names for p in bench.predicates)) - EXPECTED_TYPES.keys()
     cluster = Cluster(table, sorted(names), bench.expected)
     case = open_stored(cluster, bench.restart_grace)
@@ -53,7 +57,7 @@ def judge(table: str, bench: Bench) -> Diagnosis:
     # Conclusions count the rows of their case: they are given none, and told the numbers.
     diagnosis = bench.conclude(case.looking_at(()), hits, tuple((check, f) for check, f in found if f))
     told = {name: int(cluster.document[name]) for name in ("topics", "partitions")}
-    return replace(diagnosis, looked_at={**diagnosis.looked_at, **told})
+    return replace(diagnosis, looked_at={**diagnosis.looked_at, **told}), case.snapshot
 
 
 def _about(check: PartitionCheck, case: StoredCase, cluster: Cluster) -> PartitionCheck:

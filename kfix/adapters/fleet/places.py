@@ -2,6 +2,7 @@
 
     <root>/v1/date=YYYY-MM-DD/run=<id>/partitions/<cluster>.parquet
     <root>/v1/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz
+    <root>/v1/date=YYYY-MM-DD/run=<id>/begun.json
     <root>/v1/date=YYYY-MM-DD/run=<id>/manifest.json
 
 A file is written beside and renamed on a local disk, and put in one piece on an object store: no reader sees half.
@@ -29,9 +30,11 @@ from kfix.errors import UnreachableError, UsageError
 PARTITIONS: Final = "partitions"
 CLUSTERS: Final = "clusters"
 MANIFEST: Final = "manifest.json"
+BEGUN: Final = "begun.json"
 TABLE: Final = ".parquet"
 DOCUMENT: Final = ".json.gz"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SECRET: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^/?]*:[^/?]*@|.*[?&](secret_key|access_key|session_token)=")
 _RUN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: What a file system takes for one name, less the ending and the mark of a file that is being written.
 _LONGEST: Final = 200
@@ -39,21 +42,29 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One file or folder. `text` is what people and other processes are told: a path, or a URL."""
+    """One file or folder. As text it is what people and other processes are told: a path, or a URL.
 
-    text: str
+    `base` is that without the options of a URL (`?endpoint_override=...`), which are `options`.
+    """
+
+    base: str
     path: str
     system: Any
+    options: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return f"{self.base}?{self.options}" if self.options else self.base
 
     def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.text.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system)
+        return Place(f"{self.base.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system, self.options)
 
     @property
     def local(self) -> bool:
         return isinstance(self.system, fs.LocalFileSystem)
+
+    @property
+    def parent(self) -> Place:
+        return Place(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
 
 
 def place_of(text: str | os.PathLike[str]) -> Place:
@@ -61,20 +72,32 @@ def place_of(text: str | os.PathLike[str]) -> Place:
     said = os.fspath(text)
     if not said:
         raise UsageError("a fleet store needs a folder or a URL")
+    base, options = said, ""
     try:
         if _URL.match(said):
+            if _SECRET.match(said):
+                raise UsageError(
+                    "a store's URL must not hold a key or a password: manifests and process lists would show it",
+                    hint="give them as the store's own tools take them, such as AWS_ACCESS_KEY_ID, or by a role",
+                )
             system, path = fs.FileSystem.from_uri(said)
+            base, _, options = said.partition("?")
         else:
             system, path = fs.LocalFileSystem(), str(Path(said).absolute())
     except (pa.ArrowException, ValueError, OSError) as error:
         raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
-    return Place(said, path, system)
+    return Place(base, path, system, options)
 
 
 def run_place(root: Place, day: date, run: str) -> Place:
+    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run_name(run)}"
+
+
+def run_name(run: str) -> str:
+    """As it is. UsageError where it is none."""
     if not _RUN.fullmatch(run):
         raise UsageError(f"{run!r} is no name of a run: up to 64 letters, digits, dots, dashes and underscores")
-    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run}"
+    return run
 
 
 def file_name(cluster: str) -> str:
@@ -103,7 +126,7 @@ def document_place(table: Place) -> Place:
             raise UsageError(f"{table}: is no file of a fleet store: .../{PARTITIONS}/<cluster>{TABLE} is one")
         return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
 
-    return Place(beside(table.text), beside(table.path), table.system)
+    return Place(beside(table.base), beside(table.path), table.system, table.options)
 
 
 def read_bytes(place: Place) -> bytes:
@@ -155,6 +178,24 @@ def files(place: Place, ending: str) -> list[str]:
     return sorted(n.removesuffix(ending) for n in names if n.endswith(ending))
 
 
+def remove(place: Place) -> None:
+    """A file. One that is gone already is no mistake: another process may tidy up too."""
+    with contextlib.suppress(FileNotFoundError), _denied(place):
+        place.system.delete_file(place.path)
+
+
+def remove_folder(place: Place) -> None:
+    with contextlib.suppress(FileNotFoundError), _denied(place):
+        place.system.delete_dir(place.path)
+
+
+def size_of(place: Place) -> int:
+    """Bytes of all files of a folder."""
+    with telling(place):
+        found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True, recursive=True))
+    return sum(i.size or 0 for i in found if i.type == fs.FileType.File)
+
+
 def exists(place: Place) -> bool:
     with telling(place):
         return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
@@ -175,6 +216,16 @@ def telling(place: Place) -> Iterator[None]:
                 hint="collect the cluster again",
             ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _denied(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise UnreachableError(f"{place}: cannot be removed: {_first_line(error)}") from None
 
 
 def _first_line(error: BaseException) -> str:

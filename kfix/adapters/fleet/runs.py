@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import platform
 import secrets
 import zlib
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from kfix import __version__
 from kfix.adapters.fleet.places import (
+    BEGUN,
     CLUSTERS,
     DOCUMENT,
     MANIFEST,
@@ -34,7 +36,7 @@ from kfix.adapters.fleet.places import (
 from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.schema import VERSION
-from kfix.errors import UsageError
+from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.model.snapshot import Snapshot
 
 FORMAT = "kfix.fleet-run"
@@ -52,6 +54,8 @@ class Run:
     kfix: str
     clusters: Mapping[str, int]
     failed: Mapping[str, str] = field(default_factory=dict)
+    #: All of the manifest, with what `finish` was given beside: durations, inputs, versions.
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, cluster: str) -> str:
         """The path or URL of a cluster's partitions: what a task is given."""
@@ -71,25 +75,45 @@ def new_id(at: datetime | None = None) -> str:
 class RunWriter:
     """One run being written. It may be gone on with after a crash, until its manifest is there."""
 
-    def __init__(self, root: Place, day: date, run: str) -> None:
+    def __init__(self, root: Place, day: date, run: str, *, at: float | None = None) -> None:
+        """`at` is the time of looks that are not of now (synthetic ones), seconds since the epoch."""
         self.place = run_place(root, day, run)
         self._day, self._id = day, run
         self._rows: dict[str, int] = {}
-        self._began = datetime.now(UTC).timestamp()
+        self._at = at
+        self._began = self._now()
         if exists(self.place / MANIFEST):
             raise UsageError(f"{self.place}: the run is complete already", hint="begin one with another name")
+
+    def _now(self) -> float:
+        return datetime.now(UTC).timestamp() if self._at is None else self._at
 
     def there(self) -> tuple[str, ...]:
         """Clusters that are written whole, of this attempt and of earlier ones: their document comes last."""
         return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
 
+    def begin(self) -> None:
+        """Leaves a mark of the run, for those who list them; StoreError where the store takes none, before any work.
+
+        A run that is gone on with keeps the mark, and the time, of its first attempt.
+        """
+        try:
+            if exists(self.place / BEGUN):
+                self._began = float(json.loads(read_bytes(self.place / BEGUN))["began"])
+                return
+            mark = {"began": self._began, "kfix": __version__, "host": platform.node()}
+            _write_bytes(self.place / BEGUN, json.dumps(mark).encode())
+        except UnreachableError as error:
+            raise StoreError(str(error)) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{self.place / BEGUN}: is damaged: {error}", hint="take another name") from None
+
     def write(self, cluster: str, snapshot: Snapshot) -> int:
         """The number of partitions. UsageError where a value of the snapshot is none that Kafka has."""
-        try:
-            table, document = stored(snapshot, cluster)
-        except (pa.ArrowException, ValueError, OverflowError) as error:
-            raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
-        return self.write_stored(cluster, table, document)
+        if cluster in self._rows:
+            self.refuse(cluster)
+        self._rows[cluster] = rows = write_snapshot(self.place, cluster, snapshot)
+        return rows
 
     def write_stored(self, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
         if cluster in self._rows:
@@ -119,7 +143,7 @@ class RunWriter:
             "date": self._day.isoformat(),
             "run": self._id,
             "began": self._began,
-            "ended": datetime.now(UTC).timestamp(),
+            "ended": self._now(),
             "rows": sum(self._rows.values()),
             "clusters": dict(sorted(self._rows.items())),
             "failed": dict(sorted((failed or {}).items())),
@@ -127,6 +151,15 @@ class RunWriter:
         }
         _write_bytes(self.place / MANIFEST, json.dumps(manifest, indent=1).encode())
         return _run(self.place, manifest)
+
+
+def write_snapshot(run: Place, cluster: str, snapshot: Snapshot) -> int:
+    """The number of partitions; by itself, for workers: the parent counts them. As `RunWriter.write`."""
+    try:
+        table, document = stored(snapshot, cluster)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
+    return write_cluster(run, file_name(cluster), table, document)
 
 
 def write_cluster(run: Place, name: str, table: Any, document: Mapping[str, Any]) -> int:
@@ -152,6 +185,20 @@ def runs(root: Place, day: date | None = None) -> tuple[Run, ...]:
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
+def run_of(root: Place, day: date, run: str) -> Run:
+    """A complete run by its day and name. UsageError where there is none."""
+    return read_run(run_place(root, day, run))
+
+
+def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
+    """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
+    found = [r for r in runs(root, day) if not run or r.id == run]
+    if not found:
+        what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
+        raise UsageError(f"{root}: {what}", hint="kfix fleet collect makes one; kfix fleet runs lists what there is")
+    return found[-1]
+
+
 def read_run(place: Place) -> Run:
     """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
     try:
@@ -173,6 +220,7 @@ def _run(place: Place, manifest: Mapping[str, Any]) -> Run:
         str(manifest["kfix"]),
         {str(c): int(n) for c, n in manifest["clusters"].items()},
         {str(c): str(why) for c, why in manifest["failed"].items()},
+        dict(manifest),
     )
 
 

@@ -48,7 +48,7 @@ class Security:
 def load_security(path: Path | None) -> Security:
     if path is None:
         return Security()
-    values = _properties(path)
+    values = read_properties(path)
     protocol = values.get("security.protocol", ("PLAINTEXT", 0))[0].upper()
     problems = []
     if protocol not in _PROTOCOLS:
@@ -82,7 +82,7 @@ def load_security(path: Path | None) -> Security:
     )
 
 
-def _properties(path: Path) -> dict[str, tuple[str, int]]:
+def read_properties(path: Path) -> dict[str, tuple[str, int]]:
     """Key -> (value, line). Java's format as far as clients' files use it: comments, `=` or `:`, trailing backslash."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def save(snapshot: Snapshot, path: Path) -> int:
 
 def write_whole(path: Path, raw: bytes) -> None:
     """Beside and renamed: a reader sees all of it or what was there before."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as out:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 import yaml
 

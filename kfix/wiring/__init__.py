@@ -7,7 +7,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -21,11 +21,13 @@ from kfix.adapters.target import Target, make_target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import Diagnosis
+from kfix.model.inventory import ClusterEntry
 from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Snapshot
 
 if TYPE_CHECKING:
     from kfix.adapters.fleet.judge import Bench
+    from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
     from kfix.runbook.testing import Fixtures
 
@@ -173,12 +175,57 @@ def judge_stored(
 
     UsageError where pyarrow is not installed, and for a file that is not what it should be.
     """
+    return open_and_judge(table, restart_grace, prevention, expected_rf, expected_min_isr)[0]
+
+
+def open_and_judge(
+    table: str,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = True,
+    expected_rf: int | None = None,
+    expected_min_isr: int | None = None,
+) -> tuple[Diagnosis, Snapshot]:
+    """As `judge_stored`; the snapshot reads its partitions only when it is asked for them."""
     with _without_collector():
-        try:
+        with with_fleet():
             from kfix.adapters.fleet.judge import judge  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            raise UsageError(f"a fleet store needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
         return judge(table, _bench(restart_grace, prevention, expected_rf, expected_min_isr))
+
+
+def look_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
+    """One look at a cluster of the fleet, with what earlier looks remember of its groups and brokers.
+
+    What this one knows is noted for the next; the snapshot itself is the run's, and is not kept a second time.
+    """
+    config = Path(entry.command_config) if entry.command_config else None
+    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout)
+    store = SnapshotStore(_state_home())
+    snapshot = collect(target, Wanted(recall=store.recall))
+    if remember:
+        store.note(snapshot)
+    return snapshot
+
+
+def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> CollectedCluster:
+    """One cluster into a run, by the run's path or URL: what a Spark task does. `finish_run` in the parent counts it.
+
+    KfixError where the cluster cannot be looked at; StoreError where the run cannot be written. A worker's home is
+    nobody's memory: by itself it notes nothing there.
+    """
+    with with_fleet():
+        from kfix.adapters.fleet.places import place_of  # noqa: PLC0415
+        from kfix.fleet.collected import look_and_store  # noqa: PLC0415
+
+        return look_and_store(entry, partial(look_entry, remember=remember), place_of(run))
+
+
+@contextlib.contextmanager
+def with_fleet() -> Iterator[None]:
+    """UsageError where what the fleet store needs is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(f"a fleet store needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
 
 
 @cache

@@ -1,0 +1,104 @@
+"""KFX703 fleet-drift: a cluster has other broker settings than the clusters with the same tag.
+
+Why it matters
+    People trust that clusters of one kind behave alike: what was tried on one is done on the next. The one that differs
+    answers otherwise on the day it counts: it loses what the others keep, or refuses what they take.
+
+How kfix knows
+    The settings that most brokers of each cluster have, compared over all clusters that share a tag of the inventory.
+    Where more than half of them agree, the others are told; where no value has the majority, all are.
+
+What helps
+    Give it the settings of its like by a rolling change, or give it another tag if it is meant to differ.
+
+What not to do
+    Do not level settings of many clusters at once: one, then a day, then the next.
+
+Sources
+    Kafka: broker settings; kfix: the tags of the inventory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.fleetcase import FleetCase, FleetCheck
+from kfix_diagnostics._words import count, some
+
+CODE = "KFX703"
+#: What clusters of one kind share; sizes and paths are each cluster's own.
+COMPARED = (
+    "auto.create.topics.enable",
+    "auto.leader.rebalance.enable",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "inter.broker.protocol.version",
+    "message.max.bytes",
+    "min.insync.replicas",
+    "offsets.retention.minutes",
+    "offsets.topic.replication.factor",
+    "replica.lag.time.max.ms",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
+    "unclean.leader.election.enable",
+    "zookeeper.session.timeout.ms",
+)
+
+
+def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
+    tags: dict[str, list[str]] = {}
+    for name in sorted(case.digests):
+        for tag in case.entries[name].tags if name in case.entries else ():
+            tags.setdefault(tag, []).append(name)
+    for tag, names in sorted(tags.items()):
+        if len(names) > 1:
+            yield from _of(tag, names, case)
+
+
+def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Finding]]:
+    odd: dict[str, list[tuple[str, str, str]]] = {}
+    for key in COMPARED:
+        values = {n: case.digests[n].settings[key] for n in names if key in case.digests[n].settings}
+        usual, how_many = _usual(values)
+        for name, value in values.items():
+            if value != usual and len(set(values.values())) > 1:
+                others = f"{how_many} of {len(values)} have {usual}" if usual else f"the {len(values)} do not agree"
+                odd.setdefault(name, []).append((key, value, others))
+    for name, rows in odd.items():
+        yield (
+            name,
+            Finding(
+                code=CODE,
+                severity=Severity.WARNING,
+                obj=f"tag {tag}",
+                summary=f"{count(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
+                f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
+                cause=Cause("it was set up, or changed, by itself", Confidence.LIKELY),
+                evidence=tuple(
+                    Evidence("brokers", key, f"{value or 'empty'}; {others}") for key, value, others in rows
+                ),
+                remedies=(Remedy("give it the settings of its like, by a rolling change; or another tag"),),
+                never=("do not change many clusters at once",),
+                prevention=True,
+            ),
+        )
+
+
+def _usual(values: Mapping[str, str]) -> tuple[str, int]:
+    """(the value of more than half of them, how many have it); ("", 0) where there is none."""
+    for value, n in Counter(values.values()).most_common(1):
+        if 2 * n > len(values):
+            return value, n
+    return "", 0
+
+
+CHECK = FleetCheck(
+    code=CODE,
+    slug="fleet-drift",
+    title="a cluster has other broker settings than the clusters with the same tag",
+    severity=Severity.WARNING,
+    check=check,
+    prevention=True,
+)

@@ -1,0 +1,86 @@
+"""KFX704 cluster-identity: two names of the inventory are one cluster, or a name is another cluster than before.
+
+Why it matters
+    A cluster that is counted twice hides one that is not counted at all: an address was copied, and the cluster that
+    was meant is looked at by nobody. A name that became another cluster was re-created, with all its data and offsets
+    gone, or somebody pointed the address elsewhere; its history is no history.
+
+How kfix knows
+    The cluster id that Kafka gave itself at its first start (/cluster/id), against the other names of this run and
+    against the audit before.
+
+What helps
+    Mend the address in the inventory; of a cluster that was re-created on purpose, let it pass once.
+
+What not to do
+    Do not carry out a plan for one of the names before it is clear which cluster it is; kfix refuses a plan of another
+    cluster id by itself.
+
+Sources
+    Kafka: cluster id (KIP-78).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.fleetcase import FleetCase, FleetCheck
+from kfix_diagnostics._words import some
+
+CODE = "KFX704"
+
+
+def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
+    names: dict[str, list[str]] = {}
+    for name, digest in sorted(case.digests.items()):
+        if digest.cluster_id:
+            names.setdefault(digest.cluster_id, []).append(name)
+    for cluster, same in names.items():
+        for name in same if len(same) > 1 else ():
+            others = [n for n in same if n != name]
+            yield (
+                name,
+                _finding(
+                    "two names",
+                    f"is the same cluster as {some(others)}: one of them is looked at twice, or another one not at all",
+                    "an address of the inventory was copied",
+                    cluster,
+                    "give each name the address of its own cluster",
+                ),
+            )
+    for name, digest in sorted(case.digests.items()):
+        before = case.ids_before.get(name, "")
+        if before and digest.cluster_id and before != digest.cluster_id:
+            yield (
+                name,
+                _finding(
+                    "another cluster",
+                    f"is another cluster than at the audit before: {digest.cluster_id}, it was {before}",
+                    "it was re-created, or its address leads elsewhere",
+                    digest.cluster_id,
+                    "see whether it was re-created on purpose; else mend the address in the inventory",
+                ),
+            )
+
+
+def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> Finding:
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=obj,
+        summary=summary,
+        cause=Cause(cause, Confidence.LIKELY),
+        evidence=(Evidence("cluster", "cluster id", cluster),),
+        remedies=(Remedy(remedy),),
+        never=("do not carry out a plan by one of these names before it is clear which cluster it is",),
+    )
+
+
+CHECK = FleetCheck(
+    code=CODE,
+    slug="cluster-identity",
+    title="two names are one cluster, or a name is another cluster than before",
+    severity=Severity.WARNING,
+    check=check,
+)

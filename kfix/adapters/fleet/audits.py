@@ -1,0 +1,189 @@
+"""What audits found, as tables of the store: append-only, an audit a folder, one manifest written last.
+
+    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/findings-<attempt>.parquet
+    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/clusters-<attempt>.parquet
+    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/audit.json
+
+The manifest names the files that count. An audit that is repeated writes new files and then its manifest, so a reader
+sees the old one whole until it sees the new one whole; other audits are never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from typing import Any, Final, TypeVar, get_type_hints
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kfix.adapters.fleet.places import (
+    TABLE,
+    Place,
+    exists,
+    files,
+    folders,
+    read_bytes,
+    remove,
+    run_name,
+    telling,
+    write_bytes,
+    writing,
+)
+from kfix.adapters.fleet.schema import VERSION
+from kfix.errors import UsageError
+
+FORMAT: Final = "kfix.audit-run"
+AUDITS: Final = "audits"
+AUDIT: Final = "audit.json"
+FINDINGS: Final = "findings"
+CLUSTERS: Final = "clusters"
+_TYPES: Final[Mapping[Any, Any]] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    date: pa.date32(),
+    tuple[str, ...]: pa.list_(pa.string()),
+}
+#: Beside the fields of the row: which audit it is of.
+_WHEN: Final = (pa.field("day", pa.date32(), nullable=False), pa.field("run", pa.string(), nullable=False))
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A complete audit. `began` is when its run began to look, seconds since the epoch: audits are ordered by it."""
+
+    place: Place
+    day: date
+    id: str
+    began: float
+    findings: str
+    clusters: str
+    manifest: Mapping[str, Any]
+
+    @property
+    def order(self) -> tuple[date, float, str]:
+        return (self.day, self.began, self.id)
+
+
+def schema_of(kind: type) -> Any:
+    hints = get_type_hints(kind)
+    return pa.schema([*_WHEN, *(pa.field(f.name, _TYPES[hints[f.name]], nullable=False) for f in fields(kind))])
+
+
+def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str) -> Any:
+    """Sorted as they are given."""
+    rows, schema = tuple(rows), schema_of(kind)
+    columns = {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}  # type: ignore[arg-type]
+    columns |= {"day": [day] * len(rows), "run": [run] * len(rows)}
+    arrays = [pa.array([*map(_plain, columns[f.name])], f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _plain(value: Any) -> Any:
+    """A word of an enumeration is text; text that is no UTF-8 (from a topic's or a group's name) is escaped."""
+    if isinstance(value, str):
+        return str(value).encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def rows_from(kind: type[Row], table: Any) -> tuple[Row, ...]:
+    """The columns of `kind` are looked for by name. UsageError where one is missing or has another type."""
+    hints = get_type_hints(kind)
+    columns = []
+    for f in fields(kind):  # type: ignore[arg-type]
+        at = table.schema.get_field_index(f.name)
+        if at < 0:
+            raise UsageError(f"the table has no column {f.name!r}", hint="repeat the audit: kfix audit --run RUN")
+        values = table.column(at).to_pylist()
+        columns.append([tuple(v) for v in values] if hints[f.name] == tuple[str, ...] else values)
+    return tuple(kind(*values) for values in zip(*columns, strict=True))
+
+
+def write_audit(
+    root: Place,
+    day: date,
+    run: str,
+    began: float,
+    tables: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> Audit:
+    """`tables` are `findings` and `clusters`. What an earlier attempt wrote is taken away once the new one counts."""
+    place = audit_place(root, day, run)
+    attempt = secrets.token_hex(4)
+    names = {kind: f"{kind}-{attempt}{TABLE}" for kind in (FINDINGS, CLUSTERS)}
+    for kind, name in names.items():
+        with writing(place / name) as out:
+            pq.write_table(tables[kind], out, compression="zstd", store_schema=False)
+    whole = {
+        "format": FORMAT,
+        "version": VERSION,
+        "date": day.isoformat(),
+        "run": run,
+        "began": began,
+        "files": names,
+        **manifest,
+    }
+    write_bytes(place / AUDIT, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False).encode())
+    for name in files(place, TABLE):
+        if f"{name}{TABLE}" not in names.values():
+            remove(place / f"{name}{TABLE}")
+    return _audit(place, whole)
+
+
+def audit_place(root: Place, day: date, run: str) -> Place:
+    return root / f"v{VERSION}" / AUDITS / f"date={day.isoformat()}" / f"run={run_name(run)}"
+
+
+def audits(root: Place, since: date | None = None) -> tuple[Audit, ...]:
+    """Complete audits, oldest first."""
+    top = root / f"v{VERSION}" / AUDITS
+    found = []
+    for day in folders(top, "date="):
+        if since is not None and day < since.isoformat():
+            continue
+        for run in folders(top / f"date={day}", "run="):
+            place = top / f"date={day}" / f"run={run}"
+            if exists(place / AUDIT):
+                found.append(read_audit(place))
+    return tuple(sorted(found, key=lambda a: a.order))
+
+
+def read_audit(place: Place) -> Audit:
+    """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
+    try:
+        manifest = json.loads(read_bytes(place / AUDIT))
+        if manifest["format"] != FORMAT or manifest["version"] > VERSION:
+            raise UsageError(f"{place / AUDIT}: is no audit that this kfix reads")
+        return _audit(place, manifest)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{place / AUDIT}: is damaged: {type(error).__name__} at {error}") from None
+
+
+def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
+    names = manifest["files"]
+    return Audit(
+        place,
+        date.fromisoformat(manifest["date"]),
+        str(manifest["run"]),
+        float(manifest["began"]),
+        str(place / str(names[FINDINGS])),
+        str(place / str(names[CLUSTERS])),
+        manifest,
+    )
+
+
+def read_table(place: Place, columns: Sequence[str] | None = None) -> Any:
+    """A table of an audit, or those columns of it."""
+    with telling(place), place.system.open_input_file(place.path) as file:
+        try:
+            return pq.ParquetFile(file).read(columns=None if columns is None else [*columns])
+        except KeyError as error:
+            raise UsageError(f"{place}: has no column {error}") from None

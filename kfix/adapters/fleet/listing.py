@@ -1,0 +1,86 @@
+"""All runs of a store, whole or not: what a person sees who asks what is there, and which one can be gone on with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from kfix.adapters.fleet.places import (
+    BEGUN,
+    CLUSTERS,
+    DOCUMENT,
+    MANIFEST,
+    Place,
+    exists,
+    files,
+    folders,
+    read_bytes,
+)
+from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.schema import VERSION
+from kfix.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`clusters` are there, `failed` are not; `began` and `ended` are seconds since the epoch, None where nobody knows.
+
+    `why` says what is wrong with one that is damaged.
+    """
+
+    day: date
+    id: str
+    state: Literal["complete", "unfinished", "damaged"]
+    clusters: int
+    failed: int = 0
+    rows: int = 0
+    began: float | None = None
+    ended: float | None = None
+    why: str = ""
+
+
+def listed(root: Place, day: date | None = None) -> tuple[Listed, ...]:
+    """Oldest first. None where the store does not exist."""
+    found = []
+    for said in folders(root / f"v{VERSION}", "date="):
+        try:
+            of = date.fromisoformat(said)
+        except ValueError:
+            continue
+        if day in (None, of):
+            found += [_listed(root, of, run) for run in folders(root / f"v{VERSION}" / f"date={said}", "run=")]
+    return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
+
+
+def unfinished_day(root: Place, run: str) -> date | None:
+    """The day of the run of that name which is to be gone on with: one that began before midnight is not begun anew.
+
+    UsageError where there are several.
+    """
+    days = [r.day for r in listed(root) if r.id == run and r.state == "unfinished"]
+    if len(days) > 1:
+        raise UsageError(
+            f"{root}: the run {run!r} is unfinished on {', '.join(map(str, days))}", hint="say which one: --date"
+        )
+    return days[0] if days else None
+
+
+def _listed(root: Place, day: date, run: str) -> Listed:
+    place = root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run}"
+    if exists(place / MANIFEST):
+        try:
+            known = read_run(place)
+        except UsageError as error:
+            return Listed(day, run, "damaged", len(files(place / CLUSTERS, DOCUMENT)), why=str(error))
+        rows = sum(known.clusters.values())
+        return Listed(day, run, "complete", len(known.clusters), len(known.failed), rows, known.began, known.ended)
+    return Listed(day, run, "unfinished", len(files(place / CLUSTERS, DOCUMENT)), began=_began(place))
+
+
+def _began(place: Place) -> float | None:
+    try:
+        return float(json.loads(read_bytes(place / BEGUN))["began"])
+    except (UsageError, ValueError, KeyError, TypeError):
+        return None

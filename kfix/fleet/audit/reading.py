@@ -1,0 +1,124 @@
+"""The report of an audit, read back from the store: last night's, or one of months ago, come out the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from kfix.adapters.fleet.audits import Audit, audits, read_table, rows_from
+from kfix.adapters.fleet.places import Place, place_of
+from kfix.errors import UsageError
+from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
+from kfix.fleet.engine import Engine
+from kfix.model.audit import (
+    AuditReport,
+    CheckTitle,
+    ClusterRow,
+    ClusterTrend,
+    FindingRow,
+    MuteSeen,
+    Offender,
+    TrendPoint,
+)
+from kfix.model.finding import Severity
+
+#: Days of history that a report shows.
+DAYS = 30
+
+
+def report_of(
+    root: Place, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
+) -> AuditReport:
+    findings = rows_from(FindingRow, read_table(place_of(audit.findings)))
+    clusters = rows_from(ClusterRow, read_table(place_of(audit.clusters)))
+    past = history(root, audit, days)
+    trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
+    seen = {f.code for f in findings}
+    said = audit.manifest
+    earlier = said.get("before") or {}
+    return AuditReport(
+        day=audit.day,
+        run=audit.id,
+        before=earlier.get("run", ""),
+        before_day=date.fromisoformat(earlier["date"]) if earlier else None,
+        store=str(root),
+        kfix=str(said.get("kfix", "")),
+        engine=str(said.get("engine", "")),
+        clusters=tuple(sorted(clusters, key=lambda c: (c.collected, -c.risk, c.cluster))),
+        findings=tuple(sorted(findings, key=lambda f: (f.cluster, -f.rank, f.key))),
+        trend=trend,
+        cluster_trends=by_cluster,
+        offenders=_offenders(audit, engine),
+        checks=tuple(t for t in titles if t.code in seen),
+        mutes=tuple(_mute(m) for m in said.get("mutes", ())),
+        could_not_read=tuple(
+            f"{cluster}: {source}"
+            for cluster, sources in sorted(said.get("could_not_read", {}).items())
+            for source in sources
+        ),
+        manifest=said,
+    )
+
+
+def history(root: Place, audit: Audit, days: int = DAYS) -> tuple[Audit, ...]:
+    """The last audit of each day up to this one, oldest first; of its own day it is this one."""
+    last: dict[date, Audit] = {}
+    for each in audits(root, audit.day - timedelta(days=days - 1)):
+        if each.order <= audit.order:
+            last[each.day] = each
+    return (*(a for day, a in sorted(last.items()) if day != audit.day), audit)
+
+
+def find_audit(root: Place, run: str = "", day: date | None = None) -> Audit:
+    """The last one, the last of a day, or the one of a run. UsageError where there is none."""
+    found = [a for a in audits(root) if (not run or a.id == run) and (day is None or a.day == day)]
+    if not found:
+        what = " ".join(["no audit", *([f"of run {run!r}"] if run else []), *([f"of {day}"] if day else [])])
+        raise UsageError(f"{root}: {what}", hint="kfix audit makes one; kfix fleet runs lists what there is")
+    return found[-1]
+
+
+def _trend(
+    past: Sequence[Audit], names: set[str], engine: Engine
+) -> tuple[tuple[TrendPoint, ...], tuple[ClusterTrend, ...]]:
+    tables = {"clusters": [a.clusters for a in past]}
+    points = tuple(
+        TrendPoint(
+            day=each["day"],
+            run=each["run"],
+            clusters=each["clusters"],
+            collected=each["collected"],
+            score=each["score_sum"] // each["collected"] if each["collected"] else -1,
+            critical=each["critical"],
+            warning=each["warning"],
+            new=each["new"],
+            fixed=each["fixed"],
+        )
+        for each in engine.query(TREND, tables).to_pylist()
+    )
+    scores: dict[str, list[tuple[date, int]]] = {}
+    for each in engine.query(CLUSTER_TRENDS, tables).to_pylist():
+        if each["cluster"] in names:
+            scores.setdefault(each["cluster"], []).append((each["day"], each["score"]))
+    trends = (ClusterTrend(c, tuple(d for d, _ in all_), tuple(s for _, s in all_)) for c, all_ in scores.items())
+    return points, tuple(trends)
+
+
+def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
+    return tuple(
+        Offender(each["code"], each["clusters"], each["findings"], each["partitions"], Severity(each["rank"]).word)
+        for each in engine.query(OFFENDERS, {"findings": [audit.findings]}).to_pylist()
+    )
+
+
+def _mute(said: dict[str, Any]) -> MuteSeen:
+    return MuteSeen(
+        said["clusters"],
+        said["findings"],
+        said["reason"],
+        said["by"],
+        date.fromisoformat(said["until"]),
+        said["expired"],
+        said["covers"],
+    )

@@ -1,0 +1,216 @@
+"""An audit from end to end: judge, compare, score, keep. What is kept is what every report is made of."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from kfix import __version__
+from kfix.adapters.fleet.audits import Audit, table_of, write_audit
+from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.runs import Run
+from kfix.errors import UsageError
+from kfix.fleet.audit.history import before, compared, findings_of, stuck_in
+from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
+from kfix.fleet.audit.sql import SCORES
+from kfix.fleet.engine import Engine
+from kfix.model.audit import ClusterRow, FindingRow
+from kfix.model.finding import Finding
+from kfix.model.fleetcase import ClusterDigest, FleetCase
+from kfix.model.inventory import ClusterEntry, Inventory
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the audit is handed, since it chooses neither checks nor formats. `judge` must be known by its name (a new
+    process imports it). `heard` is told of each cluster as it is done: (name, error or "").
+    """
+
+    judge: Callable[[JudgeTask], Judged]
+    fleet_checks: Callable[[FleetCase], Iterable[tuple[str, Finding]]]
+    as_dict: AsDict
+    heard: Callable[[str, str], None] = lambda _name, _error: None
+
+
+@dataclass
+class _Night:
+    """What is gathered on the way. `failed` are clusters that nobody can judge: not collected, or damaged since."""
+
+    rows: list[FindingRow] = field(default_factory=list)
+    digests: dict[str, ClusterDigest] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
+    """Of a complete run. Writes the audit's tables; an audit of the same run before is replaced, and no other."""
+    clock = _Clock()
+    entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}
+    if not entries:
+        raise UsageError(f"{run.place}: a run of no cluster: there is nothing to audit")
+    night = _Night(failed=dict(run.failed))
+    _judge(run, entries, engine, tools, night)
+    clock.lap("judge")
+    last = before(root, run.day, run.began, run.id)
+    earlier = findings_of(last)
+    # Of a cluster that came back after nights unseen, the audit before still has what was known of it.
+    _over_the_fleet(run, entries, last, earlier, tools, night)
+    collected = {name: name not in night.failed for name in entries}
+    findings = _muted(compared(night.rows, earlier, collected, run.day, engine), inventory, run.day)
+    clock.lap("compare")
+    clusters = _scored(run, entries, findings, night, engine)
+    clock.lap("score")
+    tables = {
+        "findings": table_of(FindingRow, findings, run.day, run.id),
+        "clusters": table_of(ClusterRow, clusters, run.day, run.id),
+    }
+    manifest = {
+        "kfix": __version__,
+        "python": platform.python_version(),
+        "engine": engine.name,
+        "audited": datetime.now(UTC).timestamp(),
+        "inputs": {
+            "run": str(run.place),
+            "clusters": len(run.clusters),
+            "rows": sum(run.clusters.values()),
+            "collected_by": run.kfix,
+            "inventory": inventory.origin,
+        },
+        "before": None if last is None else {"date": last.day.isoformat(), "run": last.id},
+        "rows": {"findings": len(findings), "clusters": len(clusters)},
+        "seconds": clock.laps,
+        "not_read": dict(sorted(night.failed.items())),
+        "could_not_read": {d.name: list(d.could_not_read) for d in night.digests.values() if d.could_not_read},
+        "cluster_ids": {d.name: d.cluster_id for d in night.digests.values() if d.cluster_id},
+        "last_read": {n: d.isoformat() for n, d in _last_read(run, last, night).items()},
+        "mutes": list(_mutes(findings, inventory, run.day)),
+    }
+    return write_audit(root, run.day, run.id, run.began, tables, manifest)
+
+
+def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, night: _Night) -> None:
+    tasks = {
+        name: JudgeTask(name, table, run.day, entries[name].expected, entries[name].restart_grace)
+        for name, table in run.tables.items()
+    }
+    for done in engine.each(tools.judge, tasks):
+        night.seconds[done.name] = done.seconds
+        if done.error or done.result is None:
+            night.failed[done.name] = f"collected, and cannot be judged: {done.error or 'nothing came back'}"
+        else:
+            night.rows += done.result.rows
+            night.digests[done.name] = done.result.digest
+        tools.heard(done.name, done.error)
+
+
+def _over_the_fleet(
+    run: Run,
+    entries: Mapping[str, ClusterEntry],
+    last: Audit | None,
+    earlier: tuple[FindingRow, ...],
+    tools: Tools,
+    night: _Night,
+) -> None:
+    said = {} if last is None else last.manifest
+    case = FleetCase(
+        day=run.day,
+        began=run.began,
+        ended=run.ended,
+        entries=entries,
+        digests=night.digests,
+        failed=night.failed,
+        last_read={n: date.fromisoformat(d) for n, d in said.get("last_read", {}).items()},
+        stuck=stuck_in(night.rows, earlier),
+        ids_before=said.get("cluster_ids", {}),
+    )
+    for name, finding in tools.fleet_checks(case):
+        night.rows += rows_of(name, finding, run.day, tools.as_dict)
+
+
+def _last_read(run: Run, last: Audit | None, night: _Night) -> Mapping[str, date]:
+    """Also of clusters that were not read today: the day is not forgotten while they are in the inventory."""
+    said = {} if last is None else last.manifest.get("last_read", {})
+    kept = {n: date.fromisoformat(said[n]) for n in night.failed if n in said}
+    return dict(sorted({**kept, **dict.fromkeys(night.digests, run.day)}.items()))
+
+
+def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple[FindingRow, ...]:
+    alive = [m for m in inventory.mutes if not m.expired(day)]
+
+    def one(row: FindingRow) -> FindingRow:
+        mute = next((m for m in alive if m.matches(row.cluster, row.code, row.key)), None)
+        return replace(row, muted=mute is not None, mute_reason=mute.reason if mute else "")
+
+    return tuple(map(one, rows))
+
+
+def _mutes(rows: tuple[FindingRow, ...], inventory: Inventory, day: date) -> Iterator[dict[str, Any]]:
+    """Each mute of the inventory with how many findings it covers; an expired one covers none, and is told."""
+    for mute in inventory.mutes:
+        expired = mute.expired(day)
+        covers = 0 if expired else sum(mute.matches(r.cluster, r.code, r.key) for r in rows)
+        yield {
+            "clusters": ", ".join(mute.clusters),
+            "findings": ", ".join(mute.findings),
+            "reason": mute.reason,
+            "by": mute.by,
+            "until": mute.until.isoformat(),
+            "expired": expired,
+            "covers": covers,
+        }
+
+
+def _scored(
+    run: Run, entries: Mapping[str, ClusterEntry], findings: tuple[FindingRow, ...], night: _Night, engine: Engine
+) -> tuple[ClusterRow, ...]:
+    names = sorted(entries)
+    weights = pa.table(
+        {
+            "cluster": pa.array(names, pa.string()),
+            "weight": pa.array([int(entries[n].criticality) for n in names], pa.int64()),
+            "collected": pa.array([n not in night.failed for n in names], pa.bool_()),
+        }
+    )
+    columns = ("cluster", "head", "status", "rank", "prevention", "muted")
+    tables = {"weights": weights, "findings": table_of(FindingRow, findings, run.day, run.id).select(columns)}
+    scores = {each.pop("cluster"): each for each in engine.query(SCORES, tables).to_pylist()}
+    when = datetime.fromtimestamp(run.began, UTC)
+
+    def row(name: str) -> ClusterRow:
+        entry, digest, window = entries[name], night.digests.get(name), entries[name].in_maintenance(when)
+        return ClusterRow(
+            cluster=name,
+            owner=entry.owner,
+            tags=entry.tags,
+            criticality=entry.criticality.word,
+            collected=digest is not None,
+            why=night.failed.get(name, ""),
+            maintenance="" if window is None else window.why or "maintenance",
+            taken_at=digest.taken_at if digest else -1.0,
+            partitions=digest.partitions if digest else 0,
+            topics=digest.topics if digest else 0,
+            brokers=digest.brokers if digest else 0,
+            seconds=round(night.seconds.get(name, 0.0), 3),
+            **scores[name],
+        )
+
+    return tuple(map(row, names))
+
+
+class _Clock:
+    """Seconds of each part, in their order."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._at = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = round(now - self._at, 3)
+        self._at = now

@@ -1,0 +1,75 @@
+"""What `kfix audit query` asks: the store as tables, by the names that people write.
+
+partitions   one row a partition of the looks: cluster, day, run, then the columns of docs/fleet-store.md
+findings     one row a finding of the audits, `kfix.model.audit.FindingRow`
+clusters     one row a cluster of the audits, `kfix.model.audit.ClusterRow`
+runs         one row a run: day, run, began, ended, kfix, clusters, failed, partitions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.audits import Audit, audits, schema_of
+from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.runs import Run, runs
+from kfix.adapters.fleet.schema import PARTITIONS
+from kfix.errors import UsageError
+from kfix.fleet.engine import View
+from kfix.model.audit import ClusterRow, FindingRow
+
+#: In words that DuckDB and Spark share; the file's name is the cluster's, percent-encoded (`places.file_name`).
+_PLACED: Final = """
+SELECT url_decode(regexp_extract(filename, '/partitions/([^/?]*)[.]parquet', 1)) AS cluster,
+       CAST(regexp_extract(filename, '/date=([0-9-]*)/', 1) AS DATE) AS day,
+       regexp_extract(filename, '/run=([^/]*)/', 1) AS run,
+       {columns}
+FROM partition_files
+"""
+
+
+def tables(root: Place, *, days: int, run: str = "", looks: int = 1) -> Mapping[str, Any]:
+    """Audits of the last `days` days that have one, or of one run; partitions of the last `looks` runs, or of that one.
+
+    UsageError where the store has nothing of the kind.
+    """
+    seen = [r for r in runs(root) if not run or r.id == run]
+    judged = [a for a in _lately(audits(root), days) if not run or a.id == run]
+    if not seen and not judged:
+        raise UsageError(
+            f"{root}: no complete run{f' called {run!r}' if run else ''}",
+            hint="kfix audit or kfix fleet collect makes one; kfix fleet runs lists what there is",
+        )
+    files = [table for each in seen[-looks:] for table in each.tables.values()]
+    shown: dict[str, Any] = {
+        "partition_files": files or pa.schema([*PARTITIONS, pa.field("filename", pa.string())]).empty_table(),
+        "partitions": View(_PLACED.format(columns=", ".join(PARTITIONS.names))),
+        "findings": [a.findings for a in judged] or schema_of(FindingRow).empty_table(),
+        "clusters": [a.clusters for a in judged] or schema_of(ClusterRow).empty_table(),
+        "runs": _runs(seen),
+    }
+    return shown
+
+
+def _lately(all_: Sequence[Audit], days: int) -> list[Audit]:
+    first = max((a.day for a in all_), default=date.max) - timedelta(days=days - 1)
+    return [a for a in all_ if a.day >= first]
+
+
+def _runs(all_: Sequence[Run]) -> Any:
+    return pa.table(
+        {
+            "day": pa.array([r.day for r in all_], pa.date32()),
+            "run": pa.array([r.id for r in all_], pa.string()),
+            "began": pa.array([r.began for r in all_], pa.float64()),
+            "ended": pa.array([r.ended for r in all_], pa.float64()),
+            "kfix": pa.array([r.kfix for r in all_], pa.string()),
+            "clusters": pa.array([len(r.clusters) for r in all_], pa.int64()),
+            "failed": pa.array([len(r.failed) for r in all_], pa.int64()),
+            "partitions": pa.array([sum(r.clusters.values()) for r in all_], pa.int64()),
+        }
+    )

@@ -1,0 +1,160 @@
+"""A fleet to try: seeded synthetic clusters with days of history, told as what they are, so that anyone sees the audit
+and its report without a Kafka.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from typing import Final
+
+from kfix.adapters.fleet.audits import AUDITS
+from kfix.adapters.fleet.places import Place, folders
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.schema import VERSION
+from kfix.errors import UsageError
+from kfix.fleet.inventory.recorded import record_entry, record_mute
+from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.synthetic import write_fleet
+from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
+
+RUN: Final = "demo"
+_HOUR: Final = time(2, 0, tzinfo=UTC)
+_KINDS: Final = ("orders", "payments", "clicks", "billing", "search", "fraud", "mail", "stock", "audit", "telemetry")
+_PLACES: Final = ("eu", "us", "ap")
+_OWNERS: Final = ("team-streams", "team-payments", "team-data", "team-web")
+#: Brokers' settings that a cluster of the demo may have by itself.
+_ODD: Final = (("min.insync.replicas", "1"), ("unclean.leader.election.enable", "true"))
+_WHY: Final = (
+    "10.0.0.7:9092: connection refused, nothing listens there",
+    "no broker answered within 10 s",
+    "TLS: the certificate has expired",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One night's looks: what the clusters were, and which could not be read."""
+
+    day: date
+    at: float
+    clusters: tuple[SyntheticCluster, ...]
+    failed: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class DemoFleet:
+    """`sick` is the share of partitions that are; a tenth of the clusters has a dead broker. The last night is that of
+    `today`. The same values give the same fleet. UsageError where they make none.
+    """
+
+    today: date
+    clusters: int = 30
+    partitions: int = 2000
+    days: int = 14
+    sick: float = 0.001
+    racks: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.clusters <= 10_000 and 1 <= self.days <= 400 and 1 <= self.partitions <= 200_000):
+            raise UsageError(
+                f"{self.clusters} clusters of {self.partitions} partitions over {self.days} days: no fleet to try",
+                hint="1 to 10000 clusters, 1 to 200000 partitions each, 1 to 400 days",
+            )
+
+    @cached_property
+    def all(self) -> tuple[SyntheticCluster, ...]:
+        rng = random.Random(f"{self.seed}/demo")  # noqa: S311 - not for secrets
+        first = datetime.combine(self.today - timedelta(days=self.days - 1), _HOUR).timestamp()
+        found = []
+        for i in range(self.clusters):
+            name = f"{_KINDS[i % len(_KINDS)]}-{_PLACES[i // len(_KINDS) % len(_PLACES)]}"
+            number = i // (len(_KINDS) * len(_PLACES))
+            size = max(1, round(self.partitions * rng.choice((0.25, 0.5, 1, 1, 2))))
+            # Most clusters are well: a report in which all are sick tells nobody where to look.
+            share = self.sick * rng.choice((0, 0, 0, 0.5, 1, 4))
+            found.append(
+                SyntheticCluster(
+                    name if not number else f"{name}-{number + 1}",
+                    size,
+                    brokers=rng.choice((3, 6, 6, 9, 12)),
+                    racks=rng.choice((self.racks, self.racks, self.racks, 0)),
+                    sick=share,
+                    seed=self.seed,
+                    taken_at=first,
+                    settings=_ODD[i // 7 % 2 :][:1] if i % 7 == 6 else (),
+                )
+            )
+        return tuple(found)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        rng = random.Random(f"{self.seed}/people")  # noqa: S311 - not for secrets
+        entries = {
+            c.name: ClusterEntry(
+                c.name,
+                bootstrap=f"kafka.{c.name}.invalid:9092",
+                owner=rng.choice(_OWNERS),
+                tags=("prod" if i % 3 else "staging", c.name.split("-")[1]),
+                criticality=rng.choice(tuple(Criticality)),
+                windows=(self._window,) if i % 11 == 10 else (),
+            )
+            for i, c in enumerate(self.all)
+        }
+        mutes = (
+            Mute(("*",), ("KFX616",), "told to all teams; nothing to do each night", self._until(60), "demo"),
+            Mute(("telemetry-*",), ("KFX302:*", "KFX401:*"), "moves to new brokers", self._until(5), "demo"),
+            Mute(("search-*",), ("KFX601:*",), "was to be mended last week", self._until(-7), "demo"),
+        )
+        return Inventory(entries, mutes, "kfix fleet demo")
+
+    def nights(self) -> Iterator[Night]:
+        """Oldest first."""
+        for look in range(self.days):
+            rng = random.Random(f"{self.seed}/night/{look}")  # noqa: S311 - not for secrets
+            day = self.today - timedelta(days=self.days - 1 - look)
+            away = rng.sample(range(self.clusters), min(self.clusters - 1, max(self.clusters // 25, look % 2)))
+            failed = {self.all[i].name: _WHY[i % len(_WHY)] for i in away}
+            there = tuple(
+                # A broker dies and is back some nights later.
+                replace(c, look=look, dead=1 if (i + look // 4) % 10 == 3 and c.brokers > 3 else 0)
+                for i, c in enumerate(self.all)
+                if c.name not in failed
+            )
+            yield Night(day, datetime.combine(day, _HOUR).timestamp(), there, failed)
+
+    def _until(self, days: int) -> date:
+        return self.today + timedelta(days=days)
+
+    @property
+    def _window(self) -> Window:
+        return Window("monthly patching", weekdays=frozenset(range(7)), at=60, minutes=180)
+
+
+def empty_store(root: Place) -> None:
+    """UsageError where something is stored there: a demo is never mixed with what was really seen."""
+    top = root / f"v{VERSION}"
+    if folders(top, "date=") or folders(top / AUDITS, "date="):
+        raise UsageError(f"{root}: has runs already", hint="give a demo a store of its own: --store DIR")
+
+
+def write_night(root: Place, fleet: DemoFleet, night: Night, processes: int | None = None) -> Run:
+    more = {
+        "entries": {n: record_entry(e) for n, e in fleet.inventory.clusters.items()},
+        "mutes": [record_mute(m) for m in fleet.inventory.mutes],
+        "inventory": {"origin": fleet.inventory.origin},
+    }
+    return write_fleet(
+        str(root),
+        night.day,
+        RUN,
+        night.clusters,
+        processes=processes,
+        failed=night.failed,
+        at=night.at,
+        more=more,
+    )

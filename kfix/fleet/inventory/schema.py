@@ -1,0 +1,108 @@
+"""The shape of `fleet.yaml`. Pydantic names every wrong field at once; what they mean together is `meaning`'s."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from kfix.model.args import parse_duration
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+#: Seconds; what `kfix.adapters.target` takes for one look.
+LONGEST_LOOK = 3600.0
+_DAY = 86400.0
+
+
+def plain(text: str) -> str:
+    """What can be printed in one line: no control characters, and nothing that no file can hold."""
+    if not text.isprintable() or not text.strip():
+        raise ValueError(f"{text!r} is no plain text of one line")
+    return text
+
+
+def _joined(value: object) -> object:
+    """A list of servers is as good as one text with commas."""
+    if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+        return ",".join(value)
+    return value
+
+
+def _none_is_empty(value: object) -> object:
+    return {} if value is None else value
+
+
+def _one_is_a_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _bounded(value: float, low: float, high: float, words: str) -> float:
+    if not low < value <= high:
+        raise ValueError(f"{value:g} s is not {words}")
+    return value
+
+
+Text = Annotated[str, AfterValidator(plain)]
+Servers = Annotated[str, BeforeValidator(_joined)]
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+Timeout = Annotated[Duration, AfterValidator(lambda v: _bounded(v, 0, LONGEST_LOOK, "more than 0 s and at most 1 h"))]
+Grace = Annotated[Duration, AfterValidator(lambda v: _bounded(v, -1, _DAY, "between 0 s and 24 h"))]
+Patterns = Annotated[list[Text], BeforeValidator(_one_is_a_list), Field(min_length=1)]
+
+
+#: What is left empty is told by `meaning`, in plainer words.
+_NoneIsEmpty = BeforeValidator(_none_is_empty)
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ExpectedModel(Strict):
+    rf: Annotated[int, Field(ge=1, le=1000)] | None = None
+    min_isr: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+class WindowModel(Strict):
+    """Once, by `start` and `end`; or every week, by `weekdays`, `at` and `for`. All times are UTC or say their zone."""
+
+    why: str = ""
+    start: str | None = None
+    end: str | None = None
+    weekdays: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] | None = None
+    at: str | None = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
+
+
+class DefaultsModel(Strict):
+    """What holds for every cluster that says nothing else; tags and windows add up."""
+
+    command_config: Text | None = None
+    owner: Text | None = None
+    tags: list[Text] = Field(default_factory=list)
+    criticality: Literal["low", "normal", "high", "critical"] | None = None
+    expected: ExpectedModel = ExpectedModel()
+    restart_grace: Grace | None = None
+    timeout: Timeout | None = None
+    windows: list[WindowModel] = Field(default_factory=list)
+
+
+class ClusterModel(DefaultsModel):
+    bootstrap: Servers = ""
+    zookeeper: Servers = ""
+
+
+class MuteModel(Strict):
+    clusters: Patterns
+    findings: Patterns
+    reason: Text
+    until: str
+    by: str = ""
+
+
+class FleetModel(Strict):
+    api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
+    kind: Literal["Fleet"]
+    defaults: DefaultsModel = DefaultsModel()
+    clusters: Annotated[dict[str, Annotated[ClusterModel, _NoneIsEmpty]], _NoneIsEmpty]
+    mutes: list[MuteModel] = Field(default_factory=list)

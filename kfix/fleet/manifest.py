@@ -1,0 +1,66 @@
+"""The end of a run of collecting: its manifest, with what became of every cluster and what the inventory said of it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kfix.adapters.fleet.runs import Run, RunWriter
+from kfix.errors import StoreError, UnreachableError
+from kfix.fleet.collected import CollectedCluster, stored_earlier
+from kfix.fleet.inventory.load import Loaded
+from kfix.fleet.inventory.recorded import record_entry, record_mute
+from kfix.fleet.pool import Done
+
+
+def finish_run(
+    writer: RunWriter,
+    loaded: Loaded,
+    done: Iterable[Done[CollectedCluster]],
+    **more: Any,
+) -> Run:
+    """The manifest, written last: the run counts from here on. `loaded` is the inventory, or the chosen part of it.
+
+    A cluster that is there counts as collected, whoever wrote it; one that is not has failed, and the reason is told.
+    Manifest: `entries` (by name, what the inventory says of it, and `seconds`, `taken_at`, `silent` of the look),
+    `mutes`, `inventory` (origin, sha256), `host`, `python`, and `more` as it is.
+    """
+    became = {d.name: d for d in done}
+    there = {n: c.result if (c := became.get(n)) and c.result else None for n in writer.there()}
+    found = {n: known or stored_earlier(writer.place, n) for n, known in there.items()}
+    clusters = loaded.inventory.clusters
+    failed = {n: _why(became.get(n)) for n in clusters if n not in found}
+    for name, one in found.items():
+        writer.count(name, one.partitions)
+    entries: dict[str, dict[str, Any]] = {n: record_entry(e) for n, e in clusters.items()}
+    for name, looked in found.items():
+        entries.setdefault(name, {}).update(_looked(looked))
+    for name in failed:
+        entries[name]["seconds"] = round(became[name].seconds, 3) if name in became else 0.0
+    try:
+        return writer.finish(
+            failed,
+            entries=entries,
+            mutes=[record_mute(m) for m in loaded.inventory.mutes],
+            inventory={"origin": loaded.inventory.origin, "sha256": loaded.sha256},
+            host=platform.node(),
+            python=platform.python_version(),
+            **more,
+        )
+    except UnreachableError as error:
+        raise StoreError(str(error)) from None
+
+
+def _why(done: Done[CollectedCluster] | None) -> str:
+    return "was not asked" if done is None else done.error or "nothing came back"
+
+
+def _looked(one: CollectedCluster) -> Mapping[str, Any]:
+    return {
+        "taken_at": one.taken_at,
+        "seconds": one.seconds,
+        "storing": one.storing,
+        "brokers": one.brokers,
+        "silent": list(one.silent),
+    }

@@ -1,0 +1,110 @@
+"""How far collecting has come: a bar on a terminal, plain lines in a pipe; and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+# In a pipe each failure is a line, and how far it has come is one now and then.
+_PIPE_EVERY = 10.0
+
+
+class Heard(Protocol):
+    def __call__(self, name: str, error: str) -> None: ...
+
+
+@contextmanager
+def progress(total: int, console: Console, *, quiet: bool, what: str = "collecting") -> Iterator[Heard]:
+    """Gives a function that hears of each cluster that is done, with its error, "" where it went well."""
+    if quiet:
+        yield lambda name, error: None  # noqa: ARG005 - nothing is told
+    elif console.file.isatty():
+        with _bar(console, what) as bar:
+            task = bar.add_task("", total=total, failed="")
+            yield _Bar(bar, task).hear
+    else:
+        yield _Lines(total, console, what).hear
+
+
+def _bar(console: Console, what: str) -> Progress:
+    return Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]}", markup=False, style="red"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+class _Bar:
+    def __init__(self, bar: Progress, task: Any) -> None:
+        self._bar, self._task, self._failed = bar, task, 0
+
+    def hear(self, name: str, error: str) -> None:
+        if error:
+            self._failed += 1
+            self._bar.console.print(Text(f"{name}: {error}", "red"))
+        self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "")
+
+
+class _Lines:
+    def __init__(self, total: int, console: Console, what: str) -> None:
+        self._total, self._console, self._what = total, console, what
+        self._done = self._failed = 0
+        self._told_at = time.monotonic()
+
+    def hear(self, name: str, error: str) -> None:
+        self._done += 1
+        if error:
+            self._failed += 1
+            self._tell(f"{name}: {error}")
+        now = time.monotonic()
+        if now - self._told_at >= _PIPE_EVERY and self._done < self._total:
+            self._told_at = now
+            self._tell(f"{self._what}: {self._done} of {self._total} clusters, {self._failed} failed")
+
+    def _tell(self, text: str) -> None:
+        self._console.print(Text(text), soft_wrap=True)
+
+
+def collected_json(run: Any, resumed: int, seconds: float) -> dict[str, Any]:
+    """`run` is a `kfix.adapters.fleet.runs.Run`."""
+    return {
+        "run": run.id,
+        "date": run.day.isoformat(),
+        "place": str(run.place),
+        "clusters": dict(run.clusters),
+        "failed": dict(run.failed),
+        "silent": {n: s for n, e in _entries(run).items() if (s := e.get("silent"))},
+        "resumed": resumed,
+        "seconds": round(seconds, 3),
+    }
+
+
+def show_collected(run: Any, resumed: int, seconds: float, console: Console) -> None:
+    total = len(run.clusters) + len(run.failed)
+    again = f", {resumed} of them earlier" if resumed else ""
+    console.print(
+        f"{len(run.clusters)} of {total} clusters collected{again}: "
+        f"{sum(run.clusters.values())} partitions in {seconds:.1f} s",
+        soft_wrap=True,
+    )
+    for name, entry in sorted(_entries(run).items()):
+        if entry.get("silent"):
+            console.print(Text(f"partly read: {name}: {', '.join(entry['silent'])}", "yellow"), soft_wrap=True)
+    for name, why in run.failed.items():
+        console.print(Text(f"not collected: {name}: {why}", "red"), soft_wrap=True)
+    console.print(Text(f"run {run.id} of {run.day}: {run.place}"), soft_wrap=True)
+
+
+def _entries(run: Any) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = run.manifest.get("entries", {})
+    return found

@@ -1,0 +1,257 @@
+"""The charts, as plotly figures. Colours are those of the light scheme; the page's script puts the scheme's own in.
+
+Rows that a page is cut of (`score`, `heat`) have all clusters; the script shows a window of them.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from kfix.model.audit import OPEN, AuditReport, ClusterRow, FindingRow
+from kfix.report.fleet.html.palette import LIGHT
+from kfix.report.fleet.words import amount, shortened, titles
+
+#: More clusters than a window of the charts shows: then a chart of all scores is drawn too.
+MANY: Final = 30
+_NAME: Final = 34
+_OFFENDERS: Final = 15
+_DAY: Final = 86_400_000
+#: Cells of the heat map: what they mean, their letter, their colour; the number is the place here.
+CELLS: Final = (
+    ("unknown", "?", LIGHT["unknown"]),
+    ("nothing", "", LIGHT["none"]),
+    ("muted", "m", LIGHT["muted"]),
+    ("info", "i", LIGHT["info"]),
+    ("warning", "W", LIGHT["warning"]),
+    ("critical", "C", LIGHT["critical"]),
+)
+_PLACE: Final = {meaning: n for n, (meaning, _, _) in enumerate(CELLS)}
+
+
+def figures(report: AuditReport) -> Mapping[str, Any]:
+    """Figure by name, as JSON's types; a chart that has nothing to show is left out."""
+    made = {"score": _score(report.clusters)}
+    if len(report.clusters) > MANY:
+        made["spread"] = _spread(report.clusters)
+    if len(report.trend) > 1:
+        made["trend"] = _trend(report)
+    if any(f.status in OPEN for f in report.findings):
+        made["heat"] = _heat(report)
+    if report.offenders:
+        made["offenders"] = _offenders(report)
+    return {name: figure.to_plotly_json() for name, figure in made.items()}
+
+
+def label(text: str, most: int = _NAME) -> str:
+    """plotly.js takes some HTML in texts; a name is none."""
+    return html.escape(shortened(text, most), quote=False)
+
+
+def _figure(*traces: Any, **layout: Any) -> go.Figure:
+    figure = go.Figure(data=traces)
+    _dressed(figure, **layout)
+    return figure
+
+
+def _dressed(figure: go.Figure, **layout: Any) -> None:
+    figure.update_layout(
+        template=None,
+        font={"color": LIGHT["text"], "size": 12},
+        paper_bgcolor=LIGHT["bg"],
+        plot_bgcolor=LIGHT["bg"],
+        margin={"l": 8, "r": 16, "t": 8, "b": 32},
+        hoverlabel={"bgcolor": LIGHT["panel"], "font": {"color": LIGHT["text"]}, "align": "left", "namelength": -1},
+        dragmode=False,
+        **layout,
+    )
+    grid = {"gridcolor": LIGHT["line"], "zeroline": False, "fixedrange": True}
+    figure.update_xaxes(**grid)
+    figure.update_yaxes(**grid, automargin=True)
+
+
+def _rows_axis(names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "tickvals": list(range(len(names))),
+        "ticktext": [label(name) for name in names],
+        "autorange": "reversed",
+        "showgrid": False,
+        "ticks": "outside",
+        "ticklen": 5,
+        "tickcolor": LIGHT["bg"],
+    }
+
+
+def _score(rows: Sequence[ClusterRow]) -> go.Figure:
+    bar = go.Bar(
+        orientation="h",
+        y=list(range(len(rows))),
+        x=[c.score if c.collected and c.score >= 0 else 0 for c in rows],
+        text=[_score_text(c) for c in rows],
+        textposition="outside",
+        textfont={"color": LIGHT["text"]},
+        cliponaxis=False,
+        customdata=[label(c.cluster, 80) for c in rows],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+        marker={"color": [LIGHT[_worst(c)] for c in rows]},
+    )
+    figure = _figure(bar, bargap=0.35, showlegend=False)
+    figure.update_xaxes(
+        range=[0, 100], tickvals=[0, 25, 50, 75, 100], title={"text": "score, 100 is best"}, showgrid=False
+    )
+    figure.update_yaxes(**_rows_axis([c.cluster for c in rows]))
+    figure.update_layout(margin={"r": 150, "b": 44})
+    return figure
+
+
+def spread(rows: Sequence[ClusterRow]) -> Mapping[str, int]:
+    """How many clusters have a score of each ten, the worst first, and how many have none."""
+    steps = {"unknown": 0} | {f"{n}-{n + 9 if n < 90 else 100}": 0 for n in range(0, 100, 10)}
+    names = list(steps)
+    for row in rows:
+        steps[names[1 + min(row.score // 10, 9)] if row.collected and row.score >= 0 else "unknown"] += 1
+    return steps
+
+
+def _spread(rows: Sequence[ClusterRow]) -> go.Figure:
+    steps = spread(rows)
+    bar = go.Bar(
+        x=list(steps),
+        y=list(steps.values()),
+        text=[str(n) if n else "" for n in steps.values()],
+        textposition="outside",
+        textfont={"color": LIGHT["text"]},
+        cliponaxis=False,
+        hovertemplate="score %{x}: %{y} clusters<extra></extra>",
+        marker={"color": [LIGHT["unknown" if name == "unknown" else "accent"] for name in steps]},
+    )
+    figure = _figure(bar, bargap=0.25, showlegend=False)
+    figure.update_xaxes(type="category", title={"text": "score"}, showgrid=False)
+    figure.update_yaxes(title={"text": "clusters"}, tickformat="d", nticks=5, rangemode="tozero")
+    figure.update_layout(margin={"t": 24, "b": 56})
+    return figure
+
+
+def _worst(row: ClusterRow) -> str:
+    if not row.collected or row.score < 0:
+        return "unknown"
+    return next((word for word in ("critical", "warning", "info") if getattr(row, word)), "good")
+
+
+def _score_text(row: ClusterRow) -> str:
+    if _worst(row) == "unknown":
+        return "unknown: not collected"
+    said = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
+    return " · ".join([str(row.score), *said])
+
+
+def _trend(report: AuditReport) -> go.Figure:
+    days = [t.day.isoformat() for t in report.trend]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08, row_heights=[0.45, 0.55])
+    lines = (
+        (1, "fleet score", [t.score if t.score >= 0 else None for t in report.trend], "good", "solid", "circle"),
+        (
+            2,
+            "open critical",
+            [t.critical if t.collected else None for t in report.trend],
+            "critical",
+            "solid",
+            "diamond",
+        ),
+        (2, "open warning", [t.warning if t.collected else None for t in report.trend], "warning", "dash", "square"),
+    )
+    for row, name, values, colour, dash, symbol in lines:
+        marks = {"color": LIGHT[colour], "symbol": symbol, "size": 7}
+        line = {"color": LIGHT[colour], "dash": dash, "width": 2}
+        trace = go.Scatter(
+            x=days, y=values, name=name, mode="lines+markers", line=line, marker=marks, connectgaps=False
+        )
+        figure.add_trace(trace, row=row, col=1)
+    _dressed(figure, hovermode="x unified", legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.update_layout(margin={"t": 36})
+    figure.update_xaxes(type="date", tickformat="%Y-%m-%d", hoverformat="%Y-%m-%d", nticks=6)
+    if len(days) <= 5:
+        figure.update_xaxes(dtick=_DAY)
+    most = max((max(t.critical, t.warning) for t in report.trend if t.collected), default=0)
+    step = {"dtick": 1} if most <= 4 else {"nticks": 5}
+    figure.update_yaxes(range=[-0.06 * most - 0.1, 1.1 * most + 0.4], row=2, col=1, title={"text": "findings"}, **step)
+    figure.update_yaxes(range=[-4, 106], tickvals=[0, 50, 100], row=1, col=1, title={"text": "score"})
+    return figure
+
+
+def heat_codes(report: AuditReport) -> list[str]:
+    """Checks with open findings, muted ones too."""
+    return sorted({f.code for f in report.findings if f.status in OPEN})
+
+
+def heat_rows(report: AuditReport) -> list[list[tuple[int, int]]]:
+    """By cluster, then check: the place in CELLS, and how many findings."""
+    codes = {code: n for n, code in enumerate(heat_codes(report))}
+    found: dict[str, list[FindingRow]] = defaultdict(list)
+    for row in report.findings:
+        if row.status in OPEN:
+            found[row.cluster].append(row)
+    rows = []
+    for cluster in report.clusters:
+        empty = _PLACE["nothing" if cluster.collected else "unknown"]
+        cells = [(empty, 0)] * len(codes)
+        for finding in found[cluster.cluster]:
+            at = codes[finding.code]
+            place = _PLACE["muted"] if finding.muted else _PLACE.get(finding.severity, _PLACE["info"])
+            cells[at] = (max(cells[at][0], place), cells[at][1] + 1)
+        rows.append(cells)
+    return rows
+
+
+def _heat(report: AuditReport) -> go.Figure:
+    codes, rows, known = heat_codes(report), heat_rows(report), titles(report)
+    slugs = [known[code].slug if code in known else "" for code in codes]
+    steps = len(CELLS)
+    scale = [[(n + end) / steps, colour] for n, (_, _, colour) in enumerate(CELLS) for end in (0, 1)]
+    trace = go.Heatmap(
+        x=list(range(len(codes))),
+        y=list(range(len(rows))),
+        z=[[place for place, _ in row] for row in rows],
+        text=[[f"{CELLS[place][1]}{n if n > 1 else ''}" for place, n in row] for row in rows],
+        texttemplate="%{text}",
+        textfont={"size": 11},
+        customdata=[
+            [f"{label(c.cluster, 80)}<br>{code} {slug}: {CELLS[place][0]}, {amount(n, 'finding')}"
+             for code, slug, (place, n) in zip(codes, slugs, row, strict=True)]
+            for c, row in zip(report.clusters, rows, strict=True)
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+        zmin=-0.5, zmax=steps - 0.5, colorscale=scale, showscale=False, xgap=2, ygap=2,
+    )  # fmt: skip
+    figure = _figure(trace)
+    figure.update_xaxes(side="top", tickvals=list(range(len(codes))), ticktext=codes, tickangle=-60, showgrid=False)
+    figure.update_yaxes(**_rows_axis([c.cluster for c in report.clusters]))
+    figure.update_layout(margin={"t": 64, "b": 8})
+    return figure
+
+
+def _offenders(report: AuditReport) -> go.Figure:
+    rows, known = report.offenders[:_OFFENDERS], titles(report)
+    names = [f"{o.code} {known[o.code].slug if o.code in known else ''}" for o in rows]
+    bar = go.Bar(
+        orientation="h",
+        y=list(range(len(rows))),
+        x=[o.clusters for o in rows],
+        text=[f"{o.clusters} · {o.worst}" for o in rows],
+        textposition="outside",
+        textfont={"color": LIGHT["text"]},
+        cliponaxis=False,
+        customdata=[f"{amount(o.findings, 'finding')}, {amount(o.partitions, 'partition')}" for o in rows],
+        hovertemplate="%{y}: %{x} clusters, %{customdata}<extra></extra>",
+        marker={"color": [LIGHT[o.worst if o.worst in LIGHT else "info"] for o in rows]},
+    )
+    figure = _figure(bar, bargap=0.35, showlegend=False)
+    figure.update_xaxes(title={"text": "clusters"}, tickformat="d", rangemode="tozero", showgrid=False)
+    figure.update_yaxes(**_rows_axis(names))
+    figure.update_layout(margin={"r": 80, "b": 44})
+    return figure

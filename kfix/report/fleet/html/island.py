@@ -1,0 +1,110 @@
+"""What the page's script reads: an index of all findings, and the rest of each cluster, unpacked when it is opened."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from kfix.model.audit import AuditReport, ClusterRow, ClusterTrend, FindingRow
+from kfix.report.fleet.html.packing import packed_json
+from kfix.report.fleet.json_audit import document
+from kfix.report.fleet.words import next_step, since_words
+
+_PARTITION: Final = re.compile(r"(?s)(.*)-(\d{1,9})\Z")
+
+
+def index(report: AuditReport) -> Mapping[str, Any]:
+    """`clusters` in the order of the report, each with one line a finding; the page's rows refer to its places."""
+    mine = by_cluster(report)
+    trends = {t.cluster: t for t in report.cluster_trends}
+    return {
+        "clusters": [_cluster(c, mine.get(c.cluster, []), trends.get(c.cluster)) for c in report.clusters],
+        "checks": {c.code: {"slug": c.slug, "title": c.title} for c in report.checks},
+    }
+
+
+def details(report: AuditReport) -> list[str]:
+    """Packed, one a cluster: what `index` leaves out of its findings, in the same order."""
+    mine = by_cluster(report)
+    return [packed_json([_detail(f) for f in mine.get(c.cluster, [])]) for c in report.clusters]
+
+
+def by_cluster(report: AuditReport) -> Mapping[str, list[FindingRow]]:
+    """What is open first, by severity; then what is muted; then what was fixed."""
+    rows = defaultdict(list)
+    for row in report.findings:
+        rows[row.cluster].append(row)
+    for found in rows.values():
+        found.sort(key=lambda f: (f.status == "fixed", f.muted, -f.rank, f.key))
+    return rows
+
+
+def _cluster(row: ClusterRow, findings: Iterable[FindingRow], trend: ClusterTrend | None) -> Mapping[str, Any]:
+    past = [] if trend is None else [[d.isoformat(), s] for d, s in zip(trend.days, trend.scores, strict=False)]
+    return {
+        "name": row.cluster,
+        "owner": row.owner,
+        "tags": row.tags,
+        "criticality": row.criticality,
+        "collected": row.collected,
+        "why": row.why,
+        "maintenance": row.maintenance,
+        "seen": f"{row.brokers} brokers, {row.topics} topics, {row.partitions} partitions",
+        "past": past,
+        "findings": [_finding(f) for f in findings],
+    }
+
+
+def _finding(row: FindingRow) -> Mapping[str, Any]:
+    return {
+        "key": row.key,
+        "code": row.code,
+        "object": row.object,
+        "severity": row.severity,
+        "status": row.status,
+        "summary": row.summary,
+        "muted": row.muted,
+        "head": row.head,
+        "prevention": row.prevention,
+        "n": row.n_partitions,
+        "parts": ranges(row.partitions),
+    }
+
+
+def ranges(partitions: Iterable[str]) -> list[tuple[str, str]]:
+    """("orders", "0-11 14") instead of thirteen names: hundreds of partitions a finding stay small."""
+    numbers = defaultdict(set)
+    for name in partitions:
+        found = _PARTITION.match(name)
+        numbers[found[1] if found else name].update([int(found[2])] if found else [])
+    return [(topic, " ".join(_runs(sorted(them)))) for topic, them in sorted(numbers.items())]
+
+
+def _runs(numbers: list[int]) -> Iterable[str]:
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        them = [n for _, n in run]
+        yield str(them[0]) if len(them) == 1 else f"{them[0]}-{them[-1]}"
+
+
+def _detail(row: FindingRow) -> Mapping[str, Any]:
+    told = document(row) or {}
+    remedy, command = next_step(row)
+    return {
+        "since": f"{row.since.isoformat()} ({since_words(row)})",
+        "cause": row.cause,
+        "confidence": row.confidence,
+        "evidence": _dicts(told.get("evidence")),
+        "blocked": told.get("blocked") if isinstance(told.get("blocked"), dict) else {"groups": row.blocked_groups},
+        "remedies": _dicts(told.get("remedies")) or [{"text": remedy, "command": command, "runbook": row.runbook}],
+        "never": [str(n) for n in told.get("never") or () if isinstance(n, str)],
+        "next": command,
+        "mute": row.mute_reason,
+        "unsettled": row.unsettled,
+    }
+
+
+def _dicts(value: Any) -> list[Mapping[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []

@@ -1,0 +1,102 @@
+"""The page: what stands in it before any script runs, and the three packed parts that the script reads.
+
+Headline, unknown clusters, news, the table of clusters and the tables of checks and mutes are plain HTML. Findings with
+their evidence, and the charts, come with the script: unpacked after the first paint, a cluster's when it is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from kfix.model.audit import AuditReport
+from kfix.report.fleet.html import palette
+from kfix.report.fleet.html.figures import CELLS, MANY, figures, spread
+from kfix.report.fleet.html.island import details, index
+from kfix.report.fleet.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
+from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
+from kfix.report.fleet.verdict import unread
+from kfix.report.fleet.words import amount, next_step, since_words, titles
+
+#: Of news, in the page before its script runs; all are under their clusters.
+NEWS: Final = 20
+
+
+def render_html(report: AuditReport) -> str:
+    """One file of UTF-8 text, some 2 MB and what the audit holds. The same report gives the same page."""
+    library, library_hash = chart_library()
+    script = app_script()
+    policy = (
+        f"default-src 'none'; script-src {sha256(script)} {library_hash}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    text = _environment().get_template("page.html.j2").render(
+        **_context(report),
+        policy=policy,
+        style=palette.css() + asset("style.css"),
+        script=script,
+        library=library,
+        index=packed_json(index(report)),
+        figures=packed_json(figures(report)),
+        details=in_script(details(report)),
+        colours=in_script({value: name for name, value in palette.LIGHT.items()}),
+        cells=in_script([[meaning, letter] for meaning, letter, _ in CELLS]),
+    )  # fmt: skip
+    # A lone surrogate, as of a name that is no text, is no UTF-8.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"amount": amount, "since": since_words, "clock": _clock, "next_step": next_step}
+    return made
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M") if seconds >= 0 else "never"
+
+
+def _context(report: AuditReport) -> Mapping[str, Any]:
+    sums, fresh, at_work = totals(report), news(report), in_maintenance(report)
+    lost = unknown_clusters(report)
+    whole = {f"{c.cluster}: {c.why}" for c in lost}
+    return {
+        "report": report,
+        "sums": sums,
+        "verdict": _verdict(sums),
+        "unknown": lost,
+        "many": len(report.clusters) > MANY,
+        "spread_words": ", ".join(f"{name}: {n}" for name, n in spread(report.clusters).items() if n),
+        "unread": [line for line in unread(report) if line not in whole],
+        "news": sorted(fresh, key=lambda f: f.cluster in at_work)[:NEWS],
+        "news_total": len(fresh),
+        "at_work": at_work,
+        "checks": titles(report),
+        "mutes": sorted(report.mutes, key=lambda m: (not m.expired, m.until)),
+        "muted": [f for f in report.findings if f.muted and f.status != "fixed"],
+        "places": {c.cluster: n for n, c in enumerate(report.clusters)},
+        "manifest": json.dumps(dict(report.manifest), indent=1, ensure_ascii=False, default=str),
+    }
+
+
+def _verdict(sums: Totals) -> tuple[str, str]:
+    """Colour and sentence. Never good where something is not known."""
+    lost = f"; {amount(sums.unknown, 'cluster')} unknown" if sums.unknown else ""
+    if sums.critical:
+        return "critical", f"Critical: {amount(sums.critical, 'critical finding')}{lost}"
+    if not sums.collected:
+        return "unknown", "Unknown: no cluster could be looked at"
+    if sums.warning:
+        return "warning", f"Warning: {amount(sums.warning, 'warning')}, nothing critical{lost}"
+    if sums.unknown:
+        return (
+            "unknown",
+            f"Not known: {amount(sums.unknown, 'cluster')} could not be looked at, nothing found on the rest",
+        )
+    return "good", f"Nothing found{f', {sums.info} pieces of advice' if sums.info else ''}"

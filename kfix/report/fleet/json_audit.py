@@ -1,0 +1,147 @@
+"""An audit as JSON, `kfix.audit/v1`: fields are added, never renamed or taken away within v1.
+
+schema          "kfix.audit/v1"
+day, run        day of the audit (YYYY-MM-DD), id of its run
+before          run and day of the audit it was compared with, or null for the first
+store           where looks and rows are kept
+kfix, engine    version of kfix; "local" or "spark"
+exit_code       what the audit exits with, by fail_on: 0, 20, 21, 22
+fail_on         the threshold: warning, critical, new-warning, new-critical, never
+totals          clusters, collected, unknown, score (mean of the collected clusters, null: none was), score_before;
+                findings that are open, not muted and heads: critical, warning, info, new, worse, still;
+                fixed and muted
+clusters        the riskiest first, unknown ones before all; each:
+    cluster, owner, tags, criticality
+    collected, why       why it was not
+    maintenance          why people work on it now, "" where nobody does: its findings alarm nobody
+    taken_at             seconds since the epoch of the look, null where there is none
+    partitions, topics, brokers
+    score                100 (nothing to say) to 0, null where nobody knows
+    risk                 what the score lacks, weighted by criticality
+    critical, warning, info, new, worse, still, fixed, muted
+    seconds              how long its look took
+    scores               its past: [day, score or null], oldest first
+findings        by cluster, severity and key, the fixed and the muted ones too; each:
+    cluster, key         its identity; key is stable over runs
+    code, object, severity
+    status               new, still, worse, fixed; unknown: was there, and the cluster could not be looked at
+    since, days          first day of the days on end on which it was seen, and how many days ago that was
+    summary
+    cause, confidence
+    head                 key of the finding that explains this one, "" for a head
+    prevention, unsettled
+    n_partitions, partitions, blocked_groups
+    remedy, command, runbook     what helps with the least harm; command and runbook may be ""
+    next                 the command line to go on with, never ""
+    muted, mute_reason
+    document             the finding as in kfix.diagnosis/v1, without folded; null where the store has none
+offenders       checks that most clusters fail: code, clusters, findings, partitions, worst
+checks          code, slug, title, prevention
+trend           one audit a day, oldest first: day, run, clusters, collected, score (or null), critical, warning, new,
+                fixed
+mutes           clusters, findings (patterns), reason, by, until, expired, covers (findings of this run)
+could_not_read  a line each; what they would have told is not known
+manifest        what the store keeps of the run: inputs, versions, rows, durations
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date
+from typing import Any, Final
+
+from kfix.model.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
+from kfix.report.fleet.totals import Totals, totals
+from kfix.report.fleet.verdict import FailOn, exit_code
+from kfix.report.fleet.words import next_step
+
+SCHEMA: Final = "kfix.audit/v1"
+
+
+def audit_json(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING, indent: int | None = 2) -> str:
+    """`indent` None gives one line."""
+    body = as_dict(report, fail_on=fail_on)
+    return json.dumps(body, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping[str, Any]:
+    past = {t.cluster: list(zip(t.days, t.scores, strict=False)) for t in report.cluster_trends}
+    return {
+        "schema": SCHEMA,
+        "day": report.day.isoformat(),
+        "run": report.run,
+        "before": _before(report),
+        "store": report.store,
+        "kfix": report.kfix,
+        "engine": report.engine,
+        "exit_code": exit_code(report, fail_on),
+        "fail_on": fail_on.value,
+        "totals": _totals(totals(report)),
+        "clusters": [_cluster(c, past.get(c.cluster, [])) for c in report.clusters],
+        "findings": [_finding(f) for f in report.findings],
+        "offenders": [asdict(o) for o in report.offenders],
+        "checks": [asdict(c) for c in report.checks],
+        "trend": [_trend(t) for t in report.trend],
+        "mutes": [asdict(m) | {"until": m.until.isoformat()} for m in report.mutes],
+        "could_not_read": list(report.could_not_read),
+        "manifest": _finite(dict(report.manifest)),
+    }
+
+
+def _before(report: AuditReport) -> Mapping[str, Any] | None:
+    if not report.before:
+        return None
+    return {"run": report.before, "day": report.before_day.isoformat() if report.before_day else None}
+
+
+def _known(score: int) -> int | None:
+    return score if score >= 0 else None
+
+
+def _totals(sums: Totals) -> Mapping[str, Any]:
+    scores = {"score": _known(sums.score), "score_before": _known(sums.score_before)}
+    return asdict(sums) | scores | {"unknown": sums.unknown}
+
+
+def _cluster(row: ClusterRow, past: list[tuple[date, int]]) -> Mapping[str, Any]:
+    return asdict(row) | {
+        "tags": list(row.tags),
+        "score": _known(row.score) if row.collected else None,
+        "taken_at": row.taken_at if row.taken_at >= 0 else None,
+        "scores": [[day.isoformat(), _known(score)] for day, score in past],
+    }
+
+
+def _finding(row: FindingRow) -> Mapping[str, Any]:
+    return asdict(row) | {
+        "since": row.since.isoformat(),
+        "partitions": list(row.partitions),
+        "blocked_groups": list(row.blocked_groups),
+        "next": next_step(row)[1],
+        "document": document(row),
+    }
+
+
+def _trend(point: TrendPoint) -> Mapping[str, Any]:
+    return asdict(point) | {"day": point.day.isoformat(), "score": _known(point.score)}
+
+
+def document(row: FindingRow) -> Mapping[str, Any] | None:
+    """The finding's JSON as an object; None where it is none: one damaged row does not take the report with it."""
+    try:
+        said = json.loads(row.document)
+    except ValueError:
+        return None
+    return _finite(said) if isinstance(said, dict) else None
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no NaN: null stands for it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,37 @@
+"""What of a store is old: shown before it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bool) -> None:
+    """`found` are `kfix.fleet.pruning.Old`."""
+    if not found:
+        console.print(Text(f"{store}: nothing is older"))
+        return
+    table = Table("day", "run", "what", box=SIMPLE, show_edge=False, pad_edge=False)
+    table.add_column("size", justify="right")
+    for old in found:
+        what = old.kind if old.complete else f"{old.kind}, unfinished"
+        table.add_row(old.day.isoformat(), Text(old.run), what, size_words(old.size))
+    console.print(table)
+    total = size_words(sum(o.size for o in found))
+    kinds = f"{len(found)} {'run' if len(found) == 1 else 'runs'}, {total}"
+    console.print(f"taken away: {kinds}" if deleted else f"{kinds}: would go; nothing was changed (--delete)")
+
+
+def size_words(size: float) -> str:
+    for unit in _UNITS[:-1]:
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} {_UNITS[-1]}"

@@ -1,0 +1,89 @@
+"""The numbers of an audit's headline, and what of it is news. Every output takes them from here, so none disagrees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Findings are heads that are open and not muted, as in `ClusterRow`. `score` is -1 where no cluster was collected.
+
+    `score_before` is the fleet's score of the audit before, -1 where there is none.
+    """
+
+    clusters: int
+    collected: int
+    score: int
+    score_before: int
+    critical: int
+    warning: int
+    info: int
+    new: int
+    worse: int
+    still: int
+    fixed: int
+    muted: int
+
+    @property
+    def unknown(self) -> int:
+        return self.clusters - self.collected
+
+    @property
+    def open(self) -> int:
+        return self.critical + self.warning + self.info
+
+
+def totals(report: AuditReport) -> Totals:
+    rows = report.clusters
+    return Totals(
+        clusters=len(rows),
+        collected=sum(c.collected for c in rows),
+        score=_score(report),
+        score_before=report.trend[-2].score if len(report.trend) > 1 else -1,
+        critical=sum(c.critical for c in rows),
+        warning=sum(c.warning for c in rows),
+        info=sum(c.info for c in rows),
+        new=sum(c.new for c in rows),
+        worse=sum(c.worse for c in rows),
+        still=sum(c.still for c in rows),
+        fixed=sum(c.fixed for c in rows),
+        muted=sum(c.muted for c in rows),
+    )
+
+
+def _score(report: AuditReport) -> int:
+    if report.trend and report.trend[-1].run == report.run:
+        return report.trend[-1].score
+    known = [c.score for c in report.clusters if c.collected and c.score >= 0]
+    return round(sum(known) / len(known)) if known else -1
+
+
+def unknown_clusters(report: AuditReport) -> tuple[ClusterRow, ...]:
+    return tuple(c for c in report.clusters if not c.collected)
+
+
+def in_maintenance(report: AuditReport) -> frozenset[str]:
+    return frozenset(c.cluster for c in report.clusters if c.maintenance)
+
+
+def news(report: AuditReport) -> tuple[FindingRow, ...]:
+    """New and worse, not muted; critical first. What follows from another piece of news is told by that one."""
+    fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
+    heads = {(f.cluster, f.key) for f in fresh}
+    told = [f for f in fresh if (f.cluster, f.head) not in heads]
+    return tuple(sorted(told, key=lambda f: (-f.rank, f.cluster, f.key)))
+
+
+def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
+    """Mutes that ended since the audit before: what they covered alarms again, though it is not new."""
+    before = report.before_day
+    return tuple(m for m in report.mutes if m.expired and (before is None or m.until >= before))
+
+
+def has_news(report: AuditReport) -> bool:
+    """Something to wake a reader for; that a cluster went unread is a finding (KFX701). Maintenance is no reason."""
+    at_work = in_maintenance(report)
+    return any(f.cluster not in at_work for f in news(report)) or bool(fresh_expiries(report))

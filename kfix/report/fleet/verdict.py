@@ -1,0 +1,61 @@
+"""The exit code of an audit, the same with every output (docs/exit-codes.md), by the threshold a person chose."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kfix.errors import UsageError
+from kfix.model.audit import AuditReport, FindingRow, Status
+from kfix.report.findings_verdict import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.report.fleet.totals import in_maintenance
+
+
+class FailOn(StrEnum):
+    """What ends an audit with another code than 0. Of `new-*` only what is new or worse counts."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+    NEW_WARNING = "new-warning"
+    NEW_CRITICAL = "new-critical"
+    NEVER = "never"
+
+
+_NEW = (FailOn.NEW_WARNING, FailOn.NEW_CRITICAL)
+_WARNINGS_COUNT = (FailOn.WARNING, FailOn.NEW_WARNING)
+
+
+def fail_on(word: str) -> FailOn:
+    """UsageError where the word is none of them."""
+    try:
+        return FailOn(word)
+    except ValueError as error:
+        raise UsageError(f"--fail-on: {word!r} is not one of {', '.join(FailOn)}") from error
+
+
+def exit_code(report: AuditReport, threshold: FailOn = FailOn.WARNING) -> int:
+    """0, 20 (warnings), 21 (critical) or 22 (something could not be read, and nothing critical was seen).
+
+    What is muted, and what a cluster in maintenance has, does not count. `never` gives 0 whatever was found or missed.
+    """
+    if threshold is FailOn.NEVER:
+        return HEALTHY
+    severities = {f.severity for f in _counted(report, threshold)}
+    if "critical" in severities:
+        return CRITICAL
+    if unread(report):
+        return CANNOT_TELL
+    return WARNINGS if "warning" in severities and threshold in _WARNINGS_COUNT else HEALTHY
+
+
+def unread(report: AuditReport) -> tuple[str, ...]:
+    """What was not read, a line each, of clusters that are not in maintenance."""
+    at_work = in_maintenance(report)
+    lines = [f"{c.cluster}: {c.why}" for c in report.clusters if not c.collected and not c.maintenance]
+    lines += [line for line in report.could_not_read if line.split(":", 1)[0] not in at_work]
+    return tuple(dict.fromkeys(lines))
+
+
+def _counted(report: AuditReport, threshold: FailOn) -> list[FindingRow]:
+    at_work = in_maintenance(report)
+    fresh = (Status.NEW, Status.WORSE)
+    return [f for f in report.open if f.cluster not in at_work and (threshold not in _NEW or f.status in fresh)]

@@ -1,0 +1,67 @@
+"""The audit put together: the catalogue, the formats, the store. Workers and Spark tasks import this by name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from kfix.adapters.fleet.audits import Audit
+from kfix.adapters.fleet.places import Place, place_of
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.storelock import store_lock
+from kfix.fleet.audit.judging import Judged, JudgeTask, judged
+from kfix.fleet.audit.reading import DAYS, find_audit, report_of
+from kfix.fleet.audit.running import Tools, audit_run
+from kfix.fleet.engine import Engine
+from kfix.model.audit import AuditReport, CheckTitle
+from kfix.model.finding import Finding
+from kfix.model.fleetcase import FleetCase
+from kfix.model.inventory import Inventory
+from kfix.model.places import state_home
+from kfix.report.json_findings import finding_dict
+from kfix.wiring import open_and_judge
+from kfix_diagnostics.catalogue import pages
+from kfix_diagnostics.fleet import FLEET
+
+
+def judge_for_audit(task: JudgeTask) -> Judged:
+    """With prevention, as the site expects. UsageError and UnreachableError name the file."""
+    rf, min_isr = task.expected.rf, task.expected.min_isr
+    diagnosis, snapshot = open_and_judge(task.table, task.restart_grace, True, rf, min_isr)
+    return judged(task, diagnosis, snapshot, finding_dict)
+
+
+def audit(
+    root: Place,
+    run: Run,
+    inventory: Inventory,
+    engine: Engine,
+    heard: Callable[[str, str], None] = lambda _name, _error: None,
+) -> Audit:
+    """Judges, compares and keeps a complete run; `heard` is told of each cluster as it is done: (name, error or "")."""
+    return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, heard))
+
+
+def report(root: Place, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
+    titles = (CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages())
+    return report_of(root, found, titles, engine, days=days)
+
+
+def stored_report(
+    root: Place, engine: Engine, *, run: str = "", day: date | None = None, days: int = DAYS
+) -> AuditReport:
+    """The last audit, the last of a day, or that of a run. UsageError where there is none."""
+    return report(root, find_audit(root, run, day), engine, days=days)
+
+
+@contextlib.contextmanager
+def locked(store: str) -> Iterator[None]:
+    """HeldError where another audit of this store is at work on this host."""
+    with store_lock(state_home(os.environ), place_of(store)):
+        yield
+
+
+def _over_fleets(case: FleetCase) -> tuple[tuple[str, Finding], ...]:
+    return tuple(found for check in FLEET for found in check.check(case))

@@ -1,0 +1,75 @@
+"""A fleet with a real cluster in it: collected under two names, beside one that is unreachable and one that hangs."""
+
+import json
+import socket
+
+import pytest
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import read_document, runs
+from kfix.fleet.inventory.recorded import recorded_inventory
+from kfix.wiring import judge_stored
+
+FLEET = """\
+apiVersion: kfix/v1
+kind: Fleet
+defaults: {{owner: platform, timeout: 15s}}
+clusters:
+  first: {{bootstrap: "{lab}", tags: [prod], criticality: high}}
+  second: {{bootstrap: "{lab}"}}
+  gone: {{bootstrap: "127.0.0.1:{closed}", timeout: 3s}}
+  hangs: {{bootstrap: "127.0.0.1:{deaf}", timeout: 3s}}
+"""
+
+
+@pytest.fixture
+def fleet(lab, tmp_path):
+    lab.break_("healthy")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        closed = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        path = tmp_path / "fleet.yaml"
+        path.write_text(FLEET.format(lab=lab.bootstrap_servers, closed=closed, deaf=deaf.getsockname()[1]))
+        yield path
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_healthy_ones_are_stored_and_judged_whatever_the_others_do(kfix, fleet, tmp_path, processes):
+    store = tmp_path / "store"
+    said = kfix.run(
+        "fleet", "collect", "-i", fleet, "--store", store, "--run", "night", "--json", "--processes", processes
+    )
+    assert said.code == 22, said.err
+    assert set(said.json["clusters"]) == {"first", "second"}
+    assert set(said.json["failed"]) == {"gone", "hangs"}
+    [run] = runs(place_of(store))
+    assert (run.id, set(run.clusters)) == ("night", {"first", "second"})
+    assert "connection refused" in run.failed["gone"]
+    assert "in time" in run.failed["hangs"]
+    assert all(n > 0 for n in run.clusters.values())
+    entries = run.manifest["entries"]
+    assert entries["first"]["brokers"] == 3
+    assert entries["first"]["silent"] == []
+    assert run.began - 1 <= entries["first"]["taken_at"] <= run.ended
+    inventory = recorded_inventory(run.manifest)
+    assert inventory.clusters["first"].criticality.word == "high"
+    # One cluster under two names: two looks at the same.
+    ids = {read_document(run.place, n)["snapshot"]["cluster"]["id"] for n in run.clusters}
+    assert len(ids) == 1
+    for table in run.tables.values():
+        assert [f.code for f in judge_stored(table, prevention=False, restart_grace=0).walk()] == []
+    # What was seen is noted for the next look: its groups can be named when nobody can list them any more.
+    [memory] = (tmp_path / "state").rglob("memory.json")
+    assert len(json.loads(memory.read_text())["brokers"]) == 3
+
+
+def test_a_folder_of_client_properties_is_a_fleet(kfix, lab, tmp_path):
+    folder = tmp_path / "clients"
+    (folder / "nested").mkdir(parents=True)
+    for name in ("lab.properties", "nested/client.properties"):
+        (folder / name).write_text(f"bootstrap.servers={lab.bootstrap_servers}\n")
+    said = kfix.run("fleet", "collect", "-i", folder, "--store", tmp_path / "store", "--quiet", timeout=60)
+    assert said.code == 0, said.err
+    assert "2 of 2 clusters collected" in said.out
+    [run] = runs(place_of(tmp_path / "store"))
+    assert set(run.clusters) == {"lab", "nested"}

@@ -1,0 +1,44 @@
+"""Nights of small synthetic fleets, audited as `kfix audit` does it."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import run_of
+from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.synthetic import write_fleet
+from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.wiring.audit import audit, report
+
+FIRST = date(2026, 3, 2)
+AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()
+
+
+def cluster(name, look=0, *, sick=0.0, dead=0, partitions=300, **more):
+    return SyntheticCluster(name, partitions, 6, 3, sick, dead, taken_at=AT, look=look, **more)
+
+
+def day_of(look):
+    return FIRST + timedelta(days=look)
+
+
+def night(root, clusters, engine, *, look=0, failed=None, inventory=None, run="n"):
+    """The audit of one run; clusters are brought to the look."""
+    write_fleet(str(root), day_of(look), run, clusters, processes=1, failed=failed, at=AT + 86_400 * look)
+    return again(root, engine, look=look, inventory=inventory, run=run)
+
+
+def again(root, engine, *, look=0, inventory=None, run="n"):
+    found = run_of(place_of(root), day_of(look), run)
+    return audit(place_of(root), found, inventory or Inventory(), engine)
+
+
+def told(root, found, engine):
+    return report(place_of(root), found, engine)
+
+
+def statuses(report, prefix="KFX"):
+    return {(f.cluster, f.key): f.status for f in report.findings if f.code.startswith(prefix)}
+
+
+def entry(name, **more):
+    return ClusterEntry(name, bootstrap=f"{name}.invalid:9092", **more)

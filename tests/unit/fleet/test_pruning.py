@@ -1,0 +1,74 @@
+"""Retention: listed first, the newest stays, and what is not ours is left alone."""
+
+from datetime import timedelta
+
+import pytest
+
+from kfix.adapters.fleet.audits import audits
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.errors import UsageError
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.pruning import days_of, old_ones, take_away
+from tests.unit.fleet.nights import cluster, day_of, night
+
+
+@pytest.fixture
+def store(tmp_path):
+    for look in range(4):
+        night(tmp_path, [cluster("a", look)], EmbeddedEngine(1), look=look)
+    return tmp_path
+
+
+def listed(root, today, looks, judged):
+    return [(o.kind, o.day, o.complete) for o in old_ones(place_of(root), today, looks, judged)]
+
+
+def test_old_looks_and_audits_have_each_their_own_age(store):
+    assert listed(store, day_of(3), 1, 2) == [
+        ("audit", day_of(0), True),
+        ("looks", day_of(0), True),
+        ("looks", day_of(1), True),
+    ]
+    assert listed(store, day_of(3), 400, 400) == []
+
+
+def test_nothing_goes_before_it_is_taken_away_and_then_it_is_gone(store):
+    found = old_ones(place_of(store), day_of(3), 1, 1)
+    assert len(runs(place_of(store))) == 4
+    assert all(o.size > 0 for o in found)
+    for old in found:
+        take_away(old)
+    assert [r.day for r in runs(place_of(store))] == [a.day for a in audits(place_of(store))] == [day_of(2), day_of(3)]
+    assert sorted(p.name for p in (store / "v1").iterdir()) == ["audits", f"date={day_of(2)}", f"date={day_of(3)}"]
+    assert listed(store, day_of(3), 1, 1) == []
+
+
+def test_the_newest_stay_however_old_they_are(store):
+    later = day_of(3) + timedelta(days=900)
+    assert {o[1] for o in listed(store, later, 1, 1)} == {day_of(0), day_of(1), day_of(2)}
+
+
+def test_unfinished_runs_go_when_they_are_old(store):
+    writer = RunWriter(place_of(store), day_of(0) - timedelta(days=1), "given-up")
+    from kfix.fleet.synthetic import write
+
+    write(str(writer.place), cluster("a"))
+    assert ("looks", day_of(0) - timedelta(days=1), False) in listed(store, day_of(3), 3, 30)
+
+
+def test_folders_that_are_not_ours_are_left_alone(store):
+    (store / "v1" / "date=tmp" / "run=x").mkdir(parents=True)
+    (store / "v1" / "date=tmp" / "run=x" / "note").write_text("mine")
+    assert all(o[1] >= day_of(0) for o in listed(store, day_of(3), 1, 1))
+
+
+@pytest.mark.parametrize("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])
+def test_an_age_that_is_none_is_refused(text):
+    with pytest.raises(UsageError, match="not a number of days"):
+        days_of(text)
+
+
+def test_a_folder_that_is_no_store_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="is no fleet store"):
+        old_ones(place_of(tmp_path), day_of(0), 1, 1)

@@ -1,0 +1,52 @@
+"""Whatever a name holds, no format breaks, and what was said can be read back."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from prometheus_client.parser import text_string_to_metric_families
+
+from kfix.report.fleet.console import audit_text
+from kfix.report.fleet.csv_audit import audit_csv
+from kfix.report.fleet.json_audit import audit_json
+from kfix.report.fleet.markdown import MOST, audit_markdown
+from kfix.report.fleet.prometheus import audit_metrics
+from tests.unit.report.fleet.reports import report
+from tests.unit.report.fleet.test_texts import FORBIDDEN
+
+BASE = report(1, days=1)
+SPICY = st.text(st.sampled_from(list("\\`*_[]()<>!|~#&@:/\"'=+-\t\r\n\0 .a1{}é漢\u202e\u2028\x85\ud800")), max_size=40)
+TEXT = st.one_of(SPICY, st.text(max_size=40), st.sampled_from(["http://a.b", "<!-- -->", "![x](y)", "www.a.b", "---"]))
+
+
+def named(text):
+    cluster = replace(BASE.clusters[0], cluster=text, owner=text, why=text, collected=False)
+    finding = replace(
+        BASE.findings[0], cluster=text, object=text, summary=text, remedy=text, command=text, muted=False, status="new",
+        head="", mute_reason=text, key=f"KFX1:{text}", partitions=(text,), blocked_groups=(text,),
+    )  # fmt: skip
+    mute = replace(BASE.mutes[0], reason=text, by=text, clusters=text)
+    return replace(BASE, clusters=(cluster,), findings=(finding,), mutes=(mute,), could_not_read=(text,))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXT)
+def test_no_name_breaks_a_format(text):
+    made = named(text)
+    assert json.loads(audit_json(made))["clusters"][0]["cluster"] == text
+    rows = list(csv.DictReader(io.StringIO(audit_csv(made), newline=""), strict=True))
+    assert len(rows) == 1
+    assert rows[0]["summary"].removeprefix("'") == text.replace("\0", "\ufffd").removeprefix("'")
+    families = {f.name: f for f in text_string_to_metric_families(audit_metrics(made))}
+    assert families["kfix_audit_cluster_collected"].samples[0].value == 0
+    assert len(families["kfix_audit_cluster_collected"].samples) == 1
+    message = audit_markdown(made)
+    assert len(message) <= MOST
+    for token in MarkdownIt("commonmark").parse(message):
+        assert token.type not in FORBIDDEN
+        assert not {t.type for t in token.children or ()} & FORBIDDEN
+    assert all(c.isprintable() for c in audit_text(made).replace("\n", ""))

@@ -1,0 +1,88 @@
+"""Console and chat message: width, silence, what is told and what is left out; hostile names stay text."""
+
+import pytest
+from markdown_it import MarkdownIt
+
+from kfix.report.fleet.console import audit_text
+from kfix.report.fleet.markdown import MOST, audit_markdown, code, prose
+from kfix.report.fleet.words import one_line, pasted
+from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
+from tests.unit.report.fleet.test_verdict import CLUSTER, finding, one
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_nothing_but_commands_and_long_words_is_wider_than_the_terminal(width):
+    for line in audit_text(report(40), width).splitlines():
+        assert len(line) <= width or line.lstrip().startswith("kfix ") or " " not in line.strip()
+
+
+def test_the_summary_tells_numbers_unknown_clusters_news_and_mutes():
+    text = audit_text(report(40), limit=3)
+    for part in (
+        "audit of 2026-03-01: ",
+        "clusters collected; against 2026-02-28: ",
+        "UNKNOWN: ",
+        "riskiest clusters:",
+    ):
+        assert part in text
+    assert "new and worse:" in text
+    assert "more findings" in text
+    assert "EXPIRED 2026-02-28: KFX611:* on edge-*: old hardware" in text
+    assert "until 2026-03-31: KFX60? on *: the owner moves it in April, by Ana; covers" in text
+
+
+def test_each_piece_of_news_has_a_line_to_go_on_with():
+    text = audit_text(one(finding("critical", "new", command="", runbook="")))
+    assert f"    kfix explain {finding('critical').code}\n" in text
+    assert "    kfix runbook show isr-gone\n" in audit_text(
+        one(finding("critical", "new", command="", runbook="isr-gone"))
+    )
+    assert "    kfix x  'two  blanks'\n" in audit_text(one(finding("critical", "new", command="kfix x  'two  blanks'")))
+
+
+def test_only_new_is_silent_where_nothing_is_new():
+    assert audit_text(one(finding("critical")), only_new=True) == ""
+    assert audit_text(empty(), only_new=True) == ""
+    told = audit_text(one(finding("critical"), finding("warning", "new"), clusters=(CLUSTER,)), only_new=True)
+    assert "WARNING" in told
+    assert "riskiest" not in told
+
+
+def test_empty_and_dark_fleets_are_told_apart():
+    assert audit_text(empty()).startswith("audit of 2026-03-01: nothing found; score 100 of 100")
+    assert "not every cluster was read; score unknown" in " ".join(audit_text(dark()).split())
+    assert "nothing found" not in audit_markdown(dark())
+
+
+def test_no_hostile_name_moves_the_cursor():
+    text = audit_text(report(20, hostile=True), 80, limit=99)
+    assert not [c for c in text if c != "\n" and not c.isprintable()]
+    assert one_line(HOSTILE[4]) == "two lines three"
+    assert pasted("a  b\nc") == "a  b c"
+
+
+FORBIDDEN = {"link_open", "image", "html_inline", "html_block", "heading_open", "table_open", "fence", "code_block"}
+
+
+def tokens(text):
+    for token in MarkdownIt("commonmark").enable("table").enable("strikethrough").parse(text):
+        yield token
+        yield from token.children or ()
+
+
+@pytest.mark.parametrize("given", [report(1), report(60), report(400), report(30, hostile=True), empty(), dark()])
+def test_a_chat_message_is_short_and_has_neither_links_nor_html(given):
+    text = audit_markdown(given)
+    assert len(text) <= MOST
+    assert not {t.type for t in tokens(text)} & FORBIDDEN
+    if len(given.clusters) > 50:
+        assert "left out; the whole is in the report" in text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_comes_through_markdown_as_it_is(name):
+    [inline] = [t for t in MarkdownIt("commonmark").parse(f"x {code(name, 99)} {prose(name)}") if t.type == "inline"]
+    [span] = [t.content for t in inline.children if t.type == "code_inline"]
+    assert one_line(name)[:98].strip() in (span.strip(), span[:-1].strip())
+    after = "".join(t.content for t in inline.children[2:]).strip()
+    assert after.replace("\u200b", "")[:150] == one_line(name)[:150]
