@@ -1,7 +1,8 @@
 """An archive of the classes that Spark loads at its start, so that the next start maps them instead of loading them.
 
 Java writes it when the first session ends (some seconds, once for each version of Java and Spark) and takes it when it
-fits: a missing, damaged or foreign archive makes a start slower and nothing else. It lies where only its owner writes,
+fits: a missing or foreign archive makes a start slower and nothing else. Java crashes on one that was cut short, so its
+name tells its size, and what still does not start is started once more without. It lies where only its owner writes,
 since whoever writes it decides what runs.
 """
 
@@ -23,20 +24,25 @@ _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """`options` are Java's. `settle` is called when that Java has ended."""
+    """`options` are Java's. `taken` is the archive that they name, `made` the one that Java will write as it ends."""
 
     options: str
+    taken: Path | None = None
     made: Path | None = None
-    wanted: Path | None = None
 
     def settle(self) -> None:
-        """A new archive takes its name; where Java made none, an empty file keeps the next start from trying again."""
-        if self.made is None or self.wanted is None:
+        """Called when Java has ended. Where it made none, an empty file keeps the next start from trying again."""
+        if self.made is None:
             return
         with contextlib.suppress(OSError):
             if not self.made.exists():
                 self.made.touch(mode=0o600)
-            self.made.replace(self.wanted)
+            self.made.replace(self.made.with_name(f"{self.made.stem.partition('.')[0]}-{self.made.stat().st_size}.jsa"))
+
+    def drop(self) -> None:
+        if self.taken is not None:
+            with contextlib.suppress(OSError):
+                self.taken.unlink()
 
 
 def archive_for(java: Java, spark_home: Path, env: Mapping[str, str] = os.environ) -> Archive:
@@ -47,13 +53,16 @@ def archive_for(java: Java, spark_home: Path, env: Mapping[str, str] = os.enviro
         folder = _folder(env)
         jars = sorted(entry.name for entry in (spark_home / "jars").iterdir())
         key = hashlib.sha256("\n".join([str(java.home), java.version, str(spark_home), *jars]).encode()).hexdigest()
-        there = folder / f"spark-{key[:16]}.jsa"
-        if there.exists():
-            return Archive(f"{_QUIET} -XX:SharedArchiveFile={there}" if there.stat().st_size else "")
-        made = there.with_suffix(f".{os.getpid()}.tmp")
+        for there in folder.glob(f"spark-{key[:16]}-*.jsa"):
+            if there.name.endswith("-0.jsa"):
+                return Archive("")
+            if there.name.endswith(f"-{there.stat().st_size}.jsa"):
+                return Archive(f"{_QUIET} -XX:SharedArchiveFile={there}", taken=there)
+            there.unlink()
+        made = folder / f"spark-{key[:16]}.{os.getpid()}.tmp"
     except (OSError, RuntimeError):
         return Archive("")
-    return Archive(f"{_QUIET} -XX:ArchiveClassesAtExit={made}", made, there)
+    return Archive(f"{_QUIET} -XX:ArchiveClassesAtExit={made}", made=made)
 
 
 def _folder(env: Mapping[str, str]) -> Path:

@@ -59,16 +59,29 @@ class SparkEngine:
     @contextlib.contextmanager
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
         """A session of this query's own, which knows these tables and opens no other file."""
-        session = self._session.newSession()
-        # ANSI or not, time zone: as the operator set them for the whole of it.
-        for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
-            session.conf.set(name, self._session.conf.get(name))
-        for name, given in tables.items():
-            if not _NAME.fullmatch(name):
-                raise UsageError(f"{name!r} is no name of a table: letters, digits and underscores")
-            _frame(session, name, given).createOrReplaceTempView(name)
-        session.conf.set("spark.sql.runSQLOnFiles", "false")
-        yield session
+        session = _fresh(self._session)
+        made = []
+        try:
+            for name, given in tables.items():
+                if not _NAME.fullmatch(name):
+                    raise UsageError(f"{name!r} is no name of a table: letters, digits and underscores")
+                _frame(session, name, given).createOrReplaceTempView(name)
+                made.append(name)
+            session.conf.set("spark.sql.runSQLOnFiles", "false")
+            yield session
+        finally:
+            for name in made:
+                session.catalog.dropTempView(name)
+
+
+def _fresh(session: Any) -> Any:
+    """A session of the same context with the operator's settings; of a Connect server we have one of our own anyway."""
+    if not hasattr(session, "_jsparkSession"):
+        return session
+    fresh = session.newSession()
+    for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
+        fresh.conf.set(name, session.conf.get(name))
+    return fresh
 
 
 def _frame(session: Any, name: str, given: Any) -> Any:

@@ -54,8 +54,11 @@ def open_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSess
     masters.check(master)
     active = SparkContext._active_spark_context  # noqa: SLF001 - there is no public question for it
     if active is not None:
-        # A notebook's, or a test's: it is theirs to configure and to stop.
-        yield SparkSession(active)
+        # A notebook's, or a test's: it is theirs to stop, and only what one session may set is set.
+        session = SparkSession(active).newSession()
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield session
         return
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -99,14 +102,26 @@ def _own_java(master: str, settings: Mapping[str, str]) -> Iterator[SparkContext
     with tempfile.TemporaryFile(prefix="kfix-spark-") as said:
         conf = _conf(master, settings, f"{_JAVA} {archive.options}".strip())
         try:
-            gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
-        except PySparkException:
-            raise UsageError(f"Spark did not start: {_reason(said)}", hint=INSTEAD) from None
+            gateway = _launched(conf, said)
+        except UsageError:
+            if archive.taken is None:
+                raise
+            archive.drop()
+            archive = Archive("")
+            conf = _conf(master, settings, _JAVA)
+            gateway = _launched(conf, said)
         try:
             with _context(conf, gateway) as context:
                 yield context
         finally:
             _end(gateway, archive)
+
+
+def _launched(conf: SparkConf, said: IO[bytes]) -> Any:
+    try:
+        return launch_gateway(conf, {"stdout": said, "stderr": said})
+    except PySparkException:
+        raise UsageError(f"Spark did not start: {_reason(said)}", hint=INSTEAD) from None
 
 
 @contextlib.contextmanager

@@ -1,0 +1,84 @@
+"""Spark for all tests of this folder: local[2], a standalone cluster, a Connect server; no test is skipped."""
+
+import gc
+import os
+import sys
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kfix import wiring
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import RunWriter
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.synthetic import fleet, stored_of
+from tests.spark.standalone import ConnectServer, Standalone
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "snapshots"
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            # py4j closes its sockets when they are collected: here, and not in somebody else's test.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+@pytest.fixture(autouse=True)
+def _collected():
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """A run of the store: synthetic clusters, sick ones among them, and the examples as they were saved."""
+    root = tmp_path_factory.mktemp("fleet store")
+    writer = RunWriter(place_of(root), date(2026, 1, 1), "r")
+    for cluster in fleet(18, 300, sick=0.02, dead_every=4):
+        writer.write_stored(cluster.name, *stored_of(cluster))
+    for file in sorted(EXAMPLES.glob("*.json.gz")):
+        writer.write(file.name.removesuffix(".json.gz"), wiring.load_snapshot(file))
+    return writer.finish()
+
+
+@pytest.fixture(scope="session")
+def judged(run):
+    """{cluster: diagnosis}, by the embedded engine."""
+    done = EmbeddedEngine(1).each(partial(wiring.judge_stored, prevention=True), run.tables)
+    return {d.name: d.value() for d in done}
+
+
+@pytest.fixture(scope="module")
+def local():
+    """The session that the tests of a module share. There is one Spark a process: the next module starts its own."""
+    with wiring.engine("local[2]") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory):
+    with Standalone(tmp_path_factory.mktemp("standalone"), workers=2) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory):
+    with ConnectServer(tmp_path_factory.mktemp("connect")) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _workers_are_this_python():
+    before = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    yield
+    if before is None:
+        del os.environ["PYSPARK_PYTHON"]
+    else:
+        os.environ["PYSPARK_PYTHON"] = before

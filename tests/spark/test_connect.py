@@ -1,0 +1,43 @@
+"""Spark Connect: the same results and answers from a client that has no Java."""
+
+from functools import partial
+
+import pytest
+
+from kfix import wiring
+from kfix.errors import UsageError
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.wiring import judge_stored
+from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
+from tests.unit.fleet.working import sometimes
+
+
+@pytest.fixture(scope="module")
+def engine(connect):
+    with wiring.engine(f"{connect.url}/;user_id=tests") as one:
+        yield one
+
+
+def test_it_judges_the_same(engine, connect, run, judged):
+    assert engine.name.endswith(connect.url)
+    done = engine.each(partial(judge_stored, prevention=True), run.tables)
+    assert {d.name: d.value() for d in done} == judged
+
+
+def test_a_killer_is_a_row(engine):
+    errors = {d.name: d.error for d in engine.each(sometimes, {f"c{i}": i for i in range(6, 9)})}
+    assert errors == {"c6": "", "c7": "its process died: out of memory, or killed", "c8": ""}
+
+
+def test_it_answers_the_same(engine, run):
+    tables = {"findings": FINDINGS, "older": OLDER, "p": [*run.tables.values()]}
+    for sql in (*QUESTIONS, "SELECT filename, count(*) AS n FROM p GROUP BY filename ORDER BY filename"):
+        embedded, found = EmbeddedEngine(1).query(sql, tables), engine.query(sql, tables)
+        assert found.schema == embedded.schema
+        assert found.to_pylist() == embedded.to_pylist()
+    for sql, said in (
+        ("SELECT nope FROM p", "line 1, column 8: .*nope"),
+        ("SELECT * FROM text.`/etc/passwd`", "found"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            engine.query(sql, tables)

@@ -1,0 +1,215 @@
+"""What goes wrong is a row or one line: in a task, in a statement, with Java, with the master."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+from functools import partial
+
+import pyarrow as pa
+import pytest
+
+from kfix import wiring
+from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.wiring import judge_stored
+from kfix_spark.java import find_java
+from kfix_spark.statements import only_reads
+from tests.spark.working import unpicklable
+from tests.unit.fleet.working import slow_first, sometimes
+
+NUMBERS = {"numbers": pa.table({"a": [1, 2, 3]})}
+
+
+def items(n):
+    return {f"c{i}": i for i in range(n)}
+
+
+def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_nobody(local):
+    found = {d.name: d for d in local.each(sometimes, items(20))}
+    assert [*found] == [f"c{i}" for i in range(20)]
+    assert {n: d.error for n, d in found.items() if d.error} == {
+        "c3": "three.parquet: is damaged",
+        "c5": "internal error: RuntimeError: a bug",
+        "c7": "its process died: out of memory, or killed",
+    }
+    assert all(d.result == int(n[1:]) for n, d in found.items() if not d.error)
+
+
+def test_a_damaged_file_is_a_row_that_names_it(local, run, judged, tmp_path):
+    folder = shutil.copytree(str(run.place), tmp_path / "run")
+    tables = {name: str(folder / "partitions" / f"{name}.parquet") for name in [*run.tables][:6]}
+    hurt = [*tables][2]
+    file = folder / "partitions" / f"{hurt}.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+    found = {d.name: d for d in local.each(partial(judge_stored, prevention=True), tables)}
+    assert f"{hurt}.parquet: is damaged" in found[hurt].error
+    assert {n: d.result for n, d in found.items() if n != hurt} == {n: judged[n] for n in tables if n != hurt}
+
+
+def test_a_result_that_cannot_travel_is_a_row(local):
+    errors = {d.name: d.error for d in local.each(unpicklable, items(3))}
+    assert [bool(e) for e in errors.values()] == [False, True, False]
+    assert "cannot travel" in errors["c1"]
+
+
+def test_results_come_in_order_and_whoever_stops_listening_stops_the_work(local):
+    assert [d.result for d in local.each(slow_first, items(60))] == [*range(60)]
+    assert list(local.each(slow_first, {})) == []
+    running = local.each(slow_first, items(400))
+    assert next(running).result == 0
+    running.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT nope FROM numbers", "line 1, column 8: .*`nope` cannot be resolved"),
+        ("SELECT a\nFROM numbers ORDER a", "line 2, column 20: Syntax error"),
+        ("SELECT * FROM\n  nix", "line 2, column 3: The table or view `nix` cannot be found"),
+        ("SELECT * FROM parquet.`/etc/passwd`", "cannot be found"),
+        ("SELECT * FROM text.`/etc/passwd`", "cannot be found"),
+        ("SELECT assert_true(a > 2) FROM numbers", "query failed"),
+    ],
+)
+def test_a_wrong_statement_is_one_line(local, capfd, sql, said):
+    with pytest.raises(UsageError, match=said) as told:
+        local.query(sql, NUMBERS)
+    assert "\n" not in str(told.value)
+    assert capfd.readouterr() == ("", "")
+
+
+WRITES = (
+    "",
+    "-- nothing",
+    "DROP TABLE numbers",
+    "SELECT 1; DROP TABLE numbers",
+    "/* SELECT */ INSERT INTO t SELECT 1",
+    "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
+    "FROM numbers INSERT INTO t SELECT a",
+    "SET spark.sql.runSQLOnFiles = true",
+    "ADD JAR 'x.jar'",
+    "CACHE TABLE numbers",
+    "EXPLAIN SELECT 1",
+    "CREATE TEMPORARY FUNCTION f AS 'x'",
+    "BEGIN SELECT 1; END",
+    "SELECT java_method('java.lang.System', 'exit', 1)",
+    "SELECT `reflect` ('java.lang.System', 'exit', 1)",
+    "SELECT try_reflect('java.lang.System', 'exit', 1)",
+    "SELECT TRANSFORM(a) USING 'cat' FROM numbers",
+    "SELECT MAP a USING /* */ 'cat' FROM numbers",
+    "SELECT 1 /* never ends",
+)
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_statement_that_does_more_than_read_is_refused(sql):
+    with pytest.raises(UsageError) as told:
+        only_reads(sql)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1",
+        "  (SELECT 1);  ",
+        "-- why\nWITH x AS (SELECT 1) SELECT * FROM x /* ; DROP */",
+        "SELECT /*+ BROADCAST(b) */ 'it''s; DROP' AS `insert`, \"INSERT\" FROM a JOIN b USING (c)",
+        "SELECT transform(l, x -> x + 1), r'\\' FROM t",
+        "DESCRIBE numbers",
+        "show tables",
+        "SELECT reflect FROM t",
+    ],
+)
+def test_a_statement_that_reads_passes(sql):
+    assert only_reads(sql).strip().rstrip(";") == sql.strip().rstrip(";")
+
+
+def test_tables_that_are_none(local, tmp_path):
+    (tmp_path / "bad.parquet").write_text("nope")
+    for name, given, said in (
+        ("t", [], "'t': has no files"),
+        ("t", "x.parquet", "'t': is str"),
+        ("t", [str(tmp_path / "gone.parquet")], "gone.parquet"),
+        ("t", [str(tmp_path / "bad.parquet")], "bad.parquet"),
+        ("a b", NUMBERS["numbers"], "no name of a table"),
+    ):
+        with pytest.raises(KfixError, match=said) as told:
+            local.query("SELECT * FROM t", {name: given})
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("master", "said"),
+    [
+        ("nope", "no Spark master"),
+        ("local[0]", "no Spark master"),
+        ("spark://127.0.0.1", "no HOST:PORT"),
+        ("yarn", "HADOOP_CONF_DIR"),
+        ("submit", "spark-submit"),
+    ],
+)
+def test_a_master_that_is_none(monkeypatch, master, said):
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    with pytest.raises(UsageError, match=said), wiring.engine(master):
+        pass
+
+
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_a_master_that_does_not_answer(scheme):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        master = f"{scheme}://127.0.0.1:{held.getsockname()[1]}"
+        with pytest.raises(UnreachableError, match="nobody answers"), wiring.engine(master):
+            pass
+
+
+def test_java_is_told_in_one_line(tmp_path):
+    old = tmp_path / "old"
+    (old / "bin").mkdir(parents=True)
+    (old / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
+    (old / "bin" / "java").chmod(0o755)
+    silent = shutil.copytree(old, tmp_path / "silent")
+    (old / "release").write_text('JAVA_VERSION="11.0.2"\n')
+    for env, said in (
+        ({"PATH": str(tmp_path)}, "needs Java, and there is none"),
+        ({"JAVA_HOME": str(tmp_path / "gone")}, "there is no bin/java"),
+        ({"JAVA_HOME": str(old)}, "is Java 11.0.2, Spark needs 17"),
+        ({"JAVA_HOME": str(silent), "PATH": "/usr/bin:/bin"}, "is Java 1.8.0_402, Spark needs 17"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(said)) as told:
+            find_java(env)
+        assert "embedded engine works without Java" in told.value.hint
+    assert find_java().major >= 17
+
+
+def test_pyspark_that_is_not_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(UsageError, match="needs pyspark") as told, wiring.engine("local[2]"):
+        pass
+    assert "pip install 'kafka-kfix[spark]'" in told.value.hint
+    with pytest.raises(UsageError, match="--processes"), wiring.engine("local[2]", processes=2):
+        pass
+
+
+@pytest.mark.parametrize("setting", ["spark.driver.memory=lots", "spark.driver.extraJavaOptions=-agentlib:nosuch"])
+def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
+    script = tmp_path / "start.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        from kfix import wiring
+        from kfix.errors import KfixError
+        try:
+            with wiring.engine("local[1]", settings=dict([{setting!r}.split("=", 1)])):
+                print("started")
+        except KfixError as error:
+            print(type(error).__name__, error)
+        """)
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stderr == ""
+    assert done.stdout.startswith("UsageError Spark did not start: ")
+    assert done.stdout.count("\n") == 1

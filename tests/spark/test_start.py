@@ -1,0 +1,109 @@
+"""What a session leaves and loads: an archive of classes that breaks no start, a zip of our code, no Spark unasked."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kfix.errors import UsageError
+from kfix_spark.archive import archive_for
+from kfix_spark.java import find_java
+from kfix_spark.package import make_package
+from tests.spark.standalone import HOME
+
+ROOT = Path(__file__).parents[2]
+START = (
+    "import sys\nfrom kfix import wiring\n"
+    "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
+    "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
+)
+
+
+def start(**env):
+    done = subprocess.run(
+        [sys.executable, "-c", START], capture_output=True, text=True, check=False, timeout=120, env=os.environ | env
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[{'n': 1}]\n[1, 2]\n"
+
+
+def test_an_archive_is_made_once_taken_then_and_never_in_the_way(tmp_path):
+    cache = tmp_path / "cache"
+    start(XDG_CACHE_HOME=str(cache))
+    [made] = (cache / "kfix").iterdir()
+    assert made.suffix == ".jsa"
+    assert made.stat().st_size > 10_000_000
+    env = {"XDG_CACHE_HOME": str(cache)}
+    assert f"-XX:SharedArchiveFile={made}" in archive_for(find_java(), HOME, env).options
+    # Java crashes on one whose beginning is right.
+    short = made.with_name(f"{made.stem.rpartition('-')[0]}-12288.jsa")
+    with made.open("rb") as file:
+        short.write_bytes(file.read(4096) + b"\0" * 8192)
+    made.unlink()
+    assert f"={short}" in archive_for(find_java(), HOME, env).options
+    start(**env)
+    assert not short.exists()
+    made.write_bytes(b"cut short")
+    assert "ArchiveClassesAtExit" in archive_for(find_java(), HOME, env).options
+    assert not made.exists()
+    made.with_name(f"{made.stem.rpartition('-')[0]}-0.jsa").touch()
+    assert archive_for(find_java(), HOME, env).options == ""
+
+
+def test_where_there_is_no_place_for_an_archive_there_is_none(tmp_path):
+    java = find_java()
+    (tmp_path / "file").write_text("")
+    open_to_all = tmp_path / "open" / "kfix"
+    open_to_all.mkdir(parents=True)
+    open_to_all.chmod(0o777)
+    for env in (
+        {"KFIX_SPARK_ARCHIVE": "0"},
+        {"XDG_CACHE_HOME": str(tmp_path / "file")},
+        {"XDG_CACHE_HOME": str(tmp_path / "a b")},
+        {"XDG_CACHE_HOME": "relative"},
+        {"XDG_CACHE_HOME": str(tmp_path / "open")},
+    ):
+        assert archive_for(java, HOME, env).options == "", env
+
+
+def test_it_needs_no_pandas(tmp_path):
+    (tmp_path / "pandas").mkdir()
+    (tmp_path / "pandas" / "__init__.py").write_text("raise ImportError('not here')\n")
+    start(PYTHONPATH=str(tmp_path))
+
+
+def test_the_zip_holds_all_of_our_code_and_runs_by_itself(tmp_path):
+    path = make_package(tmp_path / "kfix.zip")
+    with zipfile.ZipFile(path) as made:
+        names = set(made.namelist())
+    assert {"kfix/__main__.py", "kfix_diagnostics/engine.py", "kfix_spark/spread.py"} <= names
+    assert len([n for n in names if n.startswith("kfix/_runbooks/")]) == len([*(ROOT / "runbooks").iterdir()])
+    assert not [n for n in names if "__pycache__" in n]
+    raw = path.read_bytes()
+    assert make_package(path).read_bytes() == raw
+    script = "import kfix.wiring, kfix_spark.spread; print(kfix.wiring.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": str(path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(str(path))
+    with pytest.raises(UsageError, match="cannot be written"):
+        make_package(tmp_path / "gone" / "kfix.zip")
+
+
+@pytest.mark.parametrize("command", [["--help"], ["diagnose", "--help"], ["--version"]])
+def test_commands_without_spark_load_none_of_it(command):
+    script = (
+        f"import sys\nsys.argv = ['kfix', *{command!r}]\nfrom kfix.cli.app import app\n"
+        "try:\n    app()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('pyspark', 'py4j', 'kfix_spark', 'pandas', 'pyarrow', 'duckdb') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
