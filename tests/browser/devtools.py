@@ -43,7 +43,7 @@ class Browser:
         try:
             self.call("Browser.close")
             self._process.wait(10)
-        except Exception:
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait(10)
         os.close(self._out)
