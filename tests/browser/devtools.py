@@ -43,7 +43,7 @@ class Browser:
         try:
             self.call("Browser.close")
             self._process.wait(10)
-        except Exception:  # noqa: BLE001 - whatever it is, the browser must end
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait(10)
         os.close(self._out)

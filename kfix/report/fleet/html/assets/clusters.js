@@ -98,6 +98,7 @@ function clusterTable(data, packedDetails) {
       if (shown) { clusters += 1; findings += hits; }
     }
     byId("none-found").hidden = clusters > 0;
+    byId("cluster-table").dataset.filter = text;
     byId("found").textContent = wanted.length
       ? `${clusters} of ${amount(rows.length, "cluster")}, ${amount(findings, "finding")} fit the filter.`
       : `${amount(rows.length, "cluster")}, ${amount(findings, "finding")}, the fixed and muted ones too.`;
