@@ -253,7 +253,8 @@ def _offenders(report: AuditReport) -> go.Figure:
         marker={"color": [LIGHT[o.worst if o.worst in LIGHT else "info"] for o in rows]},
     )
     figure = _figure(bar, bargap=0.35, showlegend=False)
-    figure.update_xaxes(title={"text": "clusters"}, tickformat="d", rangemode="tozero", showgrid=False)
+    step = {"dtick": 1} if rows[0].clusters <= 4 else {"nticks": 6}
+    figure.update_xaxes(title={"text": "clusters"}, rangemode="tozero", showgrid=False, **step)
     figure.update_yaxes(**_rows_axis(names))
     figure.update_layout(margin={"r": 80, "b": 44})
     return figure
