@@ -37,7 +37,7 @@ class Browser:
         os.close(to_write)
         self._buffer = b""
         self._number = 0
-        self.events: list[dict] = []
+        self.events = []
 
     def close(self):
         try:
