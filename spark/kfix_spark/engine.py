@@ -25,6 +25,12 @@ A = TypeVar("A")
 R = TypeVar("R")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _AT: Final = re.compile(r"\(?\bline (\d+),? pos(?:ition)? (\d+)\)?")
+_SESSION: Final = (
+    "spark.sql.adaptive.enabled",
+    "spark.sql.ansi.enabled",
+    "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions",
+)
 #: Spark's address of a file as it was given: decoded, and a local path without its scheme.
 _GIVEN: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
 
@@ -79,7 +85,7 @@ def _fresh(session: Any) -> Any:
     if not hasattr(session, "_jsparkSession"):
         return session
     fresh = session.newSession()
-    for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
+    for name in _SESSION:
         fresh.conf.set(name, session.conf.get(name))
     return fresh
 

@@ -139,8 +139,8 @@ def _context(conf: SparkConf, gateway: Any) -> Iterator[SparkContext]:
             context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
         with tempfile.TemporaryDirectory(prefix="kfix-spark-") as folder:
             if not masters.is_local(master):
-                # Executors fetch it from there, also those that come later.
-                context.addPyFile(str(make_package(Path(folder) / "kfix.zip")))
+                # Executors fetch it from there, also those that come later. No name that --py-files may have.
+                context.addPyFile(str(make_package(Path(folder) / "kfix-of-driver.zip")))
             yield context
     finally:
         with contextlib.suppress(Exception):

@@ -28,7 +28,7 @@ def test_the_code_of_the_driver_travels(engine, standalone):
     assert engine.name.endswith(standalone.url)
     [done] = engine.each(whose_code, {"one": 1})
     file, runbooks = done.value()
-    assert "kfix.zip/kfix/__init__.py" in file
+    assert "kfix-of-driver.zip/kfix/__init__.py" in file
     assert runbooks == sorted(p.name for p in (ROOT / "runbooks").iterdir())
 
 

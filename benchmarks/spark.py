@@ -1,0 +1,202 @@
+"""The judging of a stored fleet on Spark against its floor: DuckDB over the same files, and a bare session.
+
+python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--no-settings] [--no-workers]
+
+Every measurement is a whole process, start to exit, and all of one row are taken in turn in one run. Peak memory is the
+largest sum of RSS over the process and all below it (Java, and Python's workers, whose shared pages count every time).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Thread
+
+from benchmarks.fleet import _AUDIT, _FLOOR, store
+
+_SPARK = """
+import json, sys, time
+from functools import partial
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import read_run
+from kfix.wiring import engine, judge_stored
+
+if __name__ == "__main__":
+    place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    findings = failed = 0
+    with engine(master, settings=settings) as one:
+        tables = read_run(place_of(place)).tables
+        if settings.pop("warm", ""):
+            list(one.each(judge_stored, tables))
+        began = time.perf_counter()
+        for done in one.each(partial(judge_stored, prevention=False), tables):
+            failed += bool(done.error)
+            findings += sum(1 for _ in done.result.walk()) if done.result else 0
+        judged = time.perf_counter() - began
+    print(json.dumps({"judged": judged, "findings": findings, "failed": failed}))
+"""
+_BARE = """
+import json, os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+SparkSession.builder.master(sys.argv[2]).config("spark.ui.enabled", "false").getOrCreate().stop()
+print(json.dumps({}))
+"""
+_QUERY = """
+import json, sys, time
+import pyarrow as pa
+from kfix.wiring import engine
+with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
+    table = pa.table({"cluster": [f"c{i % 997}" for i in range(200_000)], "n": range(200_000)})
+    began = time.perf_counter()
+    for _ in range(3):
+        one.query("SELECT cluster, count(*) AS k, sum(n) AS s FROM t GROUP BY cluster ORDER BY cluster", {"t": table})
+    grouped = time.perf_counter() - began
+    began = time.perf_counter()
+    one.query("SELECT * FROM t", {"t": table})
+    arrow = time.perf_counter() - began
+    session = one._session
+    frame = session.createDataFrame(table)
+    began = time.perf_counter()
+    frame.collect()
+    print(json.dumps({"grouped": grouped / 3, "arrow": arrow, "rows": time.perf_counter() - began}))
+"""
+_NO_AQE = {"spark.sql.adaptive.enabled": "false"}
+_USUAL = "-XX:-UseSerialGC -XX:+UseG1GC -XX:TieredStopAtLevel=4"
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    given.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
+    given.add_argument("--runs", type=int, default=3)
+    given.add_argument("--store", type=Path)
+    given.add_argument("--no-settings", action="store_true")
+    given.add_argument("--no-workers", action="store_true")
+    asked = given.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kfix-spark-bench-") as folder:
+        # The archive of classes is made by the first start, which is nobody's measurement.
+        _measured(_SPARK, store(Path(folder), 10_000, 1), "local[2]", {})
+        print("| rows | Spark local[2], s (judging) | floor + bare, s | ratio | pool of 2, s | to floor | peak MB |")
+        print("|---|---|---|---|---|---|---|")
+        for rows in asked.rows:
+            place = store(asked.store or Path(folder), rows, 2)
+            print(_row(place, rows, asked.runs), flush=True)
+        place = store(asked.store or Path(folder), asked.rows[0], 2)
+        if not asked.no_settings:
+            _settings(place, asked.runs)
+        if not asked.no_workers:
+            _workers(place, Path(folder))
+
+
+def _row(place: Path, rows: int, runs: int) -> str:
+    spark, bare, floor, pool, judged = [], [], [], [], []
+    peak = 0.0
+    for _ in range(runs):
+        took, said = _measured(_SPARK, place, "local[2]", {})
+        spark.append(took)
+        judged.append(said["judged"])
+        peak = max(peak, said["mb"])
+        bare.append(_measured(_BARE, place, "local[2]", {})[0])
+        floor.append(_measured(_FLOOR, place, "2", 0)[0])
+        pool.append(_measured(_AUDIT, place, "2", 0)[0])
+    total, low, start, inside = (statistics.median(x) for x in (spark, floor, bare, judged))
+    embedded = statistics.median(pool)
+    return (
+        f"| {rows} | {total:.2f} ({inside:.2f}) | {low:.2f} + {start:.2f} | {total / (low + start):.2f}x"
+        f" | {embedded:.2f} | {embedded / low:.1f}x | {peak:.0f} |"
+    )
+
+
+def _settings(place: Path, runs: int) -> None:
+    print("\n| without | whole, s | with it, s | brings |\n|---|---|---|---|")
+    plain = statistics.median(_measured(_SPARK, place, "local[2]", {})[0] for _ in range(runs))
+    for name, settings, env in (
+        ("class archive", {}, {"KFIX_SPARK_ARCHIVE": "0"}),
+        ("serial collector, quick compiler", {"spark.driver.extraJavaOptions": _USUAL}, {}),
+    ):
+        took = statistics.median(_measured(_SPARK, place, "local[2]", settings, **env)[0] for _ in range(runs))
+        print(f"| {name} | {took:.2f} | {plain:.2f} | {took - plain:+.2f} s |", flush=True)
+    said = _measured(_QUERY, place, "local[2]", {})[1]
+    print(f"| Arrow for 200 000 rows that come back | {said['rows']:.2f} | {said['arrow']:.2f} | ", end="")
+    print(f"{said['rows'] - said['arrow']:+.2f} s |")
+    for name, settings in (
+        ("AQE, one grouped query", _NO_AQE),
+        ("the same, and few shuffle partitions", _NO_AQE | {"spark.sql.shuffle.partitions": "200"}),
+    ):
+        other = _measured(_QUERY, place, "local[2]", settings)[1]
+        brings = other["grouped"] - said["grouped"]
+        print(f"| {name} | {other['grouped']:.2f} | {said['grouped']:.2f} | {brings:+.2f} s |", flush=True)
+
+
+def _workers(place: Path, folder: Path) -> None:
+    from tests.spark.standalone import Standalone  # noqa: PLC0415
+
+    took = {}
+    for workers in (1, 2):
+        with Standalone(folder, workers=workers) as cluster:  # type: ignore[no-untyped-call]
+            runs = [_measured(_SPARK, place, cluster.url, {"warm": "1"})[1]["judged"] for _ in range(2)]
+            took[workers] = min(runs)
+    print(f"\nstandalone, judging with warm workers: 1 core {took[1]:.2f} s, 2 cores {took[2]:.2f} s, ", end="")
+    print(f"{took[1] / took[2]:.2f}x")
+
+
+def _measured(
+    script: str, place: Path, second: str, third: Mapping[str, str] | int, **env: str
+) -> tuple[float, dict[str, float]]:
+    """(seconds of the whole process, what it printed and `mb`). A run with failures ends the benchmark."""
+    last = json.dumps(third) if isinstance(third, Mapping) else str(third)
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(script)
+        file.flush()
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, file.name, str(place), second, last],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | env,
+        )
+        peak: list[float] = [0.0]
+        Thread(target=_watch, args=(process, peak), daemon=True).start()
+        out, err = process.communicate()
+        took = time.perf_counter() - began
+    if process.returncode:
+        raise SystemExit(err[-2000:])
+    said: dict[str, float] = json.loads(out.splitlines()[-1])
+    if said.get("failed"):
+        raise SystemExit(f"{said['failed']} clusters failed")
+    return took, {**said, "mb": peak[0]}
+
+
+def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
+    while process.poll() is None:
+        peak[0] = max(peak[0], _rss(process.pid))
+        time.sleep(0.2)
+
+
+def _rss(root: int) -> float:
+    """MB, of the process and all below it."""
+    parents, pages = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)], pages[int(entry.name)] = int(fields[1]), int(fields[21])
+    tree = {root}
+    for _ in range(8):
+        tree |= {pid for pid, parent in parents.items() if parent in tree}
+    return sum(pages.get(pid, 0) for pid in tree) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+if __name__ == "__main__":
+    main()
