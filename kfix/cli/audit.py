@@ -118,7 +118,7 @@ def audit(
     if ctx.invoked_subcommand is not None:
         return
     from kfix.errors import UsageError
-    from kfix.wiring import with_fleet
+    from kfix.wiring.fleet import with_fleet
 
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
@@ -138,8 +138,8 @@ def audit(
     elif cluster or tag or owner:
         raise UsageError("--cluster, --tag and --owner choose of an inventory", hint="give --inventory too")
     with with_fleet():
-        from kfix.wiring import engine
         from kfix.wiring.audit import locked
+        from kfix.wiring.fleet import engine
 
     with locked(place), engine(spark, processes, _settings(spark_conf)) as used:
         code = _audited(place, loaded, used, wish, outputs, days)
@@ -222,15 +222,15 @@ def show(
     fail_on: FailOn = "warning",
 ) -> None:
     """An audit of the store once more, the last one unless a day or a run is named, in any of the outputs."""
-    from kfix.wiring import with_fleet
+    from kfix.wiring.fleet import with_fleet
 
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
     place, of = the_store(store), the_day(day)
     with with_fleet():
         from kfix.adapters.fleet.places import place_of
-        from kfix.wiring import engine
         from kfix.wiring.audit import stored_report
+        from kfix.wiring.fleet import engine
     with engine(processes=1) as used:
         found = stored_report(place_of(place), used, run=run or "", day=of, days=days)
     raise typer.Exit(outputs.tell(found))

@@ -34,7 +34,7 @@ def query(
     docs/audit.md explains them. Nothing can be written.
     """
     from kfix.errors import UsageError
-    from kfix.wiring import engine, with_fleet
+    from kfix.wiring.fleet import engine, with_fleet
 
     if json_output and csv:
         raise UsageError("--json or --csv, not both")

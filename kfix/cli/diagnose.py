@@ -84,13 +84,13 @@ def diagnose(
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
     if from_file is not None:
-        from kfix.wiring import diagnose_saved
+        from kfix.wiring.cluster import diagnose_saved
 
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
         diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace, prevention=choice.prevention)
     else:
-        from kfix.wiring import diagnose_live, make_target
+        from kfix.wiring.cluster import diagnose_live, make_target
 
         diagnosis, snapshot = diagnose_live(
             make_target(bootstrap_server, zookeeper, command_config, timeout),

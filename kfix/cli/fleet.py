@@ -159,7 +159,8 @@ def collected(
     from kfix.errors import StoreError, UsageError
     from kfix.report.collecting import progress
     from kfix.report.console import console_on
-    from kfix.wiring import collect_one, look_entry, with_fleet
+    from kfix.wiring.cluster import look_entry
+    from kfix.wiring.fleet import collect_one, with_fleet
 
     # An option that is given and empty is a mistake, never a new run.
     if run == "":
@@ -195,7 +196,7 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
 
     from kfix.report.console import console_on
     from kfix.report.inventory import runs_json, show_runs
-    from kfix.wiring import with_fleet
+    from kfix.wiring.fleet import with_fleet
 
     place, of = the_store(store), the_day(day)
     with with_fleet():

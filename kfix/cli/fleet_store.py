@@ -26,7 +26,7 @@ def prune(
     import json
     from datetime import UTC, datetime
 
-    from kfix.wiring import with_fleet
+    from kfix.wiring.fleet import with_fleet
 
     place = the_store(store)
     with with_fleet():
@@ -72,7 +72,7 @@ def demo(
     from datetime import UTC, datetime
 
     from kfix.cli.audit_outputs import Outputs
-    from kfix.wiring import engine, with_fleet
+    from kfix.wiring.fleet import engine, with_fleet
 
     place = the_store(store)
     outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")

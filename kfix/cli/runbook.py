@@ -165,7 +165,7 @@ def try_(
 
     from kfix.runbook import catalogue
     from kfix.runbook.testing import run_tests
-    from kfix.wiring import runbook_fixtures
+    from kfix.wiring.cluster import runbook_fixtures
 
     own = site.own_runbooks()
     found = [site.load_or_file(n, runbooks) for n in names] if names else catalogue.load_all(runbooks, own)

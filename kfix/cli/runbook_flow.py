@@ -45,7 +45,7 @@ class Where:
     timeout: float
 
     def of(self, plan: Plan) -> AbstractContextManager[Live]:
-        from kfix import wiring
+        from kfix.wiring import cluster as wiring
 
         known = self.bootstrap_server or plan.cluster.bootstrap or None
         zookeeper = self.zookeeper or plan.cluster.zookeeper or None

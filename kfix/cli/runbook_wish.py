@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kfix.placement.judge import Problem
     from kfix.ports import ClusterReader
     from kfix.runbook.policy import Policy
-    from kfix.wiring import Target
+    from kfix.wiring.cluster import Target
 
 _LONGEST = 86_400
 _SHOWN = 5
@@ -96,8 +96,8 @@ def find(wanted: Wish, target: Target, people: Console) -> tuple[tuple[Finding, 
 
     Nothing found is only good news where everything was read.
     """
-    from kfix import wiring
     from kfix.runbook import matching
+    from kfix.wiring import cluster as wiring
 
     def waiting(seconds: float) -> None:
         people.print(f"looking again in {seconds:.0f} s, to tell a fault from an ordinary election (--debounce)")

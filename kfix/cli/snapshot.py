@@ -28,7 +28,7 @@ def save(
     from kfix.adapters.saved import files
     from kfix.errors import UsageError
     from kfix.report.snapshot import described
-    from kfix.wiring import look, make_target
+    from kfix.wiring.cluster import look, make_target
 
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
@@ -51,7 +51,7 @@ def show(
 
     from kfix.adapters.saved.encode import encode
     from kfix.report.snapshot import described
-    from kfix.wiring import load_snapshot
+    from kfix.wiring.cluster import load_snapshot
 
     snapshot = load_snapshot(file)
     typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kfix.errors import LabError
 from kfix.lab import throttles
 from kfix.lab.content import backlog
-from kfix.lab.leading import all_replicated
 from kfix.lab.readiness import wait_brokers
 from kfix.lab.throttles import Throttle
 from kfix.lab.waiting import wait_for
@@ -79,6 +78,8 @@ def _drop_out(stage: Stage, partitions: tuple[TopicPartition, ...], followers: t
 
 def _wait_replicated(stage: Stage, partitions: tuple[TopicPartition, ...]) -> None:
     """Until then the high watermark is where the frozen followers stand: in sync as soon as they go on."""
+    from kfix.lab.leading import all_replicated  # noqa: PLC0415 - importing the lab loads no client
+
     for topic, number in partitions:
         where = TopicPartition(topic, number)
         leader = stage.live_state(topic, number).leader

@@ -122,7 +122,9 @@ class _Board:
         if taker in replicas:
             return False
         after = [taker if b == source else b for b in replicas]
-        return len(racks_of(self._world, after)) >= len(racks_of(self._world, replicas))
+        racks = len(racks_of(self._world, after))
+        # One that comes from a broker without a rack is counted from now on: it must lie in a rack of its own.
+        return most_racks(self._world, after) == racks >= len(racks_of(self._world, replicas))
 
     def _move(self, tp: TopicPartition, source: int, taker: int) -> None:
         self.lists[tp][self.lists[tp].index(source)] = taker

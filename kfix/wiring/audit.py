@@ -21,7 +21,7 @@ from kfix.model.fleetcase import FleetCase
 from kfix.model.inventory import Inventory
 from kfix.model.places import state_home
 from kfix.report.json_findings import finding_dict
-from kfix.wiring import open_and_judge
+from kfix.wiring.fleet import open_and_judge
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 

@@ -1,4 +1,4 @@
 """Spark as an engine of the fleet audit: the same function in its tasks, and SQL over what they found.
 
-Nothing here is imported unless Spark is asked for (`kfix.wiring.engine`).
+Nothing here is imported unless Spark is asked for (`kfix.wiring.fleet.engine`).
 """

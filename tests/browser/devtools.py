@@ -37,13 +37,13 @@ class Browser:
         os.close(to_write)
         self._buffer = b""
         self._number = 0
-        self.events: list[dict] = []
+        self.events = []
 
     def close(self):
         try:
             self.call("Browser.close")
             self._process.wait(10)
-        except Exception:  # noqa: BLE001 - whatever it is, the browser must end
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait(10)
         os.close(self._out)

@@ -38,11 +38,11 @@ def test_help_loads_nothing_heavy():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_no_python_file_grows_past_300_lines():
+def test_no_file_of_code_grows_past_300_lines():
     long = {
         str(p.relative_to(ROOT)): n
         for p in tracked()
-        if p.suffix == ".py" and (n := len(p.read_text().splitlines())) > 300
+        if p.suffix in {".py", ".js", ".css", ".j2"} and (n := len(p.read_text().splitlines())) > 300
     }
     assert long == {}
 
@@ -110,6 +110,12 @@ def test_the_wheel_carries_runbooks_and_the_labs_pom(wheel):
     assert shipped
     assert shipped <= names
     assert any(n.startswith("kfix/lab/resources/") and n.endswith(".xml") for n in names)
+
+
+def test_the_wheel_carries_the_page_of_the_audit(wheel):
+    assets = {str(p.relative_to(ROOT)) for p in (ROOT / "kfix/report/fleet/html/assets").iterdir()}
+    assert assets
+    assert assets <= set(wheel.namelist())
 
 
 def commands():

@@ -15,7 +15,7 @@ from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.model.reading import ResourceKind
 from kfix.model.snapshot import Assignment, Endpoint, TopicPartition
-from kfix.wiring import make_target, open_cluster
+from kfix.wiring.cluster import make_target, open_cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kfix import wiring
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
+from kfix.wiring import fleet as wiring
+from kfix.wiring.cluster import load_snapshot
 from tests.spark.standalone import ConnectServer, Standalone
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "snapshots"
@@ -43,7 +44,7 @@ def run(tmp_path_factory):
     for cluster in fleet(18, 300, sick=0.02, dead_every=4):
         writer.write_stored(cluster.name, *stored_of(cluster))
     for file in sorted(EXAMPLES.glob("*.json.gz")):
-        writer.write(file.name.removesuffix(".json.gz"), wiring.load_snapshot(file))
+        writer.write(file.name.removesuffix(".json.gz"), load_snapshot(file))
     return writer.finish()
 
 

@@ -5,9 +5,9 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from kfix import wiring
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.wiring import judge_stored
+from kfix.wiring import fleet as wiring
+from kfix.wiring.fleet import judge_stored
 
 FINDINGS = pa.table(
     {

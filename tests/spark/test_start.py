@@ -16,7 +16,7 @@ from tests.spark.standalone import HOME
 
 ROOT = Path(__file__).parents[2]
 START = (
-    "import sys\nfrom kfix import wiring\n"
+    "import sys\nfrom kfix.wiring import fleet as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
     "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
 )

@@ -18,6 +18,7 @@ _ROOM: Final = 160  # for the line that tells what was left out
 _NAME: Final = 80
 _SUMMARY: Final = 200
 _COMMAND: Final = 300
+_UNKNOWN: Final = 5  # listed by name, so that they leave room for what is new
 _SIGNS: Final = {"critical": "CRITICAL", "warning": "WARNING", "info": "INFO"}
 
 
@@ -60,10 +61,13 @@ def _headline(report: AuditReport, sums: Totals) -> str:
 
 def _unknown(report: AuditReport) -> list[tuple[str, str]]:
     title = "\n**Unknown: could not be looked at**\n\n"
+    rows = unknown_clusters(report)
     entries = []
-    for row in unknown_clusters(report):
+    for row in rows[:_UNKNOWN]:
         at_work = f" (in maintenance: {prose(row.maintenance)})" if row.maintenance else ""
         entries.append(f"- {code(row.cluster, _NAME)}: {prose(row.why) or 'no reason told'}{at_work}\n")
+    if len(rows) > _UNKNOWN:
+        entries.append(f"- and {amount(len(rows) - _UNKNOWN, 'more cluster')}\n")
     return [("" if n else title, entry) for n, entry in enumerate(entries)]
 
 

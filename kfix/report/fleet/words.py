@@ -58,4 +58,4 @@ def seconds_of(manifest: Mapping[str, Any]) -> float | None:
     began, ended = (manifest.get(name) for name in ("began", "ended"))
     if not isinstance(began, int | float) or not isinstance(ended, int | float):
         return None
-    return max(float(ended) - float(began), 0.0)
+    return round(max(float(ended) - float(began), 0.0), 3)

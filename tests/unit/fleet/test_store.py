@@ -20,7 +20,7 @@ from kfix.errors import UsageError
 from kfix.model.expected import EXPECTED, values_of
 from kfix.model.partition_facts import FACT_TYPES, derive
 from kfix.model.predicate import compile_all, parse
-from kfix.wiring import judge_stored
+from kfix.wiring.fleet import judge_stored
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, fallen
 from tests.unit.diagnostics.test_any_cluster import papers

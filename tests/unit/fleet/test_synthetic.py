@@ -12,7 +12,7 @@ from kfix.adapters.fleet.runs import runs
 from kfix.errors import UsageError
 from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
 from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
-from kfix.wiring import judge_stored
+from kfix.wiring.fleet import judge_stored
 from kfix_diagnostics.engine import Options, diagnose
 
 SAMPLES = [

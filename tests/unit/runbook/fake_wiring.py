@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kfix import wiring
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.snapshot import Snapshot
+from kfix.wiring import cluster as wiring
 
 
 class FakeWiring:

@@ -179,8 +179,10 @@ def _trend(report: AuditReport) -> go.Figure:
         figure.update_xaxes(dtick=_DAY)
     most = max((max(t.critical, t.warning) for t in report.trend if t.collected), default=0)
     step = {"dtick": 1} if most <= 4 else {"nticks": 5}
-    figure.update_yaxes(range=[-0.06 * most - 0.1, 1.1 * most + 0.4], row=2, col=1, title={"text": "findings"}, **step)
-    figure.update_yaxes(range=[-4, 106], tickvals=[0, 50, 100], row=1, col=1, title={"text": "score"})
+    figure.update_yaxes(
+        range=[-0.06 * most - 0.1, 1.1 * most + 0.4], row=2, col=1, title={"text": "findings", "standoff": 12}, **step
+    )
+    figure.update_yaxes(range=[-4, 106], tickvals=[0, 50, 100], row=1, col=1, title={"text": "score", "standoff": 12})
     return figure
 
 
@@ -251,7 +253,8 @@ def _offenders(report: AuditReport) -> go.Figure:
         marker={"color": [LIGHT[o.worst if o.worst in LIGHT else "info"] for o in rows]},
     )
     figure = _figure(bar, bargap=0.35, showlegend=False)
-    figure.update_xaxes(title={"text": "clusters"}, tickformat="d", rangemode="tozero", showgrid=False)
+    step = {"dtick": 1} if rows[0].clusters <= 4 else {"nticks": 6}
+    figure.update_xaxes(title={"text": "clusters"}, rangemode="tozero", showgrid=False, **step)
     figure.update_yaxes(**_rows_axis(names))
     figure.update_layout(margin={"r": 80, "b": 44})
     return figure

@@ -24,6 +24,7 @@ from kfix.report.fleet.words import amount, next_step, since_words, titles
 
 #: Of news, in the page before its script runs; all are under their clusters.
 NEWS: Final = 20
+FEW: Final = 10  # clusters
 
 
 def render_html(report: AuditReport) -> str:
@@ -71,6 +72,7 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
         "sums": sums,
         "verdict": _verdict(sums),
         "unknown": lost,
+        "few": len(report.clusters) <= FEW,
         "many": len(report.clusters) > MANY,
         "spread_words": ", ".join(f"{name}: {n}" for name, n in spread(report.clusters).items() if n),
         "unread": [line for line in unread(report) if line not in whole],

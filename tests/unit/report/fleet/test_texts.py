@@ -86,3 +86,11 @@ def test_a_name_comes_through_markdown_as_it_is(name):
     assert one_line(name)[:98].strip() in (span.strip(), span[:-1].strip())
     after = "".join(t.content for t in inline.children[2:]).strip()
     assert after.replace("\u200b", "")[:150] == one_line(name)[:150]
+
+
+def test_many_unknown_clusters_leave_room_for_what_is_new_in_a_chat_message():
+    text = audit_markdown(report(400))
+    lost = sum(not c.collected for c in report(400).clusters)
+    assert lost > 6
+    assert f"- and {lost - 5} more clusters" in text
+    assert "**New and worse**" in text

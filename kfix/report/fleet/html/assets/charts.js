@@ -53,7 +53,13 @@ function chartArea(given, colours, cells, names, show) {
 
   // On a small window: shorter names, the bare score behind its bar, and room for the bar.
   function narrow(name, figure) {
-    if (document.documentElement.clientWidth > 700 || !figure.layout.yaxis.ticktext) return figure;
+    if (document.documentElement.clientWidth > 700) return figure;
+    if (name === "trend") {
+      const axis = { nticks: 3, dtick: null, tickangle: 0 };
+      const { xaxis, xaxis2, ...rest } = figure.layout;
+      return { ...figure, layout: { ...rest, xaxis: { ...xaxis, ...axis }, xaxis2: { ...xaxis2, ...axis } } };
+    }
+    if (!figure.layout.yaxis.ticktext) return figure;
     const short = (text) => (text.length > 16 ? `${text.slice(0, 7)}…${text.slice(-8)}` : text);
     const { data: [trace], layout } = figure;
     const bars = name === "score";

@@ -94,10 +94,12 @@ function clusterTable(data, packedDetails) {
       if (inside && shown && expanded) fill(inside, place);
       const note = row.querySelector(".hits");
       note.hidden = !wanted.length || !shown;
-      note.textContent = whole && wanted.length ? `fits; ${amount(heads.length, "finding")}` : `${amount(hits, "finding")} fit`;
+      const fitting = whole ? `fits; ${amount(heads.length, "finding")}` : `${amount(hits, "finding")} ${hits === 1 ? "fits" : "fit"}`;
+      note.textContent = wanted.length ? fitting : "";
       if (shown) { clusters += 1; findings += hits; }
     }
     byId("none-found").hidden = clusters > 0;
+    byId("cluster-table").dataset.filter = text;
     byId("found").textContent = wanted.length
       ? `${clusters} of ${amount(rows.length, "cluster")}, ${amount(findings, "finding")} fit the filter.`
       : `${amount(rows.length, "cluster")}, ${amount(findings, "finding")}, the fixed and muted ones too.`;

@@ -1,0 +1,158 @@
+"""What one cluster is served by: looks, diagnoses, the reader and changer of a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from kfix.adapters.collect.collector import Wanted, collect
+from kfix.adapters.live import LiveCluster
+from kfix.adapters.saved import files
+from kfix.adapters.saved.store import SnapshotStore
+from kfix.adapters.target import Target, make_target
+from kfix.adapters.zookeeper.connect import parse_connect
+from kfix.errors import RefusedError, UnreachableError, UsageError
+from kfix.model.finding import Diagnosis
+from kfix.model.inventory import ClusterEntry
+from kfix.model.places import state_home
+from kfix.model.snapshot import Mode, Snapshot
+from kfix.wiring.quiet import without_collector
+
+if TYPE_CHECKING:
+    from kfix.runbook.testing import Fixtures
+
+DEBOUNCE = 10.0
+RESTART_GRACE = 120.0
+
+__all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_saved", "look", "make_target"]
+
+
+def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True) -> Snapshot:
+    """One look, whatever it shows."""
+    store = SnapshotStore(_state_home())
+    snapshot = collect(target, Wanted(groups=groups, recall=store.recall))
+    if keep:
+        store.keep(snapshot)
+    return snapshot
+
+
+def _state_home() -> Path | None:
+    """None where there is no such place: a look must not fail for want of a memory."""
+    try:
+        return state_home(os.environ)
+    except UsageError:
+        return None
+
+
+def diagnose_live(
+    target: Target,
+    *,
+    groups: tuple[str, ...] = (),
+    debounce: float = DEBOUNCE,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = False,
+    keep: bool = True,
+    waiting: Callable[[float], None] = lambda _: None,
+) -> tuple[Diagnosis, Snapshot]:
+    """`waiting` hears the seconds between two looks (docs/adr/003).
+
+    A second look is taken only where the first shows what an ordinary election or restart also shows for a moment, and
+    where ZooKeeper's own times do not already prove that it has lasted.
+    """
+    with without_collector():
+        first = _InTheBackground(lambda: look(target, groups=groups, keep=keep))
+        # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
+        from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
+
+        options = Options(restart_grace=restart_grace, prevention=prevention)
+        seen, earlier = examine(first.result(), options), None
+        pause = settle_seconds(seen, debounce, options)
+        if pause > 0:
+            waiting(pause)
+            time.sleep(pause)
+            seen, earlier = examine(look(target, groups=groups, keep=keep), options), seen
+        return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+
+
+class _InTheBackground:
+    """A daemon thread, so that Ctrl-C ends the command and not only the wait."""
+
+    def __init__(self, work: Callable[[], Snapshot]) -> None:
+        self._work = work
+        self._snapshot: Snapshot | None = None
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name="kfix look", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._snapshot = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
+            self._error = error
+
+    def result(self) -> Snapshot:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._snapshot is not None
+        return self._snapshot
+
+
+def load_snapshot(path: Path) -> Snapshot:
+    """A snapshot file, or text pasted from `kafka-topics --describe` and its kin.
+
+    Imports inside functions keep each command's start light: nobody pays for the parts that another command uses.
+    """
+    from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
+
+    text = files.read_text(path)
+    return (
+        files.parse(text, path)
+        if files.is_snapshot(text)
+        else parse_describe_text(text, str(path), path.stat().st_mtime)
+    )
+
+
+def diagnose_saved(
+    path: Path, *, restart_grace: float = RESTART_GRACE, prevention: bool = False
+) -> tuple[Diagnosis, Snapshot]:
+    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+
+    snapshot = load_snapshot(path)
+    return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
+
+
+def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:
+    """Reader and changer for a run; without a snapshot the cluster is looked at once to learn its addresses."""
+    known = snapshot or collect(target)
+    if known.cluster.mode is Mode.KRAFT:
+        raise RefusedError("this cluster runs on KRaft: this release heals clusters on ZooKeeper only")
+    if target.zookeeper is None and not known.cluster.zookeeper:
+        raise UnreachableError("no broker tells where its ZooKeeper is", hint="give --zookeeper HOST:PORT[/chroot]")
+    connect = target.zookeeper or parse_connect(known.cluster.zookeeper)
+    return LiveCluster(target, connect, known.cluster, known.addresses)
+
+
+def runbook_fixtures() -> Fixtures:
+    """The sick clusters in memory that runbooks name in their tests."""
+    from kfix.adapters.memory.incidents import ALL  # noqa: PLC0415
+
+    return ALL
+
+
+def look_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
+    """One look at a cluster of the fleet, with what earlier looks remember of its groups and brokers.
+
+    What this one knows is noted for the next; the snapshot itself is the run's, and is not kept a second time.
+    """
+    config = Path(entry.command_config) if entry.command_config else None
+    target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout)
+    store = SnapshotStore(_state_home())
+    snapshot = collect(target, Wanted(recall=store.recall))
+    if remember:
+        store.note(snapshot)
+    return snapshot

@@ -1,0 +1,180 @@
+"""The page before any script runs: well-formed, offline, the same for the same audit; its data comes back whole."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from kfix.report.fleet.html import palette, render_html
+from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label, spread
+from kfix.report.fleet.html.island import details, index, ranges
+from kfix.report.fleet.html.packing import SCRIPTS, app_script, in_script
+from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
+
+VOID = {"meta", "link", "input", "br"}
+CASES = [report(1), report(45), report(28, hostile=True), empty(), dark()]
+
+
+class Reader(HTMLParser):
+    """Elements must close in order; what is of interest is kept."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.attributes, self.texts, self.tags = [], [], [], {}, []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        given = dict(attrs)
+        if "id" in given:
+            self.ids.append(given["id"])
+        if tag not in VOID:
+            self.open.append((tag, given.get("id", "")))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag, self.getpos()
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts[self.open[-1]] = self.texts.get(self.open[-1], "") + data
+
+
+def read(given):
+    reader = Reader()
+    reader.feed(render_html(given))
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def unpacked(reader, name):
+    return json.loads(gzip.decompress(base64.b64decode(reader.texts["script", name])))
+
+
+@pytest.mark.parametrize("given", CASES)
+def test_the_page_is_well_formed_and_asks_for_nothing(given):
+    reader = read(given)
+    assert len(reader.ids) == len(set(reader.ids))
+    asked = [(t, n, v) for t, n, v in reader.attributes if n in ("src", "href", "srcset", "action", "data", "poster")]
+    assert all(v == "data:," or v[1:] in reader.ids for _, _, v in asked), asked
+    assert not [n for _, n, _ in reader.attributes if n.startswith("on") or n == "style"]
+    for _, name, value in reader.attributes:
+        if name in ("aria-labelledby", "aria-describedby", "aria-controls", "for"):
+            assert set(value.split()) <= set(reader.ids), value
+    assert "{{" not in re.sub(r"\{\{ 7\*7 \}\}", "", "".join(v for k, v in reader.texts.items() if k[0] != "script"))
+
+
+@pytest.mark.parametrize("given", CASES)
+def test_only_our_two_scripts_may_run(given):
+    text = render_html(given)
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+    policy = policy.replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; ")
+    hashes = re.findall(r"'sha256-([^']+)'", policy)
+    [script] = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    [library] = re.findall(r'id="library">(.*?)</script>', text)
+    ran = [script.encode(), gzip.decompress(base64.b64decode(library))]
+    assert hashes == [base64.b64encode(hashlib.sha256(s).digest()).decode() for s in ran]
+    assert "unsafe-eval" not in policy
+    assert "http" not in policy
+
+
+def test_the_same_audit_gives_the_same_page():
+    assert render_html(report(9)) == render_html(report(9))
+
+
+@pytest.mark.parametrize("given", CASES)
+def test_the_island_holds_every_finding_and_every_partition(given):
+    reader = read(given)
+    said = unpacked(reader, "index")
+    rest = json.loads(reader.texts["script", "details"])
+    assert [c["name"] for c in said["clusters"]] == [c.cluster for c in given.clusters]
+    for cluster, packed in zip(said["clusters"], rest, strict=True):
+        mine = {f.key: f for f in given.findings if f.cluster == cluster["name"]}
+        more = json.loads(gzip.decompress(base64.b64decode(packed)))
+        assert len(more) == len(cluster["findings"]) == len(mine)
+        for head, tail in zip(cluster["findings"], more, strict=True):
+            assert head["summary"] == mine[head["key"]].summary
+            assert tail["cause"] == mine[head["key"]].cause
+            names = {f"{t}-{n}" if r else t for t, r in head["parts"] for n in expanded(r)}
+            assert names == set(mine[head["key"]].partitions)
+    assert len(index(given)["clusters"]) == len(details(given)) == len(given.clusters)
+
+
+def expanded(runs):
+    for run in runs.split() or [""]:
+        first, _, last = run.partition("-")
+        yield from range(int(first), int(last or first) + 1) if run else [""]
+
+
+def test_partitions_are_told_as_ranges():
+    assert ranges([f"a-b-{n}" for n in (0, 1, 2, 7, 9, 10)] + ["none", "x-"]) == [
+        ("a-b", "0-2 7 9-10"),
+        ("none", ""),
+        ("x-", ""),
+    ]
+
+
+def test_a_chart_without_anything_to_show_is_left_out():
+    assert set(figures(report(45))) == {"score", "spread", "trend", "heat", "offenders"}
+    assert set(figures(empty())) == {"score"}
+    assert set(figures(dark())) == {"score", "trend"}
+
+
+def test_unknown_clusters_are_unknown_in_every_chart():
+    given = dark()
+    drawn = figures(given)
+    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: not collected"}
+    assert [line["y"][-1] for line in drawn["trend"]["data"]] == [None, None, None]
+    assert spread(given.clusters)["unknown"] == 4
+    some = report(45)
+    lost = [n for n, c in enumerate(some.clusters) if not c.collected]
+    assert lost
+    assert all(place == 0 or n for at in lost for place, n in heat_rows(some)[at])
+    assert heat_codes(some)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_in_a_chart_and_in_a_script_is_text(name):
+    assert not re.search("[<>]", label(name))
+    assert not re.search("[<>&]", in_script([name]))
+    assert json.loads(in_script([name])) == [name]
+
+
+def test_muted_findings_and_expired_mutes_are_shown():
+    text = render_html(report(45))
+    assert "the owner moves it in April" in text
+    assert '<span class="badge warning">expired</span>' in text
+    assert "nothing any more" in text
+
+
+def luminance(colour):
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    r, g, b = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK])
+def test_all_text_can_be_read(colours):
+    for name in palette.TEXTS:
+        for ground in ("bg", "panel"):
+            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+    for name in ("critical", "warning", "info", "good", "unknown", "muted"):
+        assert contrast(colours["on"], colours[name]) >= 4.5, name
+    assert len(set(colours.values())) == len(colours) == len(palette.LIGHT)
+
+
+def test_no_script_reads_a_name_as_html():
+    script = app_script()
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", script)
+    assert "</script" not in script
+    assert len(SCRIPTS) == len(set(SCRIPTS))
