@@ -53,16 +53,18 @@ def archive_for(java: Java, spark_home: Path, env: Mapping[str, str] = os.enviro
         folder = _folder(env)
         jars = sorted(entry.name for entry in (spark_home / "jars").iterdir())
         key = hashlib.sha256("\n".join([str(java.home), java.version, str(spark_home), *jars]).encode()).hexdigest()
+        # An archive that Java crashes on leaves nothing in the folder that the operator stands in.
+        quiet = f"{_QUIET} -XX:-CreateCoredumpOnCrash -XX:ErrorFile={folder}/java-%p.log"
         for there in folder.glob(f"spark-{key[:16]}-*.jsa"):
             if there.name.endswith("-0.jsa"):
                 return Archive("")
             if there.name.endswith(f"-{there.stat().st_size}.jsa"):
-                return Archive(f"{_QUIET} -XX:SharedArchiveFile={there}", taken=there)
+                return Archive(f"{quiet} -XX:SharedArchiveFile={there}", taken=there)
             there.unlink()
         made = folder / f"spark-{key[:16]}.{os.getpid()}.tmp"
     except (OSError, RuntimeError):
         return Archive("")
-    return Archive(f"{_QUIET} -XX:ArchiveClassesAtExit={made}", made=made)
+    return Archive(f"{quiet} -XX:ArchiveClassesAtExit={made}", made=made)
 
 
 def _folder(env: Mapping[str, str]) -> Path:

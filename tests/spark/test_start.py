@@ -26,6 +26,7 @@ def start(**env):
     done = subprocess.run(
         [sys.executable, "-c", START], capture_output=True, text=True, check=False, timeout=120, env=os.environ | env
     )
+    assert [*ROOT.glob("hs_err*")] == []
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "[{'n': 1}]\n[1, 2]\n"
 
