@@ -22,8 +22,8 @@ from kfix.fleet.pool import Done, many, single_threaded
 
 A = TypeVar("A")
 R = TypeVar("R")
-_LARGEST_CHUNK = 16
-_TASKS_A_CORE = 4
+_LARGEST_CHUNK = 64
+_TASKS_A_CORE = 2
 _WAVES = 2
 _LOOK_AFTER = 2.0
 _Chunk = list[tuple[str, Any]]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import pyarrow as pa
 
 from kfix.adapters.fleet.audits import Audit, audits, read_table, rows_from, table_of
 from kfix.adapters.fleet.places import Place, place_of
-from kfix.fleet.audit.sql import COMPARED, ENDED
+from kfix.fleet.audit.sql import COMPARED
 from kfix.fleet.engine import Engine
 from kfix.model.audit import FindingRow, Status
 from kfix.model.fleetcase import Stuck
@@ -55,18 +54,12 @@ def compared(
             {"cluster": pa.array([*collected], pa.string()), "collected": pa.array([*collected.values()], pa.bool_())}
         ),
     }
-    found = [
-        replace(rows[(each["cluster"], each["key"])], status=each["status"], **_lasting(each["since"], day))
-        for each in _rows(engine.query(COMPARED, tables))
-    ]
-    found += [
-        replace(
-            old[(each["cluster"], each["key"])],
-            status=each["status"],
-            **_lasting(old[(each["cluster"], each["key"])].since, day),
-        )
-        for each in _rows(engine.query(ENDED, tables))
-    ]
+    both = {**old, **rows}
+    found = []
+    for each in engine.query(COMPARED, tables).to_pylist():
+        row = both[(each["cluster"], each["key"])]
+        lasting = {"since": each["since"], "days": (day - each["since"]).days}
+        found.append(replace(row, status=each["status"], **lasting))
     return tuple(sorted(found, key=lambda r: (r.cluster, r.key)))
 
 
@@ -87,12 +80,3 @@ def stuck_in(now: Iterable[FindingRow], earlier: Iterable[FindingRow]) -> Mappin
         cluster: tuple(Stuck(code, tuple(sorted(tps)), min(tps.values())) for code, tps in sorted(codes.items()))
         for cluster, codes in found.items()
     }
-
-
-def _lasting(since: date, day: date) -> dict[str, Any]:
-    return {"since": since, "days": (day - since).days}
-
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = table.to_pylist()
-    return found

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from typing import Final
 
-#: `now` against `before`, over clusters that were looked at (`seen`: cluster). Half as many partitions again is worse.
+#: `now` against `before`. Half as many partitions again is worse. What was there before and is not any more is fixed,
+#: or unknown where its cluster could not be looked at (`known`: cluster, collected); of one that left, it is dropped.
 COMPARED: Final = """
-SELECT n.cluster, n.key,
+SELECT COALESCE(n.cluster, b.cluster) AS cluster,
+       COALESCE(n.key, b.key) AS key,
        CASE WHEN b.key IS NULL THEN 'new'
+            WHEN n.key IS NULL AND k.collected THEN 'fixed'
+            WHEN n.key IS NULL THEN 'unknown'
             WHEN n.rank > b.rank OR 2 * n.n_partitions > 3 * b.n_partitions THEN 'worse'
             ELSE 'still' END AS status,
        COALESCE(b.since, n.since) AS since
-FROM now n LEFT JOIN before b ON n.cluster = b.cluster AND n.key = b.key
-ORDER BY n.cluster, n.key
-"""
-
-#: What was there before and is not any more (fixed), or could not be seen (unknown). `known`: cluster, collected.
-ENDED: Final = """
-SELECT b.cluster, b.key, CASE WHEN k.collected THEN 'fixed' ELSE 'unknown' END AS status
-FROM before b JOIN known k ON b.cluster = k.cluster
-     LEFT JOIN now n ON b.cluster = n.cluster AND b.key = n.key
-WHERE n.key IS NULL
-ORDER BY b.cluster, b.key
+FROM now n FULL OUTER JOIN before b ON n.cluster = b.cluster AND n.key = b.key
+     LEFT JOIN known k ON k.cluster = b.cluster
+WHERE n.key IS NOT NULL OR k.cluster IS NOT NULL
+ORDER BY cluster, key
 """
 
 #: Points off for a head that is open and not muted: 40 critical, 10 warning, 2 what will bite one day; 5 more where it
