@@ -22,6 +22,7 @@ from kfix.model.inventory import Inventory
 from kfix.model.places import state_home
 from kfix.report.json_findings import finding_dict
 from kfix.wiring.fleet import open_and_judge
+from kfix.wiring.quiet import without_collector
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 
@@ -41,12 +42,14 @@ def audit(
     heard: Callable[[str, str], None] = lambda _name, _error: None,
 ) -> Audit:
     """Judges, compares and keeps a complete run; `heard` is told of each cluster as it is done: (name, error or "")."""
-    return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, heard))
+    with without_collector():
+        return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, heard))
 
 
 def report(root: Place, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
     titles = (CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages())
-    return report_of(root, found, titles, engine, days=days)
+    with without_collector():
+        return report_of(root, found, titles, engine, days=days)
 
 
 def stored_report(

@@ -76,22 +76,28 @@ def schema_of(kind: type) -> Any:
     return pa.schema([*_WHEN, *(pa.field(f.name, _TYPES[hints[f.name]], nullable=False) for f in fields(kind))])
 
 
-def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str) -> Any:
-    """Sorted as they are given."""
+def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str, names: Sequence[str] | None = None) -> Any:
+    """Sorted as they are given; all columns, or those that are named."""
     rows, schema = tuple(rows), schema_of(kind)
-    columns = {f.name: [getattr(r, f.name) for r in rows] for f in fields(kind)}  # type: ignore[arg-type]
-    columns |= {"day": [day] * len(rows), "run": [run] * len(rows)}
-    arrays = [pa.array([*map(_plain, columns[f.name])], f.type) for f in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    if names is not None:
+        schema = pa.schema([schema.field(name) for name in names])
+    when = {"day": day, "run": run}
+    columns = ([when[n]] * len(rows) if n in when else [getattr(r, n) for r in rows] for n in schema.names)
+    return pa.Table.from_arrays([_column(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
 
 
-def _plain(value: Any) -> Any:
-    """A word of an enumeration is text; text that is no UTF-8 (from a topic's or a group's name) is escaped."""
-    if isinstance(value, str):
-        return str(value).encode("utf-8", "backslashreplace").decode()
+def _column(values: list[Any], kind: Any) -> Any:
+    """Text that is no UTF-8 (a lone surrogate of a topic's or a group's name) is escaped."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array([*map(_escaped, values)], kind)
+
+
+def _escaped(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    return value
+        return [_escaped(v) for v in value]
+    return value.encode("utf-8", "backslashreplace").decode()
 
 
 def rows_from(kind: type[Row], table: Any) -> tuple[Row, ...]:

@@ -48,8 +48,8 @@ def compared(
     rows = {(r.cluster, r.key): r for r in now}
     old = {(r.cluster, r.key): r for r in earlier}
     tables = {
-        "now": table_of(FindingRow, rows.values(), day, "now").select(_COMPARED),
-        "before": table_of(FindingRow, old.values(), day, "before").select(_COMPARED),
+        "now": table_of(FindingRow, rows.values(), day, "now", _COMPARED),
+        "before": table_of(FindingRow, old.values(), day, "before", _COMPARED),
         "known": pa.table(
             {"cluster": pa.array([*collected], pa.string()), "collected": pa.array([*collected.values()], pa.bool_())}
         ),

@@ -145,7 +145,8 @@ def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple
 
     def one(row: FindingRow) -> FindingRow:
         mute = next((m for m in alive if m.matches(row.cluster, row.code, row.key)), None)
-        return replace(row, muted=mute is not None, mute_reason=mute.reason if mute else "")
+        muted, reason = mute is not None, mute.reason if mute else ""
+        return row if (muted, reason) == (row.muted, row.mute_reason) else replace(row, muted=muted, mute_reason=reason)
 
     return tuple(map(one, rows))
 
@@ -178,7 +179,7 @@ def _scored(
         }
     )
     columns = ("cluster", "head", "status", "rank", "prevention", "muted")
-    tables = {"weights": weights, "findings": table_of(FindingRow, findings, run.day, run.id).select(columns)}
+    tables = {"weights": weights, "findings": table_of(FindingRow, findings, run.day, run.id, columns)}
     scores = {each.pop("cluster"): each for each in engine.query(SCORES, tables).to_pylist()}
     when = datetime.fromtimestamp(run.began, UTC)
 
