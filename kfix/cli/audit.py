@@ -97,6 +97,9 @@ def audit(
     ] = "here",
     spark: Spark = None,
     spark_conf: SparkConf = None,
+    sql_on_spark: Annotated[
+        bool, typer.Option("--sql-on-spark", help="Compare and score there too, however few findings there are.")
+    ] = False,
     processes: Processes = None,
     concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters asked at once.")] = 32,
     timeout: Annotated[
@@ -139,9 +142,9 @@ def audit(
         raise UsageError("--cluster, --tag and --owner choose of an inventory", hint="give --inventory too")
     with with_fleet():
         from kfix.wiring.audit import locked
-        from kfix.wiring.fleet import engine
+        from kfix.wiring.fleet import audit_engine
 
-    with locked(place), engine(spark, processes, _settings(spark_conf)) as used:
+    with locked(place), audit_engine(spark, processes, _settings(spark_conf), sql_on_spark=sql_on_spark) as used:
         code = _audited(place, loaded, used, wish, outputs, days)
     raise typer.Exit(code)
 
@@ -176,7 +179,14 @@ def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
         return there
     on = engine if wish.collect == "spark" else None
     made, _ = collected(
-        place, loaded, wish.day, wish.run, concurrency=wish.concurrency, timeout=wish.timeout, quiet=wish.quiet, on=on
+        place,
+        loaded,
+        wish.day,
+        wish.run or None,
+        concurrency=wish.concurrency,
+        timeout=wish.timeout,
+        quiet=wish.quiet,
+        on=on,
     )
     return made
 

@@ -122,6 +122,24 @@ def engine(
         yield one
 
 
+@contextlib.contextmanager
+def audit_engine(
+    spark: str | None = None,
+    processes: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    sql_on_spark: bool = False,
+) -> Iterator[Engine]:
+    """As `engine`; on Spark small second stages are answered here, unless `sql_on_spark`."""
+    with engine(spark, processes, settings) as one:
+        if spark is None or sql_on_spark:
+            yield one
+            return
+        from kfix.fleet.stage import Staged  # noqa: PLC0415
+
+        yield Staged(one, _embedded(1))
+
+
 def _embedded(processes: int | None) -> Engine:
     try:
         from kfix.fleet.embedded import EmbeddedEngine  # noqa: PLC0415

@@ -23,6 +23,7 @@ from kfix.fleet.pool import Done, many, single_threaded
 A = TypeVar("A")
 R = TypeVar("R")
 _LARGEST_CHUNK = 64
+_SMALLEST_CHUNK = 16
 _TASKS_A_CORE = 2
 _WAVES = 2
 _LOOK_AFTER = 2.0
@@ -80,7 +81,9 @@ def _waited(future: Future[list[Done[R]]], cluster: Cluster) -> list[Done[R]]:
 
 
 def _next_wave(left: deque[tuple[str, Any]], cores: int) -> list[_Chunk]:
-    size = max(1, min(_LARGEST_CHUNK, len(left) // (_TASKS_A_CORE * max(cores, 1))))
+    """Smaller chunks towards the end, so that no core waits long for another; not too small, for each task costs."""
+    share = len(left) // (_WAVES * _TASKS_A_CORE * max(cores, 1))
+    size = max(1, min(_LARGEST_CHUNK, max(share, min(_SMALLEST_CHUNK, len(left) // max(cores, 1)))))
     chunks: list[_Chunk] = []
     while left and len(chunks) < _TASKS_A_CORE * max(cores, 1):
         chunks.append([left.popleft() for _ in range(min(size, len(left)))])

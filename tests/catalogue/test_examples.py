@@ -1,5 +1,8 @@
 """What stands in examples/ does what its page says."""
 
+import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +39,39 @@ def test_an_example_is_diagnosed_as_its_page_says(name):
     assert all(c in done.stdout for c in codes)
 
 
-def test_the_crontab_is_shipped_switched_off():
-    lines = (EXAMPLES / "crontab").read_text().splitlines()
+@pytest.mark.parametrize("name", ["crontab", "fleet/crontab"])
+def test_the_crontab_is_shipped_switched_off(name):
+    lines = (EXAMPLES / name).read_text().splitlines()
     assert lines
     assert all(line.startswith("#") for line in lines)
+
+
+def test_the_small_fleet_is_shown_and_audited_again_the_same(tmp_path):
+    """Also a store of this release for all that come: what is written today must be read then."""
+    store = shutil.copytree(EXAMPLES / "fleet" / "store", tmp_path / "store")
+    env = os.environ | {"KFIX_STATE_HOME": str(tmp_path)}
+
+    def told(*words):
+        given = [
+            sys.executable,
+            "-m",
+            "kfix",
+            "audit",
+            *words,
+            "--store",
+            str(store),
+            "--json",
+            "--fail-on",
+            "critical",
+        ]
+        done = subprocess.run(given, capture_output=True, text=True, check=False, env=env)
+        assert done.returncode == 21, done.stderr
+        return json.loads(done.stdout)
+
+    shown = told("show")
+    assert (len(shown["clusters"]), len(shown["trend"])) == (6, 3)
+    assert {f["status"] for f in shown["findings"]} >= {"new", "still", "fixed", "worse"}
+    again = told("--collect", "no")
+    assert [(f["cluster"], f["key"], f["status"]) for f in again["findings"]] == [
+        (f["cluster"], f["key"], f["status"]) for f in shown["findings"]
+    ]

@@ -9,6 +9,7 @@ import pytest
 
 from kfix.lab import Lab, LabSpec
 from tests.cluster.seen import wait_until
+from tests.spark.standalone import Standalone
 
 FLEET = """
 apiVersion: kfix/v1
@@ -131,3 +132,22 @@ def test_a_fleet_falls_ill_is_told_and_is_well_again(kfix, lab, others, fleet, t
     shown = kfix.run("audit", "show", "--store", store, "--json", "--fail-on", "never")
     assert json.loads(told.out)[0]["n"] == sum(c["partitions"] for c in shown.json["clusters"]) > 0
     assert not [p for p in Path(out).iterdir() if p.name.startswith(".")]
+
+
+def test_a_standalone_spark_cluster_collects_and_judges_it(kfix, fleet, tmp_path):
+    """One task a cluster; the workers reach the brokers by themselves, and write the store."""
+    (tmp_path / "spark").mkdir()
+    given = ("audit", "-i", fleet, "--json", "--fail-on", "never", "-q")
+    with Standalone(tmp_path / "spark", workers=2) as spark:
+        on_spark = ("--spark", spark.url, "--collect", "spark", "--sql-on-spark")
+        there = kfix.run(*given, "--store", tmp_path / "there", *on_spark, timeout=250)
+    assert there.code == 0, there.err
+    here = kfix.run(*given, "--store", tmp_path / "here", timeout=120)
+    assert "spark" in there.json["engine"]
+
+    def told(said):
+        findings = {(f["cluster"], f["key"], f["status"], f["severity"]) for f in said.json["findings"]}
+        return findings, {c["cluster"]: (c["collected"], c["partitions"]) for c in said.json["clusters"]}
+
+    assert told(there) == told(here)
+    assert {c["cluster"] for c in there.json["clusters"] if not c["collected"]} == {"gone", "hung"}

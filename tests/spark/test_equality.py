@@ -1,13 +1,21 @@
 """Both engines, the same clusters: the same findings and the same answers, with ANSI on and off."""
 
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from kfix.adapters.fleet.places import place_of
+from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.stage import LARGE, Staged
+from kfix.model.inventory import Inventory, Mute
 from kfix.wiring import fleet as wiring
 from kfix.wiring.fleet import judge_stored
+from tests.unit.fleet.nights import cluster, day_of, entry, night
+from tests.unit.fleet.nights import told as told_by
 
 FINDINGS = pa.table(
     {
@@ -92,3 +100,68 @@ def test_an_empty_table_answers(spark):
     sql = "SELECT count(*) AS n, sum(partitions) AS s FROM findings"
     tables = {"findings": FINDINGS.slice(0, 0)}
     assert spark.query(sql, tables) == EmbeddedEngine(1).query(sql, tables)
+
+
+def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_path):
+    """New, still, worse, fixed, unknown, mutes, trends, offenders: every statement of the second stage on each."""
+    inventory = Inventory(
+        {n: entry(n, tags=("prod",)) for n in "abc"},
+        (Mute(("a",), ("KFX401",), "being replaced", day_of(9)),),
+    )
+    told = {}
+    for name, engine in (("embedded", EmbeddedEngine(1)), ("spark", spark)):
+        root = tmp_path / name
+        nights = [
+            ([cluster("a", dead=1), cluster("b", sick=0.02), cluster("c")], {}),
+            ([cluster("a", 1, dead=1, partitions=900), cluster("b", 1, sick=0.02)], {"c": "no broker answered"}),
+            ([cluster("a", 2), cluster("b", 2, sick=0.02), cluster("c", 2, dead=1)], {}),
+        ]
+        reports = [
+            told_by(root, night(root, clusters, engine, look=look, failed=failed, inventory=inventory), engine)
+            for look, (clusters, failed) in enumerate(nights)
+        ]
+        told[name] = [
+            (r.findings, r.trend, r.cluster_trends, r.offenders, r.mutes, [replace(c, seconds=0.0) for c in r.clusters])
+            for r in reports
+        ]
+    assert told["spark"] == told["embedded"]
+    seen = {f.status for findings, *_ in told["spark"] for f in findings}
+    assert seen == {"new", "still", "worse", "fixed", "unknown"}
+
+
+def test_questions_about_a_store_are_answered_the_same(spark, tmp_path):
+    night(tmp_path, [cluster("a/b", sick=0.02), cluster("x y+z", dead=1)], EmbeddedEngine(1))
+    shown = tables(place_of(tmp_path), days=30)
+    for sql in (
+        (
+            "SELECT cluster, day, run, count(*) AS n, sum(partition) AS s FROM partitions "
+            "GROUP BY cluster, day, run ORDER BY cluster"
+        ),
+        "SELECT cluster, key, status, severity, n_partitions FROM findings ORDER BY cluster, key",
+        "SELECT cluster, score, risk, collected FROM clusters ORDER BY cluster",
+        "SELECT day, run, clusters, partitions FROM runs",
+    ):
+        here, there = EmbeddedEngine(1).query(sql, shown), spark.query(sql, shown)
+        assert (there.schema, there.to_pylist()) == (here.schema, here.to_pylist()), sql
+
+
+def test_small_second_stages_are_answered_here_and_large_ones_on_spark(spark, tmp_path):
+    asked = []
+
+    class Listening:
+        name = "near"
+
+        def query(self, sql, tables):
+            asked.append("near")
+            return EmbeddedEngine(1).query(sql, tables)
+
+    for large, rows, where in ((LARGE, 10, ["near"]), (5, 10, []), (0, 1, [])):
+        asked.clear()
+        table = pa.table({"n": pa.array(range(rows), pa.int64())})
+        path = tmp_path / f"{rows}.parquet"
+        pq.write_table(table, path)
+        staged = Staged(spark, Listening(), large)
+        for given in (table, [str(path)]):
+            assert staged.query("SELECT sum(n) AS s FROM t", {"t": given}).to_pylist() == [{"s": sum(range(rows))}]
+        assert asked == where * 2
+        assert staged.name == spark.name
