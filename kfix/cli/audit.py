@@ -129,6 +129,8 @@ def audit(
         raise UsageError(f"--collect: {collect!r} is not one of {', '.join(_WHERE)}")
     if collect == "spark" and spark is None:
         raise UsageError("--collect spark needs --spark MASTER")
+    if collect == "no" and (cluster or tag or owner):
+        raise UsageError("--cluster, --tag and --owner choose what is collected; a run that is there is judged whole")
     if run == "":
         raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
     place = the_store(store)
@@ -136,10 +138,9 @@ def audit(
     loaded = None
     if collect != "no" or inventory:
         loaded = chosen(inventory, cluster, tag, owner)
-        for line in loaded.warnings:
+        # An expired mute is in the report too; cron mails what is said here.
+        for line in () if only_new else loaded.warnings:
             typer.echo(f"warning: {line}", err=True)
-    elif cluster or tag or owner:
-        raise UsageError("--cluster, --tag and --owner choose of an inventory", hint="give --inventory too")
     with with_fleet():
         from kfix.wiring.audit import locked
         from kfix.wiring.fleet import audit_engine
@@ -161,7 +162,10 @@ def _audited(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish, out
     inventory = _inventory(found, loaded)
     with progress(len(found.clusters), console_on(sys.stderr), quiet=wish.quiet, what="judged") as hear:
         made = audited(root, found, inventory, engine, hear)
-    return outputs.tell(report(root, made, engine, days=days))
+    told = report(root, made, engine, days=days)
+    for line in told.damaged:
+        typer.echo(f"warning: left out of the history: {line}", err=True)
+    return outputs.tell(told)
 
 
 def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
@@ -175,7 +179,8 @@ def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
     from kfix.fleet.collection import already_complete
 
     if wish.run and (there := already_complete(place, wish.day, wish.run)):
-        typer.echo(f"run {wish.run} of {there.day} is complete: it is judged again, and not collected again", err=True)
+        if not wish.quiet:
+            typer.echo(f"run {wish.run} of {there.day} is complete: judged again, and not collected again", err=True)
         return there
     on = engine if wish.collect == "spark" else None
     made, _ = collected(
@@ -243,4 +248,6 @@ def show(
         from kfix.wiring.fleet import engine
     with engine(processes=1) as used:
         found = stored_report(place_of(place), used, run=run or "", day=of, days=days)
+    for line in found.damaged:
+        typer.echo(f"warning: left out of the history: {line}", err=True)
     raise typer.Exit(outputs.tell(found))

@@ -168,7 +168,8 @@ def collected(
     if timeout is not None and not 0 < timeout <= 3600:
         raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
     with with_fleet():
-        from kfix.fleet.collection import Collection
+        from kfix.fleet.collection import Collection, check_bounds
+    check_bounds(concurrency, processes)
     collection = Collection(place, loaded, day, run or "")
     total = len(loaded.inventory.clusters) - len(collection.there)
     if collection.there:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Annotated
 
@@ -35,7 +36,10 @@ def prune(
         from kfix.wiring.audit import locked
     looks = days_of(keep)
     judged = days_of(keep_audits, "--keep-audits") if keep_audits is not None else looks
-    found = old_ones(place_of(place), datetime.now(UTC).date(), looks, judged)
+    with locked(place) if delete else contextlib.nullcontext():
+        found = old_ones(place_of(place), datetime.now(UTC).date(), looks, judged)
+        for old in found if delete else ():
+            take_away(old)
     if json_output:
         shown = [
             {"kind": o.kind, "date": o.day.isoformat(), "run": o.run, "complete": o.complete, "bytes": o.size}
@@ -47,10 +51,6 @@ def prune(
         from kfix.report.fleet.pruned import print_old
 
         print_old(found, place, console_on(sys.stdout), deleted=delete)
-    if delete and found:
-        with locked(place):
-            for old in found:
-                take_away(old)
 
 
 def demo(

@@ -24,6 +24,14 @@ from kfix.fleet.pool import Done
 MOST = 1000
 
 
+def check_bounds(concurrency: int, processes: int | None) -> None:
+    """UsageError, best before a run is begun."""
+    if not 1 <= concurrency <= MOST:
+        raise UsageError(f"--concurrency: {concurrency} is not between 1 and {MOST}")
+    if processes is not None and not 1 <= processes <= MOST:
+        raise UsageError(f"--processes: {processes} is not between 1 and {MOST}")
+
+
 class Collection:
     """`there` are chosen clusters that an earlier attempt has written: they are not asked again."""
 
@@ -52,10 +60,7 @@ class Collection:
 
         With several processes `look` is one that can be pickled. StoreError ends it: the run can be gone on with.
         """
-        if not 1 <= concurrency <= MOST:
-            raise UsageError(f"--concurrency: {concurrency} is not between 1 and {MOST}")
-        if processes is not None and not 1 <= processes <= MOST:
-            raise UsageError(f"--processes: {processes} is not between 1 and {MOST}")
+        check_bounds(concurrency, processes)
         entries = [e for n, e in self._loaded.inventory.clusters.items() if n not in self.there]
         if timeout is not None:
             entries = [replace(e, timeout=timeout) for e in entries]

@@ -82,7 +82,9 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
             if gone := [f for f in files if not Path(f).is_file()]:
                 raise UsageError(f"{gone[0]}: does not exist, or is no file")
             local += {*files, *patterns}
-            wanted = f"[{', '.join(map(_text, patterns))}], filename = true, union_by_name = true"
+            wanted = (
+                f"[{', '.join(map(_text, patterns))}], filename = true, union_by_name = true, hive_partitioning = false"
+            )
             views.append(f"CREATE VIEW {_name(name)} AS SELECT * FROM read_parquet({wanted})")  # noqa: S608 - quoted
     for setting in (
         f"allowed_paths = [{', '.join(map(_text, local))}]",

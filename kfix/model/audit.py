@@ -20,7 +20,7 @@ class Status(StrEnum):
     STILL = "still"
     WORSE = "worse"  # a higher severity, or half as many partitions again
     FIXED = "fixed"  # was there, and the cluster was looked at again
-    UNKNOWN = "unknown"  # was there, and the cluster could not be looked at
+    UNKNOWN = "unknown"  # was there, and the cluster, or a source of its look, could not be read
 
 
 #: What is the matter today, as far as it is known.
@@ -35,6 +35,7 @@ class FindingRow:
     this one, "" for a head. `since` is the first day of the days on end on which it was seen, `days` how many days ago
     that was (0: today). `partitions` are "topic-number". `command` is the remedy to paste, `remedy` its text where a
     person has to act. `document` is the finding as JSON, as `kfix diagnose --json` has it, without what is folded.
+    `told`: it was news to somebody, neither muted nor in maintenance, on this night or one before.
     """
 
     cluster: str
@@ -61,6 +62,7 @@ class FindingRow:
     muted: bool
     mute_reason: str
     document: str
+    told: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class ClusterRow:
 
     `score` is 100 (nothing to say) to 0, -1 where nobody knows: the cluster was not collected. `risk` orders worries:
     what the score lacks, weighted by criticality; the highest first. `why` says why it was not collected. `taken_at` is
-    seconds since the epoch of the look, -1.0 where there is none.
+    seconds since the epoch of the look, -1.0 where there is none; `seconds` is how long it took.
     """
 
     cluster: str
@@ -160,7 +162,7 @@ class AuditReport:
 
     `clusters` are the riskiest first, unknown ones before all; `findings` by cluster, severity and key, the fixed ones
     too. `trend` oldest first, this audit last. `manifest` is what the store keeps of the run: inputs, versions, rows,
-    durations, what could not be read.
+    durations, what could not be read. `damaged` are audits of the history that cannot be read, a line each.
     """
 
     day: date
@@ -178,6 +180,7 @@ class AuditReport:
     checks: tuple[CheckTitle, ...]
     mutes: tuple[MuteSeen, ...] = ()
     could_not_read: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -2,3 +2,8 @@
 
 Nothing here is imported unless Spark is asked for (`kfix.wiring.fleet.engine`).
 """
+
+import warnings
+
+# pyspark says so at each import where pandas 3 is installed; nothing here uses pandas.
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -26,6 +26,8 @@ from kfix.adapters.fleet.places import (
     exists,
     files,
     folders,
+    is_day,
+    place_of,
     read_bytes,
     remove,
     run_name,
@@ -35,12 +37,14 @@ from kfix.adapters.fleet.places import (
 )
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
+from kfix.model.audit import ClusterRow
 
 FORMAT: Final = "kfix.audit-run"
 AUDITS: Final = "audits"
 AUDIT: Final = "audit.json"
 FINDINGS: Final = "findings"
 CLUSTERS: Final = "clusters"
+_REPEAT: Final = "repeat that audit: kfix audit --collect no --date DAY --run RUN"
 _TYPES: Final[Mapping[Any, Any]] = {
     str: pa.string(),
     int: pa.int64(),
@@ -56,7 +60,10 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A complete audit. `began` is when its run began to look, seconds since the epoch: audits are ordered by it."""
+    """A complete audit. `began` is when its run began to look, seconds since the epoch: audits are ordered by it.
+
+    `clusters_named` are those of its run, read or not.
+    """
 
     place: Place
     day: date
@@ -65,6 +72,9 @@ class Audit:
     findings: str
     clusters: str
     manifest: Mapping[str, Any]
+    clusters_named: tuple[str, ...] = ()
+    last_read: Mapping[str, date] = field(default_factory=dict)
+    cluster_ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[date, float, str]:
@@ -100,17 +110,44 @@ def _escaped(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def rows_from(kind: type[Row], table: Any) -> tuple[Row, ...]:
+def read_rows(kind: type[Row], file: str) -> tuple[Row, ...]:
     """The columns of `kind` are looked for by name. UsageError where one is missing or has another type."""
+    place = place_of(file)
+    wanted = schema_of(kind)
+    with telling(place, _REPEAT), place.system.open_input_file(place.path) as opened:
+        table = pq.ParquetFile(opened).read()
+    check_columns(table.schema, wanted, str(place))
     hints = get_type_hints(kind)
     columns = []
     for f in fields(kind):  # type: ignore[arg-type]
-        at = table.schema.get_field_index(f.name)
-        if at < 0:
-            raise UsageError(f"the table has no column {f.name!r}", hint="repeat the audit: kfix audit --run RUN")
-        values = table.column(at).to_pylist()
+        values = table.column(f.name).to_pylist()
         columns.append([tuple(v) for v in values] if hints[f.name] == tuple[str, ...] else values)
     return tuple(kind(*values) for values in zip(*columns, strict=True))
+
+
+def check_columns(found: Any, wanted: Any, where: str) -> None:
+    for column in wanted:
+        at = found.get_field_index(column.name)
+        if at < 0:
+            raise UsageError(f"{where}: has no column {column.name!r}: it is of another version of kfix, or no audit's")
+        kind = found.field(at).type
+        same_list = (
+            pa.types.is_list(kind) and pa.types.is_list(column.type) and kind.value_type == column.type.value_type
+        )
+        if kind != column.type and not same_list:
+            raise UsageError(f"{where}: column {column.name!r} is {kind}, {column.type} is wanted")
+
+
+def is_sound(audit: Audit) -> str:
+    """Why its score cards cannot be read; "" where they can."""
+    place = place_of(audit.clusters)
+    try:
+        with telling(place), place.system.open_input_file(place.path) as opened:
+            schema = pq.read_schema(opened)
+        check_columns(schema, schema_of(ClusterRow), str(place))
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def write_audit(
@@ -121,8 +158,11 @@ def write_audit(
     tables: Mapping[str, Any],
     manifest: Mapping[str, Any],
 ) -> Audit:
-    """`tables` are `findings` and `clusters`. What an earlier attempt wrote is taken away once the new one counts."""
+    """`tables` are `findings` and `clusters`. What the attempt before the last one wrote is taken away: who has just
+    read the last one's manifest still finds its files.
+    """
     place = audit_place(root, day, run)
+    kept = set(_files_of(place))
     attempt = secrets.token_hex(4)
     names = {kind: f"{kind}-{attempt}{TABLE}" for kind in (FINDINGS, CLUSTERS)}
     for kind, name in names.items():
@@ -139,26 +179,42 @@ def write_audit(
     }
     write_bytes(place / AUDIT, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False).encode())
     for name in files(place, TABLE):
-        if f"{name}{TABLE}" not in names.values():
+        if f"{name}{TABLE}" not in {*names.values(), *kept}:
             remove(place / f"{name}{TABLE}")
     return _audit(place, whole)
+
+
+def _files_of(place: Place) -> tuple[str, ...]:
+    """What the manifest that counts now names; nothing where there is none, or one that nobody can read."""
+    if not exists(place / AUDIT):
+        return ()
+    try:
+        return tuple(map(str, json.loads(read_bytes(place / AUDIT))["files"].values()))
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError):
+        return ()
 
 
 def audit_place(root: Place, day: date, run: str) -> Place:
     return root / f"v{VERSION}" / AUDITS / f"date={day.isoformat()}" / f"run={run_name(run)}"
 
 
-def audits(root: Place, since: date | None = None) -> tuple[Audit, ...]:
-    """Complete audits, oldest first."""
+def audits(root: Place, since: date | None = None, *, damaged: list[str] | None = None) -> tuple[Audit, ...]:
+    """Complete audits, oldest first. With `damaged` those that cannot be read are told there, and left out."""
     top = root / f"v{VERSION}" / AUDITS
     found = []
     for day in folders(top, "date="):
-        if since is not None and day < since.isoformat():
+        if not is_day(day) or (since is not None and day < since.isoformat()):
             continue
         for run in folders(top / f"date={day}", "run="):
             place = top / f"date={day}" / f"run={run}"
-            if exists(place / AUDIT):
+            if not exists(place / AUDIT):
+                continue
+            try:
                 found.append(read_audit(place))
+            except UsageError as error:
+                if damaged is None:
+                    raise
+                damaged.append(str(error))
     return tuple(sorted(found, key=lambda a: a.order))
 
 
@@ -175,6 +231,14 @@ def read_audit(place: Place) -> Audit:
 
 def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
     names = manifest["files"]
+    # What reports are made of is looked at here, so that a manifest is whole or is said to be damaged.
+    for mute in manifest.get("mutes", ()):
+        date.fromisoformat(mute["until"])
+        _ = (mute["clusters"] + mute["findings"] + mute["reason"] + mute["by"], mute["expired"], mute["covers"])
+    if earlier := manifest.get("before"):
+        _ = date.fromisoformat(earlier["date"]), earlier["run"]
+    for sources in manifest.get("could_not_read", {}).values():
+        ", ".join(sources)
     return Audit(
         place,
         date.fromisoformat(manifest["date"]),
@@ -183,13 +247,7 @@ def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
         str(place / str(names[FINDINGS])),
         str(place / str(names[CLUSTERS])),
         manifest,
+        tuple(map(str, manifest.get("clusters_named", ()))),
+        {str(n): date.fromisoformat(d) for n, d in manifest.get("last_read", {}).items()},
+        {str(n): str(i) for n, i in manifest.get("cluster_ids", {}).items()},
     )
-
-
-def read_table(place: Place, columns: Sequence[str] | None = None) -> Any:
-    """A table of an audit, or those columns of it."""
-    with telling(place), place.system.open_input_file(place.path) as file:
-        try:
-            return pq.ParquetFile(file).read(columns=None if columns is None else [*columns])
-        except KeyError as error:
-            raise UsageError(f"{place}: has no column {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -21,6 +22,9 @@ from kfix.adapters.fleet.places import (
 from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
+
+#: Seconds.
+_YOUNG = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,13 @@ def listed(root: Place, day: date | None = None) -> tuple[Listed, ...]:
 
 def unfinished_day(root: Place, run: str) -> date | None:
     """The day of the run of that name which is to be gone on with: one that began before midnight is not begun anew.
+    One that began more than six hours ago is history: its looks are no looks of today.
 
     UsageError where there are several.
     """
-    days = [r.day for r in listed(root) if r.id == run and r.state == "unfinished"]
+    young = time.time() - _YOUNG
+    unfinished = [r for r in listed(root) if r.id == run and r.state == "unfinished"]
+    days = [r.day for r in unfinished if r.began is not None and r.began >= young]
     if len(days) > 1:
         raise UsageError(
             f"{root}: the run {run!r} is unfinished on {', '.join(map(str, days))}", hint="say which one: --date"

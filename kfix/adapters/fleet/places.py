@@ -112,6 +112,14 @@ def file_name(cluster: str) -> str:
     return name
 
 
+def is_day(text: str) -> bool:
+    """Folders that somebody put beside ours are left alone."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def cluster_name(file: str) -> str:
     return unquote(file)
 
@@ -202,18 +210,18 @@ def exists(place: Place) -> bool:
 
 
 @contextlib.contextmanager
-def telling(place: Place) -> Iterator[None]:
+def telling(place: Place, hint: str = "collect the cluster again") -> Iterator[None]:
     """What pyarrow and the file system say of a file becomes one line that names it."""
     try:
         yield
     except FileNotFoundError:
-        raise UsageError(f"{place}: does not exist") from None
+        raise UsageError(f"{place}: does not exist", hint=hint) from None
     except (pa.ArrowException, OSError) as error:
         # pyarrow tells a page that cannot be unpacked as an OSError too, without a number of the system.
         if isinstance(error, pa.ArrowException) or (place.local and error.errno is None):
             raise UsageError(
                 f"{place}: is damaged, or no file of a fleet store: {_first_line(error)}",
-                hint="collect the cluster again",
+                hint=hint,
             ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
 

@@ -29,6 +29,7 @@ from kfix.adapters.fleet.places import (
     file_name,
     files,
     folders,
+    is_day,
     read_bytes,
     run_place,
     writing,
@@ -171,17 +172,25 @@ def write_cluster(run: Place, name: str, table: Any, document: Mapping[str, Any]
     return int(table.num_rows)
 
 
-def runs(root: Place, day: date | None = None) -> tuple[Run, ...]:
-    """Complete runs, oldest first. What has no manifest is being written, or was given up."""
+def runs(root: Place, day: date | None = None, *, damaged: list[str] | None = None) -> tuple[Run, ...]:
+    """Complete runs, oldest first. What has no manifest is being written, or was given up. With `damaged` those that
+    cannot be read are told there, and left out.
+    """
     top = root / f"v{VERSION}"
     found = []
     for said in folders(top, "date="):
-        if day is not None and said != day.isoformat():
+        if not is_day(said) or (day is not None and said != day.isoformat()):
             continue
         for run in folders(top / f"date={said}", "run="):
             place = top / f"date={said}" / f"run={run}"
-            if exists(place / MANIFEST):
+            if not exists(place / MANIFEST):
+                continue
+            try:
                 found.append(read_run(place))
+            except UsageError as error:
+                if damaged is None:
+                    raise
+                damaged.append(str(error))
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
@@ -192,10 +201,14 @@ def run_of(root: Place, day: date, run: str) -> Run:
 
 def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
     """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
-    found = [r for r in runs(root, day) if not run or r.id == run]
+    damaged: list[str] = []
+    found = [r for r in runs(root, day, damaged=damaged) if not run or r.id == run]
     if not found:
         what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
-        raise UsageError(f"{root}: {what}", hint="kfix fleet collect makes one; kfix fleet runs lists what there is")
+        raise UsageError(
+            "\n".join([f"{root}: {what}", *damaged]),
+            hint="kfix fleet collect makes one; kfix fleet runs lists what there is",
+        )
     return found[-1]
 
 

@@ -21,7 +21,8 @@ from kfix.errors import HeldError, UsageError
 @contextmanager
 def store_lock(folder: Path, store: Place) -> Iterator[None]:
     """`folder` is kfix's state folder. HeldError (exit code 9) where another audit of this store is at work."""
-    name = hashlib.sha256(str(store.path).encode()).hexdigest()[:16]
+    whole = os.path.realpath(store.path) if store.local else store.path.rstrip("/")
+    name = hashlib.sha256(whole.encode()).hexdigest()[:16]
     path = folder / "audits" / f"{name}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -8,59 +8,65 @@ from datetime import date
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.audits import Audit, audits, read_table, rows_from, table_of
-from kfix.adapters.fleet.places import Place, place_of
+from kfix.adapters.fleet.audits import table_of
+from kfix.fleet.audit.past import Past, unread_sources
 from kfix.fleet.audit.sql import COMPARED
 from kfix.fleet.engine import Engine
 from kfix.model.audit import FindingRow, Status
 from kfix.model.fleetcase import Stuck
 
-_COMPARED = ("cluster", "key", "rank", "n_partitions", "since")
+_COMPARED = ("cluster", "key", "rank", "n_partitions", "since", "status")
 #: Codes that tell of partitions in trouble today: without a leader, not fully replicated, in a move that does not end.
 _TROUBLE = ("KFX1", "KFX2", "KFX3", "KFX5")
-Key = tuple[str, str]
-
-
-def before(root: Place, day: date, began: float, run: str) -> Audit | None:
-    """The last complete audit before this one. One that is repeated is not compared with itself."""
-    earlier = [a for a in audits(root) if a.order < (day, began, run)]
-    return earlier[-1] if earlier else None
-
-
-def findings_of(audit: Audit | None) -> tuple[FindingRow, ...]:
-    """What was the matter then: fixed findings are history."""
-    if audit is None:
-        return ()
-    rows = rows_from(FindingRow, read_table(place_of(audit.findings)))
-    return tuple(r for r in rows if r.status != Status.FIXED)
 
 
 def compared(
     now: Iterable[FindingRow],
-    earlier: Iterable[FindingRow],
+    past: Past,
     collected: Mapping[str, bool],
     day: date,
     engine: Engine,
 ) -> tuple[FindingRow, ...]:
     """With status, first day and days, those that ended too, by cluster and key. `collected` has every cluster of the
-    run; what an earlier audit found of a cluster that is in it no more is dropped.
+    run. What vanished while a source was silent that answered before is not fixed: nobody can see it.
     """
     rows = {(r.cluster, r.key): r for r in now}
-    old = {(r.cluster, r.key): r for r in earlier}
+    old = {(r.cluster, r.key): r for r in past.rows}
+    silent, before = unread_sources(rows.values()), past.unread_sources()
+    nothing: frozenset[str] = frozenset()
+    whole = [not silent.get(c) for c in collected]
+    no_less = [silent.get(c, nothing) <= before.get(c, nothing) for c in collected]
+    known = {
+        "cluster": pa.array([*collected], pa.string()),
+        "collected": pa.array([*collected.values()], pa.bool_()),
+        "whole": pa.array(whole, pa.bool_()),
+        "no_less": pa.array(no_less, pa.bool_()),
+    }
     tables = {
         "now": table_of(FindingRow, rows.values(), day, "now", _COMPARED),
         "before": table_of(FindingRow, old.values(), day, "before", _COMPARED),
-        "known": pa.table(
-            {"cluster": pa.array([*collected], pa.string()), "collected": pa.array([*collected.values()], pa.bool_())}
-        ),
+        "known": pa.table(known),
     }
     both = {**old, **rows}
     found = []
     for each in engine.query(COMPARED, tables).to_pylist():
-        row = both[(each["cluster"], each["key"])]
+        key = (each["cluster"], each["key"])
         lasting = {"since": each["since"], "days": (day - each["since"]).days}
-        found.append(replace(row, status=each["status"], **lasting))
+        told = key in old and old[key].told
+        found.append(replace(both[key], status=each["status"], told=told, **lasting))
     return tuple(sorted(found, key=lambda r: (r.cluster, r.key)))
+
+
+def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[FindingRow, ...]:
+    """What nobody was told of, since it was muted or its cluster was in maintenance, is new once it is neither."""
+
+    def one(row: FindingRow) -> FindingRow:
+        if row.told or row.muted or row.cluster in at_work or row.status == Status.FIXED:
+            return row
+        later = row.status in {Status.STILL, Status.WORSE}
+        return replace(row, told=True, status=Status.NEW if later else row.status)
+
+    return tuple(map(one, rows))
 
 
 def stuck_in(now: Iterable[FindingRow], earlier: Iterable[FindingRow]) -> Mapping[str, tuple[Stuck, ...]]:

@@ -94,4 +94,5 @@ def _row(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str) 
         muted=False,
         mute_reason="",
         document=json.dumps(document, ensure_ascii=False, separators=(",", ":")),
+        told=False,
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from kfix.adapters.fleet.audits import Audit, audits, read_table, rows_from
-from kfix.adapters.fleet.places import Place, place_of
+from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
+from kfix.adapters.fleet.places import Place
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
 from kfix.fleet.engine import Engine
@@ -30,9 +30,10 @@ DAYS = 30
 def report_of(
     root: Place, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
 ) -> AuditReport:
-    findings = rows_from(FindingRow, read_table(place_of(audit.findings)))
-    clusters = rows_from(ClusterRow, read_table(place_of(audit.clusters)))
-    past = history(root, audit, days)
+    findings = read_rows(FindingRow, audit.findings)
+    clusters = read_rows(ClusterRow, audit.clusters)
+    damaged: list[str] = []
+    past = history(root, audit, days, damaged)
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
     said = audit.manifest
@@ -57,25 +58,36 @@ def report_of(
             for cluster, sources in sorted(said.get("could_not_read", {}).items())
             for source in sources
         ),
+        damaged=tuple(dict.fromkeys((*damaged, *map(str, said.get("damaged", ()))))),
         manifest=said,
     )
 
 
-def history(root: Place, audit: Audit, days: int = DAYS) -> tuple[Audit, ...]:
-    """The last audit of each day up to this one, oldest first; of its own day it is this one."""
-    last: dict[date, Audit] = {}
-    for each in audits(root, audit.day - timedelta(days=days - 1)):
-        if each.order <= audit.order:
-            last[each.day] = each
-    return (*(a for day, a in sorted(last.items()) if day != audit.day), audit)
+def history(root: Place, audit: Audit, days: int = DAYS, damaged: list[str] | None = None) -> tuple[Audit, ...]:
+    """An audit of each day up to this one, oldest first; of its own day it is this one. Of several a day it is the one
+    of most clusters, then the last: an audit of a part is no trend. Those that cannot be read go to `damaged`.
+    """
+    told = [] if damaged is None else damaged
+    best: dict[date, Audit] = {}
+    for each in audits(root, audit.day - timedelta(days=days - 1), damaged=told):
+        if each.order > audit.order or each.day == audit.day:
+            continue
+        if why := is_sound(each):
+            told.append(why)
+        elif each.day not in best or len(each.clusters_named) >= len(best[each.day].clusters_named):
+            best[each.day] = each
+    return (*(a for _, a in sorted(best.items())), audit)
 
 
 def find_audit(root: Place, run: str = "", day: date | None = None) -> Audit:
     """The last one, the last of a day, or the one of a run. UsageError where there is none."""
-    found = [a for a in audits(root) if (not run or a.id == run) and (day is None or a.day == day)]
+    damaged: list[str] = []
+    found = [a for a in audits(root, damaged=damaged) if (not run or a.id == run) and (day is None or a.day == day)]
     if not found:
         what = " ".join(["no audit", *([f"of run {run!r}"] if run else []), *([f"of {day}"] if day else [])])
-        raise UsageError(f"{root}: {what}", hint="kfix audit makes one; kfix fleet runs lists what there is")
+        raise UsageError(
+            "\n".join([f"{root}: {what}", *damaged]), hint="kfix audit makes one; kfix fleet runs lists what there is"
+        )
     return found[-1]
 
 

@@ -16,8 +16,9 @@ from kfix.adapters.fleet.audits import Audit, table_of, write_audit
 from kfix.adapters.fleet.places import Place
 from kfix.adapters.fleet.runs import Run
 from kfix.errors import UsageError
-from kfix.fleet.audit.history import before, compared, findings_of, stuck_in
+from kfix.fleet.audit.history import as_news, compared, stuck_in
 from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
+from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.sql import SCORES
 from kfix.fleet.engine import Engine
 from kfix.model.audit import ClusterRow, FindingRow
@@ -45,7 +46,6 @@ class _Night:
     rows: list[FindingRow] = field(default_factory=list)
     digests: dict[str, ClusterDigest] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
@@ -57,12 +57,11 @@ def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools
     night = _Night(failed=dict(run.failed))
     _judge(run, entries, engine, tools, night)
     clock.lap("judge")
-    last = before(root, run.day, run.began, run.id)
-    earlier = findings_of(last)
-    # Of a cluster that came back after nights unseen, the audit before still has what was known of it.
-    _over_the_fleet(run, entries, last, earlier, tools, night)
+    past = past_of(root, (run.day, run.began, run.id), entries)
+    _over_the_fleet(run, entries, past, inventory, tools, night)
     collected = {name: name not in night.failed for name in entries}
-    findings = _muted(compared(night.rows, earlier, collected, run.day, engine), inventory, run.day)
+    at_work = frozenset(n for n, e in entries.items() if e.in_maintenance(datetime.fromtimestamp(run.began, UTC)))
+    findings = as_news(_muted(compared(night.rows, past, collected, run.day, engine), inventory, run.day), at_work)
     clock.lap("compare")
     clusters = _scored(run, entries, findings, night, engine)
     clock.lap("score")
@@ -74,7 +73,7 @@ def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools
         "kfix": __version__,
         "python": platform.python_version(),
         "engine": engine.name,
-        "audited": datetime.now(UTC).timestamp(),
+        "ended": datetime.now(UTC).timestamp(),
         "inputs": {
             "run": str(run.place),
             "clusters": len(run.clusters),
@@ -82,13 +81,18 @@ def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools
             "collected_by": run.kfix,
             "inventory": inventory.origin,
         },
-        "before": None if last is None else {"date": last.day.isoformat(), "run": last.id},
+        "before": None if past.last is None else {"date": past.last.day.isoformat(), "run": past.last.id},
+        "clusters_named": sorted(entries),
         "rows": {"findings": len(findings), "clusters": len(clusters)},
         "seconds": clock.laps,
         "not_read": dict(sorted(night.failed.items())),
         "could_not_read": {d.name: list(d.could_not_read) for d in night.digests.values() if d.could_not_read},
-        "cluster_ids": {d.name: d.cluster_id for d in night.digests.values() if d.cluster_id},
-        "last_read": {n: d.isoformat() for n, d in _last_read(run, last, night).items()},
+        # Also of clusters that were not read, or are not of this run: what was known of them is not forgotten.
+        "cluster_ids": {**past.ids, **{d.name: d.cluster_id for d in night.digests.values() if d.cluster_id}},
+        "last_read": {
+            n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(night.digests, run.day)}.items())
+        },
+        "damaged": list(past.damaged),
         "mutes": list(_mutes(findings, inventory, run.day)),
     }
     return write_audit(root, run.day, run.id, run.began, tables, manifest)
@@ -100,7 +104,6 @@ def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools:
         for name, table in run.tables.items()
     }
     for done in engine.each(tools.judge, tasks):
-        night.seconds[done.name] = done.seconds
         if done.error or done.result is None:
             night.failed[done.name] = f"collected, and cannot be judged: {done.error or 'nothing came back'}"
         else:
@@ -112,12 +115,11 @@ def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools:
 def _over_the_fleet(
     run: Run,
     entries: Mapping[str, ClusterEntry],
-    last: Audit | None,
-    earlier: tuple[FindingRow, ...],
+    past: Past,
+    inventory: Inventory,
     tools: Tools,
     night: _Night,
 ) -> None:
-    said = {} if last is None else last.manifest
     case = FleetCase(
         day=run.day,
         began=run.began,
@@ -125,19 +127,13 @@ def _over_the_fleet(
         entries=entries,
         digests=night.digests,
         failed=night.failed,
-        last_read={n: date.fromisoformat(d) for n, d in said.get("last_read", {}).items()},
-        stuck=stuck_in(night.rows, earlier),
-        ids_before=said.get("cluster_ids", {}),
+        last_read=past.last_read,
+        # What people have muted is not told once more under another code.
+        stuck=stuck_in((r for r in _muted(night.rows, inventory, run.day) if not r.muted), past.rows),
+        ids_before=past.ids,
     )
     for name, finding in tools.fleet_checks(case):
         night.rows += rows_of(name, finding, run.day, tools.as_dict)
-
-
-def _last_read(run: Run, last: Audit | None, night: _Night) -> Mapping[str, date]:
-    """Also of clusters that were not read today: the day is not forgotten while they are in the inventory."""
-    said = {} if last is None else last.manifest.get("last_read", {})
-    kept = {n: date.fromisoformat(said[n]) for n in night.failed if n in said}
-    return dict(sorted({**kept, **dict.fromkeys(night.digests, run.day)}.items()))
 
 
 def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple[FindingRow, ...]:
@@ -197,11 +193,18 @@ def _scored(
             partitions=digest.partitions if digest else 0,
             topics=digest.topics if digest else 0,
             brokers=digest.brokers if digest else 0,
-            seconds=round(night.seconds.get(name, 0.0), 3),
+            seconds=_look_seconds(run, name),
             **scores[name],
         )
 
     return tuple(map(row, names))
+
+
+def _look_seconds(run: Run, name: str) -> float:
+    """As collecting noted them; 0.0 where it did not."""
+    noted = run.manifest.get("entries", {}).get(name, {})
+    seconds = noted.get("seconds", 0.0) if isinstance(noted, dict) else 0.0
+    return round(float(seconds), 3) if isinstance(seconds, int | float) else 0.0
 
 
 class _Clock:

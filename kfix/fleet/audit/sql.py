@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 #: `now` against `before`. Half as many partitions again is worse. What was there before and is not any more is fixed,
-#: or unknown where its cluster could not be looked at (`known`: cluster, collected); of one that left, it is dropped.
+#: or unknown where it may only be out of sight. `known`: cluster, collected; `whole`: every source of its look
+#: answered; `no_less`: all did that answered before. Of a cluster that is not of this run, it is dropped.
 COMPARED: Final = """
 SELECT COALESCE(n.cluster, b.cluster) AS cluster,
        COALESCE(n.key, b.key) AS key,
        CASE WHEN b.key IS NULL THEN 'new'
-            WHEN n.key IS NULL AND k.collected THEN 'fixed'
+            WHEN n.key IS NULL AND k.collected AND (k.whole OR k.no_less AND b.status <> 'unknown') THEN 'fixed'
             WHEN n.key IS NULL THEN 'unknown'
             WHEN n.rank > b.rank OR 2 * n.n_partitions > 3 * b.n_partitions THEN 'worse'
             ELSE 'still' END AS status,

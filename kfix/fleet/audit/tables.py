@@ -24,9 +24,9 @@ from kfix.model.audit import ClusterRow, FindingRow
 
 #: In words that DuckDB and Spark share; the file's name is the cluster's, percent-encoded (`places.file_name`).
 _PLACED: Final = """
-SELECT url_decode(regexp_extract(filename, '/partitions/([^/?]*)[.]parquet', 1)) AS cluster,
-       CAST(regexp_extract(filename, '/date=([0-9-]*)/', 1) AS DATE) AS day,
-       regexp_extract(filename, '/run=([^/]*)/', 1) AS run,
+SELECT url_decode(regexp_extract(filename, '.*/date=[0-9-]*/run=[^/]*/partitions/([^/?]*)[.]parquet', 1)) AS cluster,
+       CAST(regexp_extract(filename, '.*/date=([0-9-]*)/run=[^/]*/partitions/[^/]*', 1) AS DATE) AS day,
+       regexp_extract(filename, '.*/date=[0-9-]*/run=([^/]*)/partitions/[^/]*', 1) AS run,
        {columns}
 FROM partition_files
 """
@@ -37,8 +37,8 @@ def tables(root: Place, *, days: int, run: str = "", looks: int = 1) -> Mapping[
 
     UsageError where the store has nothing of the kind.
     """
-    seen = [r for r in runs(root) if not run or r.id == run]
-    judged = [a for a in _lately(audits(root), days) if not run or a.id == run]
+    seen = [r for r in runs(root, damaged=[]) if not run or r.id == run]
+    judged = [a for a in _lately(audits(root, damaged=[]), days) if not run or a.id == run]
     if not seen and not judged:
         raise UsageError(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",

@@ -49,7 +49,7 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
         numbers = ["nothing found, but not every cluster was read"] if sums.unknown else ["nothing found"]
     score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
     if sums.score >= 0 and sums.score_before >= 0:
-        score += f" ({sums.score - sums.score_before:+d} since the audit before)"
+        score += f" ({sums.score - sums.score_before:+d} since {report.trend[-2].day.isoformat()})"
     yield Line(f"audit of {report.day}: {', '.join(numbers)}; score {score}", style=style, hang=STEP)
     collected = f"{sums.collected} of {amount(sums.clusters, 'cluster')} collected"
     yield Line(f"{collected}{_compared(report, sums)}", hang=STEP)

@@ -41,6 +41,7 @@ trend           one audit a day, oldest first: day, run, clusters, collected, sc
                 fixed
 mutes           clusters, findings (patterns), reason, by, until, expired, covers (findings of this run)
 could_not_read  a line each; what they would have told is not known
+damaged         audits of the history that cannot be read and are left out, a line each
 manifest        what the store keeps of the run: inputs, versions, rows, durations
 """
 
@@ -87,6 +88,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "trend": [_trend(t) for t in report.trend],
         "mutes": [asdict(m) | {"until": m.until.isoformat()} for m in report.mutes],
         "could_not_read": list(report.could_not_read),
+        "damaged": list(report.damaged),
         "manifest": _finite(dict(report.manifest)),
     }
 

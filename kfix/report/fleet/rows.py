@@ -59,4 +59,5 @@ def _plain(value: Any) -> Any:
 def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
-    return "" if value is None else str(_plain(value))
+    plain = _plain(value)
+    return "" if plain is None else str(plain)

@@ -49,9 +49,9 @@ def exit_code(report: AuditReport, threshold: FailOn = FailOn.WARNING) -> int:
 
 def unread(report: AuditReport) -> tuple[str, ...]:
     """What was not read, a line each, of clusters that are not in maintenance."""
-    at_work = in_maintenance(report)
+    at_work = tuple(f"{name}: " for name in in_maintenance(report))
     lines = [f"{c.cluster}: {c.why}" for c in report.clusters if not c.collected and not c.maintenance]
-    lines += [line for line in report.could_not_read if line.split(":", 1)[0] not in at_work]
+    lines += [line for line in report.could_not_read if not line.startswith(at_work)]
     return tuple(dict.fromkeys(lines))
 
 

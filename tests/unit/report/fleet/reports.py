@@ -167,6 +167,7 @@ def _finding(dice, cluster, check, mean, hostile, collected):
         muted=muted,
         mute_reason=(dice.choice(HOSTILE) if hostile else "the owner moves it in April") if muted else "",
         document=json.dumps(document),
+        told=True,
     )
 
 

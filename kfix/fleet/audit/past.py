@@ -1,0 +1,74 @@
+"""What earlier audits know of the clusters of this one: of each cluster the last audit that has it.
+
+An audit of a part of the fleet is compared like any other, and is no gap for the clusters that it left out. An audit
+that is damaged is left out too, and told: last night's damage must not cost tonight's report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from kfix.adapters.fleet.audits import Audit, audits, read_rows
+from kfix.adapters.fleet.places import Place
+from kfix.errors import UsageError
+from kfix.model.audit import FindingRow, Status
+
+UNREAD = "KFX901"
+#: So many audits back a cluster is looked for that is in none of the later ones.
+_DEEP = 60
+
+
+@dataclass(frozen=True)
+class Past:
+    """`last` is the audit before this one; `rows` what was the matter with each cluster when it was last audited.
+
+    `last_read` and `ids` are of all clusters that were ever read; `damaged` says which audits cannot be read.
+    """
+
+    last: Audit | None = None
+    rows: tuple[FindingRow, ...] = ()
+    last_read: Mapping[str, date] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
+
+    def unread_sources(self) -> Mapping[str, frozenset[str]]:
+        return unread_sources(self.rows)
+
+
+def unread_sources(rows: Iterable[FindingRow]) -> Mapping[str, frozenset[str]]:
+    """By cluster: the sources of its look that did not answer (KFX901)."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.code == UNREAD and row.status not in {Status.FIXED, Status.UNKNOWN}:
+            found.setdefault(row.cluster, set()).add(row.object)
+    return {cluster: frozenset(sources) for cluster, sources in found.items()}
+
+
+def past_of(root: Place, order: tuple[date, float, str], clusters: Iterable[str]) -> Past:
+    """Before the audit of this `order` (day, began, run): one that is repeated is not compared with itself."""
+    damaged: list[str] = []
+    earlier = [a for a in audits(root, damaged=damaged) if a.order < order]
+    wanted = set(clusters)
+    last: Audit | None = None
+    rows: list[FindingRow] = []
+    ids: dict[str, str] = {}
+    read: dict[str, date] = {}
+    for audit in reversed(earlier[-_DEEP:]):
+        has = wanted & set(audit.clusters_named)
+        if last is not None and not has:
+            continue
+        try:
+            found = read_rows(FindingRow, audit.findings)
+        except UsageError as error:
+            damaged.append(str(error))
+            continue
+        if last is None:
+            last, read, ids = audit, dict(audit.last_read), dict(audit.cluster_ids)
+        # Fixed findings are history.
+        rows += (r for r in found if r.cluster in has and r.status != Status.FIXED)
+        wanted -= has
+        if not wanted:
+            break
+    return Past(last, tuple(rows), read, ids, tuple(damaged))
