@@ -162,10 +162,7 @@ def _audited(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish, out
     inventory = _inventory(found, loaded)
     with progress(len(found.clusters), console_on(sys.stderr), quiet=wish.quiet, what="judged") as hear:
         made = audited(root, found, inventory, engine, hear)
-    told = report(root, made, engine, days=days)
-    for line in told.damaged:
-        typer.echo(f"warning: left out of the history: {line}", err=True)
-    return outputs.tell(told)
+    return outputs.tell(report(root, made, engine, days=days))
 
 
 def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
@@ -248,6 +245,4 @@ def show(
         from kfix.wiring.fleet import engine
     with engine(processes=1) as used:
         found = stored_report(place_of(place), used, run=run or "", day=of, days=days)
-    for line in found.damaged:
-        typer.echo(f"warning: left out of the history: {line}", err=True)
     raise typer.Exit(outputs.tell(found))

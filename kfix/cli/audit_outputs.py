@@ -74,6 +74,8 @@ class Outputs:
         from kfix.report.fleet.verdict import exit_code, fail_on
         from kfix.report.fleet.writing import write_output
 
+        for line in report.damaged:
+            typer.echo(f"warning: left out of the history: {line}", err=True)
         threshold = fail_on(self.fail_on)
         for where, text in self._texts(report):
             write_output(text, where)

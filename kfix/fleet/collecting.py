@@ -7,7 +7,6 @@ and a grace, its thread is abandoned: its place is given to the next cluster, an
 from __future__ import annotations
 
 import contextlib
-import gc
 import queue
 import resource
 import threading
@@ -16,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
+from kfix.adapters.cyclic import without_collector
 from kfix.adapters.fleet.places import Place
 from kfix.errors import KfixError, StoreError
 from kfix.fleet.collected import CollectedCluster, Look, store_look
@@ -104,7 +104,7 @@ def collect_each(
     ended = queue.SimpleQueue[_Attempt]()
     storing = threading.Lock()
     _raise_file_limit()
-    with _without_collector():
+    with without_collector():
         try:
             while waiting or running:
                 while waiting and len(running) < concurrency:
@@ -148,15 +148,3 @@ def _raise_file_limit() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or soft < hard):
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(65536, hard) if hard > 0 else 65536, hard))
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Looks make many objects and no cycles: Python's cycle collector would walk all of them, over and over."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import date
 
+from kfix.adapters.cyclic import without_collector
 from kfix.adapters.fleet.audits import Audit
 from kfix.adapters.fleet.places import Place, place_of
 from kfix.adapters.fleet.runs import Run
@@ -22,7 +23,6 @@ from kfix.model.inventory import Inventory
 from kfix.model.places import state_home
 from kfix.report.json_findings import finding_dict
 from kfix.wiring.fleet import open_and_judge
-from kfix.wiring.quiet import without_collector
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 

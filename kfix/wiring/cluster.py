@@ -10,6 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from kfix.adapters.collect.collector import Wanted, collect
+from kfix.adapters.cyclic import without_collector
 from kfix.adapters.live import LiveCluster
 from kfix.adapters.saved import files
 from kfix.adapters.saved.store import SnapshotStore
@@ -20,7 +21,6 @@ from kfix.model.finding import Diagnosis
 from kfix.model.inventory import ClusterEntry
 from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Snapshot
-from kfix.wiring.quiet import without_collector
 
 if TYPE_CHECKING:
     from kfix.runbook.testing import Fixtures

@@ -11,11 +11,11 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from kfix.adapters.cyclic import without_collector
 from kfix.errors import UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.inventory import ClusterEntry
 from kfix.model.snapshot import Snapshot
-from kfix.wiring.quiet import without_collector
 
 if TYPE_CHECKING:
     from kfix.adapters.fleet.judge import Bench

@@ -1,4 +1,4 @@
-"""Python's cycle collector, kept out of looks and judgements."""
+"""Python's cycle collector, kept out of looks, judgements and audits."""
 
 from __future__ import annotations
 
