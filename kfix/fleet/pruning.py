@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import AUDIT, AUDITS
-from kfix.adapters.fleet.places import MANIFEST, Place, exists, folders, remove, remove_folder, size_of
+from kfix.adapters.fleet.places import MANIFEST, Place, exists, folders, remove, remove_folder, run_folders, size_of
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
 
@@ -61,16 +61,7 @@ def take_away(old: Old) -> None:
 
 
 def _listed(kind: str, top: Place, manifest: str) -> list[Old]:
-    found = []
-    for said in folders(top, "date="):
-        try:
-            day = date.fromisoformat(said)
-        except ValueError:
-            continue  # not ours: whoever put it there may know why
-        for run in folders(top / f"date={said}", "run="):
-            place = top / f"date={said}" / f"run={run}"
-            found.append(Old(kind, day, run, place, exists(place / manifest), 0))
-    return found
+    return [Old(kind, day, run, place, exists(place / manifest), 0) for day, run, place in run_folders(top)]
 
 
 def _beyond(all_: list[Old], first_kept: date) -> Iterable[Old]:

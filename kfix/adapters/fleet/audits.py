@@ -25,11 +25,11 @@ from kfix.adapters.fleet.places import (
     Place,
     exists,
     files,
-    folders,
-    is_day,
+    left_out,
     place_of,
     read_bytes,
     remove,
+    run_folders,
     run_name,
     telling,
     write_bytes,
@@ -202,19 +202,10 @@ def audits(root: Place, since: date | None = None, *, damaged: list[str] | None 
     """Complete audits, oldest first. With `damaged` those that cannot be read are told there, and left out."""
     top = root / f"v{VERSION}" / AUDITS
     found = []
-    for day in folders(top, "date="):
-        if not is_day(day) or (since is not None and day < since.isoformat()):
-            continue
-        for run in folders(top / f"date={day}", "run="):
-            place = top / f"date={day}" / f"run={run}"
-            if not exists(place / AUDIT):
-                continue
-            try:
+    for _, _, place in run_folders(top, lambda day: since is None or day >= since):
+        if exists(place / AUDIT):
+            with left_out(damaged):
                 found.append(read_audit(place))
-            except UsageError as error:
-                if damaged is None:
-                    raise
-                damaged.append(str(error))
     return tuple(sorted(found, key=lambda a: a.order))
 
 

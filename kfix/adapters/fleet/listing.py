@@ -16,8 +16,8 @@ from kfix.adapters.fleet.places import (
     Place,
     exists,
     files,
-    folders,
     read_bytes,
+    run_folders,
 )
 from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.schema import VERSION
@@ -45,16 +45,10 @@ class Listed:
     why: str = ""
 
 
-def listed(root: Place, day: date | None = None) -> tuple[Listed, ...]:
-    """Oldest first. None where the store does not exist."""
-    found = []
-    for said in folders(root / f"v{VERSION}", "date="):
-        try:
-            of = date.fromisoformat(said)
-        except ValueError:
-            continue
-        if day in (None, of):
-            found += [_listed(root, of, run) for run in folders(root / f"v{VERSION}" / f"date={said}", "run=")]
+def listed(root: Place, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
+    """Oldest first, all or those of a day or a name. None where the store does not exist."""
+    there = run_folders(root / f"v{VERSION}", lambda of: day in (None, of))
+    found = [_listed(of, name, place) for of, name, place in there if run in ("", name)]
     return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
 
 
@@ -65,7 +59,7 @@ def unfinished_day(root: Place, run: str) -> date | None:
     UsageError where there are several.
     """
     young = time.time() - _YOUNG
-    unfinished = [r for r in listed(root) if r.id == run and r.state == "unfinished"]
+    unfinished = [r for r in listed(root, run=run) if r.state == "unfinished"]
     days = [r.day for r in unfinished if r.began is not None and r.began >= young]
     if len(days) > 1:
         raise UsageError(
@@ -74,8 +68,7 @@ def unfinished_day(root: Place, run: str) -> date | None:
     return days[0] if days else None
 
 
-def _listed(root: Place, day: date, run: str) -> Listed:
-    place = root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run}"
+def _listed(day: date, run: str, place: Place) -> Listed:
     if exists(place / MANIFEST):
         try:
             known = read_run(place)

@@ -14,7 +14,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -179,6 +179,15 @@ def folders(place: Place, prefix: str) -> list[str]:
     return sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
 
 
+def run_folders(top: Place, wanted: Callable[[date], bool] = lambda _: True) -> Iterator[tuple[date, str, Place]]:
+    """(day, run, folder) of every date=.../run=... there, by day and name; only days that are `wanted` are looked into.
+    What somebody put beside ours is left alone.
+    """
+    for day in map(date.fromisoformat, filter(is_day, folders(top, "date="))):
+        for run in folders(top / f"date={day}", "run=") if wanted(day) else ():
+            yield day, run, top / f"date={day}" / f"run={run}"
+
+
 def files(place: Place, ending: str) -> list[str]:
     with telling(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
@@ -224,6 +233,17 @@ def telling(place: Place, hint: str = "collect the cluster again") -> Iterator[N
                 hint=hint,
             ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def left_out(damaged: list[str] | None) -> Iterator[None]:
+    """What is damaged is told in `damaged` and costs no more than itself; without such a list it is an error."""
+    try:
+        yield
+    except UsageError as error:
+        if damaged is None:
+            raise
+        damaged.append(str(error))
 
 
 @contextlib.contextmanager

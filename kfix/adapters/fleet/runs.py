@@ -28,9 +28,9 @@ from kfix.adapters.fleet.places import (
     exists,
     file_name,
     files,
-    folders,
-    is_day,
+    left_out,
     read_bytes,
+    run_folders,
     run_place,
     writing,
 )
@@ -178,19 +178,10 @@ def runs(root: Place, day: date | None = None, *, damaged: list[str] | None = No
     """
     top = root / f"v{VERSION}"
     found = []
-    for said in folders(top, "date="):
-        if not is_day(said) or (day is not None and said != day.isoformat()):
-            continue
-        for run in folders(top / f"date={said}", "run="):
-            place = top / f"date={said}" / f"run={run}"
-            if not exists(place / MANIFEST):
-                continue
-            try:
+    for _, _, place in run_folders(top, lambda of: day in (None, of)):
+        if exists(place / MANIFEST):
+            with left_out(damaged):
                 found.append(read_run(place))
-            except UsageError as error:
-                if damaged is None:
-                    raise
-                damaged.append(str(error))
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
