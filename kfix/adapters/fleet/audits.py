@@ -37,7 +37,7 @@ from kfix.adapters.fleet.places import (
 )
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
-from kfix.model.audit import ClusterRow
+from kfix.model.audit import ClusterRow, MuteSeen
 
 FORMAT: Final = "kfix.audit-run"
 AUDITS: Final = "audits"
@@ -62,7 +62,7 @@ Row = TypeVar("Row")
 class Audit:
     """A complete audit. `began` is when its run began to look, seconds since the epoch: audits are ordered by it.
 
-    `clusters_named` are those of its run, read or not.
+    `clusters_named` are those of its run, read or not; `before` the (day, run) that it was compared with.
     """
 
     place: Place
@@ -75,6 +75,9 @@ class Audit:
     clusters_named: tuple[str, ...] = ()
     last_read: Mapping[str, date] = field(default_factory=dict)
     cluster_ids: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[date, str] | None = None
+    mutes: tuple[MuteSeen, ...] = ()
+    could_not_read: tuple[str, ...] = ()
 
     @property
     def order(self) -> tuple[date, float, str]:
@@ -221,15 +224,8 @@ def read_audit(place: Place) -> Audit:
 
 
 def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
-    names = manifest["files"]
-    # What reports are made of is looked at here, so that a manifest is whole or is said to be damaged.
-    for mute in manifest.get("mutes", ()):
-        date.fromisoformat(mute["until"])
-        _ = (mute["clusters"] + mute["findings"] + mute["reason"] + mute["by"], mute["expired"], mute["covers"])
-    if earlier := manifest.get("before"):
-        _ = date.fromisoformat(earlier["date"]), earlier["run"]
-    for sources in manifest.get("could_not_read", {}).values():
-        ", ".join(sources)
+    names, earlier = manifest["files"], manifest.get("before")
+    unread = manifest.get("could_not_read", {})
     return Audit(
         place,
         date.fromisoformat(manifest["date"]),
@@ -241,4 +237,7 @@ def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
         tuple(map(str, manifest.get("clusters_named", ()))),
         {str(n): date.fromisoformat(d) for n, d in manifest.get("last_read", {}).items()},
         {str(n): str(i) for n, i in manifest.get("cluster_ids", {}).items()},
+        (date.fromisoformat(earlier["date"]), str(earlier["run"])) if earlier else None,
+        tuple(MuteSeen(**mute | {"until": date.fromisoformat(mute["until"])}) for mute in manifest.get("mutes", ())),
+        tuple(f"{cluster}: {source}" for cluster, sources in sorted(unread.items()) for source in sources),
     )

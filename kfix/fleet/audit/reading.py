@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from typing import Any
 
 from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
 from kfix.adapters.fleet.places import Place
@@ -17,7 +16,6 @@ from kfix.model.audit import (
     ClusterRow,
     ClusterTrend,
     FindingRow,
-    MuteSeen,
     Offender,
     TrendPoint,
 )
@@ -37,12 +35,12 @@ def report_of(
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
     said = audit.manifest
-    earlier = said.get("before") or {}
+    day_before, run_before = audit.before or (None, "")
     return AuditReport(
         day=audit.day,
         run=audit.id,
-        before=earlier.get("run", ""),
-        before_day=date.fromisoformat(earlier["date"]) if earlier else None,
+        before=run_before,
+        before_day=day_before,
         store=str(root),
         kfix=str(said.get("kfix", "")),
         engine=str(said.get("engine", "")),
@@ -52,12 +50,8 @@ def report_of(
         cluster_trends=by_cluster,
         offenders=_offenders(audit, engine),
         checks=tuple(t for t in titles if t.code in seen),
-        mutes=tuple(_mute(m) for m in said.get("mutes", ())),
-        could_not_read=tuple(
-            f"{cluster}: {source}"
-            for cluster, sources in sorted(said.get("could_not_read", {}).items())
-            for source in sources
-        ),
+        mutes=audit.mutes,
+        could_not_read=audit.could_not_read,
         damaged=tuple(dict.fromkeys((*damaged, *map(str, said.get("damaged", ()))))),
         manifest=said,
     )
@@ -121,16 +115,4 @@ def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
     return tuple(
         Offender(each["code"], each["clusters"], each["findings"], each["partitions"], Severity(each["rank"]).word)
         for each in engine.query(OFFENDERS, {"findings": [audit.findings]}).to_pylist()
-    )
-
-
-def _mute(said: dict[str, Any]) -> MuteSeen:
-    return MuteSeen(
-        said["clusters"],
-        said["findings"],
-        said["reason"],
-        said["by"],
-        date.fromisoformat(said["until"]),
-        said["expired"],
-        said["covers"],
     )
