@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from kfix.model.snapshot import TopicPartition
 
 _SIDES = ("leader", "follower")
-_APPLIES = "Processing override for entityPath: {} "
+# The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)
+_APPLIES = "Processing override for entityPath: {} with config"
 
 
 def rate_key(side: str) -> str:
@@ -52,26 +53,42 @@ class Throttle:
 
 
 def put(stage: Stage, throttle: Throttle) -> None:
-    brokers, topics = throttle.of_brokers(), throttle.of_topics()
-    logs = {broker: stage.lab.store.log_file("broker", broker) for broker in brokers}
-    read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
-    for broker, config in brokers.items():
-        stage.set_config("brokers", str(broker), config)
-    for topic, config in topics.items():
-        stage.set_config("topics", topic, config)
+    """Until every broker named obeys it.
 
-    def applied(broker: int) -> bool:
+    No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once. Its
+    log names a change just before the broker applies it, one after the other: so each is written twice, and the second
+    line proves the first. The whole of it is compared, as an earlier change of the same topic may still be on its way.
+    """
+    wanted = {f"brokers/{broker}": config for broker, config in throttle.of_brokers().items()}
+    wanted |= {f"topics/{topic}": config for topic, config in throttle.of_topics().items()}
+    logs = {broker: stage.lab.store.log_file("broker", broker) for broker in throttle.of_brokers()}
+    read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
+    for _ in range(2):
+        for entity, config in wanted.items():
+            kind, _, name = entity.partition("/")
+            stage.set_config(kind, name, config)
+
+    def obeys(broker: int) -> bool:
         with logs[broker].open(encoding="utf-8", errors="replace") as log:
             log.seek(read_so_far[broker])
-            news = log.read()
-        return all(
-            _APPLIES.format(entity) in news
-            for entity in (f"brokers/{broker}", *(f"topics/{topic}" for topic in topics))
-        )
+            news = log.readlines()
+        mine = {entity: config for entity, config in wanted.items() if entity in {f"brokers/{broker}", *topics}}
+        return all(_told(news, entity, config) > 1 for entity, config in mine.items())
 
-    # No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once.
-    for broker in brokers:
-        wait_for(f"broker {broker} has read its throttle", lambda each=broker: applied(each), 20)  # type: ignore[misc]
+    topics = {entity for entity in wanted if entity.startswith("topics/")}
+    for broker in logs:
+        wait_for(f"broker {broker} obeys its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
+
+
+def _told(lines: Iterable[str], entity: str, config: Mapping[str, str]) -> int:
+    """How many of the lines say that this entity has all of these settings."""
+    pairs = [f"{key} -> {value}" for key, value in config.items()]
+    return sum(_APPLIES.format(entity) in line and all(_has(line, pair) for pair in pairs) for line in lines)
+
+
+def _has(line: str, pair: str) -> bool:
+    """A value ends where the map does or its next key begins; it may hold commas itself, never one with a blank."""
+    return f"{pair}, " in line or f"{pair})" in line
 
 
 def lift(stage: Stage, topics: Iterable[str], brokers: Iterable[int]) -> None:
