@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, runbook, snapshot
+from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, lab_network, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -69,6 +69,18 @@ app.add_typer(fleet.app, name="fleet")
 app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
 lab.app.command("demo")(demo.demo)
+for word, command in (
+    ("cut", lab_network.cut),
+    ("isolate", lab_network.isolate),
+    ("slow", lab_network.slow),
+    ("heal", lab_network.heal),
+    ("power-off", lab_network.power_off),
+    ("power-on", lab_network.power_on),
+    ("pause", lab_network.pause),
+    ("zones", lab_network.zones),
+    ("exec", lab_network.run_in),
+):
+    lab.app.command(word)(command)
 app.add_typer(lab.app, name="lab")
 
 

@@ -35,7 +35,13 @@ def up(
     racks: Annotated[
         str | None, typer.Option("--racks", metavar="RACK,...", help="One rack a broker, in the order of the ids.")
     ] = None,
-    zookeepers: Annotated[int, typer.Option("--zookeepers", help="1, or an ensemble of 3.")] = 1,
+    zookeepers: Annotated[
+        int | None, typer.Option("--zookeepers", help="1, or an ensemble of 3.", show_default="1, with zones 3")
+    ] = None,
+    zones: Annotated[
+        int,
+        typer.Option("--zones", help="3: each zone has a network, a broker and a ZooKeeper of its own (needs root)."),
+    ] = 0,
     offsets_rf: Annotated[
         int | None,
         typer.Option(
@@ -71,7 +77,8 @@ def up(
         kafka=kafka,
         ids=numbers("--ids", ids) if ids else tuple(range(1, brokers + 1)),
         racks=tuple(each.strip() for each in racks.split(",")) if racks else (),
-        zookeepers=zookeepers,
+        zookeepers=zookeepers or zones or 1,
+        zones=zones,
         offsets_rf=offsets_rf,
         settings=parse_settings(settings or []),
         chroot=chroot,
@@ -110,6 +117,8 @@ def status(name: Name = None, as_json: Json = False) -> None:
         )
     console = Console()
     console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
+    for sentence in found.network:
+        console.print(sentence, highlight=False)
     console.print(
         f"--bootstrap-server {found.bootstrap_servers} --zookeeper {found.zookeeper_connect}",
         soft_wrap=True,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
+from kfix.lab.host import LOOPBACK
 from kfix.lab.nodes import StillRegisteredError
 from kfix.lab.ports import free_ports
 from kfix.lab.readiness import wait_brokers
@@ -69,8 +70,19 @@ def add_broker(lab: Lab, new_id: int, rack: str | None, ports: Sequence[int] = (
         )
     with lab.store.choosing_ports() as taken:
         listeners = lab.state.spec.listeners
-        port, *sasl = ports or free_ports(listeners, taken, lab.nodes.host.can_bind)
-        added = BrokerDef(new_id, port, rack, original=False, sasl_port=sasl[0] if sasl else None)
+        port, *more = ports or free_ports(listeners, taken, LOOPBACK.can_bind)
+        network = lab.state.network
+        if network is not None and (rack is None or network.zone(rack) is None):
+            raise UsageError(f"lab {lab.name!r} has no zone {rack}", hint="the rack of a broker is its zone here")
+        added = BrokerDef(
+            new_id,
+            port,
+            rack,
+            original=False,
+            sasl_port=more[0] if lab.state.spec.sasl else None,
+            zone=rack if network is not None else None,
+            control_port=more[-1] if network is not None else None,
+        )
         lab.store.update(lambda state: state.with_broker(added))
     lab.nodes.wipe_disk(lab.state, new_id)
     start_brokers(lab, [new_id])
@@ -83,7 +95,9 @@ def replace_broker(lab: Lab, dead: int, new_id: int) -> None:
         raise UsageError(f"lab {lab.name!r} has no broker {dead}", hint=f"its brokers: {lab.broker_ids}")
     lab.store.update(lambda state: state.with_broker(replace(old, retired=True)))
     lab.nodes.wipe_disk(lab.state, dead)
-    add_broker(lab, new_id, old.rack, [port for port in (old.port, old.sasl_port) if port is not None])
+    add_broker(
+        lab, new_id, old.rack, [port for port in (old.port, old.sasl_port, old.control_port) if port is not None]
+    )
 
 
 def remove_broker(lab: Lab, broker_id: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kfix.errors import LabError
 from kfix.lab.background import summary
 from kfix.lab.brokers import add_broker, start_brokers, wait_gone
+from kfix.lab.network import power, weather
 from kfix.lab.nodes import Nodes, no_such
 from kfix.lab.report import Broken, LabStatus, ProcessStatus
 from kfix.lab.spec import LabSpec, check_name
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kfix.lab.access import Access
+    from kfix.lab.network.zone import Cut, Zone
     from kfix.lab.state import LabState
 
 
@@ -75,7 +77,7 @@ class Lab:
         broker = self.state.broker(broker_id)
         if broker is None:
             raise no_such(self.state, "broker", broker_id)
-        return f"{self.nodes.host.address}:{broker.port}"
+        return self.state.address_of(broker)
 
     def access(self) -> Access:
         from kfix.lab.access import Access  # noqa: PLC0415 - the client libraries load when a cluster is touched
@@ -83,7 +85,8 @@ class Lab:
         return Access(self.zookeeper_connect, self.addresses)
 
     def addresses(self) -> dict[int, str]:
-        return {broker.id: f"{self.nodes.host.address}:{broker.port}" for broker in self.state.brokers}
+        state = self.state
+        return {broker.id: state.address_of(broker) for broker in state.brokers}
 
     # --- brokers --------------------------------------------------------------------------------------------------
 
@@ -144,6 +147,47 @@ class Lab:
             self.nodes.shutdown(state, alive, "zookeeper")
             start_zookeepers(self, numbers)
 
+    # --- network --------------------------------------------------------------------------------------------------
+
+    def cut(self, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[Cut, ...]:
+        """See `weather.cut`. What was cut already is not told again."""
+        with self.store.busy("cut"):
+            return weather.cut(self.store, one, other, one_way=one_way, only=only)
+
+    def isolate(self, zone: str, only: str = "") -> tuple[Cut, ...]:
+        with self.store.busy("isolate"):
+            return weather.isolate(self.store, zone, only)
+
+    def slow(self, zone: str, kbit: int, delay_ms: int = 0) -> None:
+        with self.store.busy("slow"):
+            weather.slow(self.store, zone, kbit, delay_ms)
+
+    def heal(self) -> int:
+        """The network alone: processes that are dead stay dead. How many cuts and slow links there were."""
+        with self.store.busy("heal"):
+            return weather.heal(self.store)
+
+    def zones(self) -> tuple[Zone, ...]:
+        return weather.network_of(self.store).zones
+
+    def zone(self, name: str) -> Zone:
+        return weather.zone_of(self.store, name)
+
+    def zone_of_broker(self, broker_id: int) -> str:
+        self.zones()
+        broker = self.state.broker(broker_id)
+        if broker is None or broker.zone is None:
+            raise no_such(self.state, "broker", broker_id)
+        return broker.zone
+
+    def power_off(self, zone: str) -> tuple[str, ...]:
+        with self.store.busy("power-off"):
+            return power.off(self, zone)
+
+    def power_on(self, zone: str) -> tuple[str, ...]:
+        with self.store.busy("power-on"):
+            return power.on(self, zone)
+
     # --- incidents ------------------------------------------------------------------------------------------------
 
     def break_(self, name: str, progress: Callable[[str], None] = lambda _: None, **options: Any) -> Broken:
@@ -162,11 +206,10 @@ class Lab:
 
     def status(self) -> LabStatus:
         state = self.state
-        host = self.nodes.host.address
         places: list[tuple[str, int, str, str | None]] = [
-            ("zookeeper", node.id, f"{host}:{node.port}", None) for node in state.zookeepers
+            ("zookeeper", node.id, state.address_of(node), node.zone) for node in state.zookeepers
         ]
-        places += [("broker", each.id, f"{host}:{each.port}", each.rack) for each in state.brokers if not each.retired]
+        places += [("broker", each.id, state.address_of(each), each.rack) for each in state.brokers if not each.retired]
         places += [("workload", each.id, "", None) for each in state.processes if each.role == "workload"]
         return LabStatus(
             name=state.name,
@@ -177,6 +220,7 @@ class Lab:
             folder=str(self.store.dir),
             processes=tuple(self._process(state, *place) for place in places),
             incident=state.incident,
+            network=weather.sentences(state.network),
         )
 
     def _process(self, state: LabState, role: str, number: int, address: str, rack: str | None) -> ProcessStatus:

@@ -1,4 +1,4 @@
-"""Where processes of a lab run. Today: this machine's loopback; a network namespace is another address and a prefix."""
+"""Where processes of a lab run: on this machine's loopback, or in a zone, which is another address and a prefix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Host:
 
     def spawn(self, command: Sequence[str], log: Path) -> tuple[int, int]:
         """A session of its own, so that Ctrl-C at the terminal does not reach it. Returns pid and start time."""
-        argv = [*self.prefix, *command]
+        prefix = (program(self.prefix[0], "iproute2"), *self.prefix[1:]) if self.prefix else ()
+        # `ip netns exec` becomes the command itself: the pid stays.
+        argv = [*prefix, *command]
         pid = os.posix_spawn(
             argv[0],
             argv,

@@ -73,6 +73,7 @@ class _Mender:
     def processes(self) -> None:
         state = self.lab.state
         nodes = self.lab.nodes
+        self._network()
         self._zookeepers()
         for broker in nodes.brokers_in(state, "stopped"):
             nodes.cont(state, broker)
@@ -81,6 +82,10 @@ class _Mender:
         if dead:
             start_brokers(self.lab, dead)
             self.say(f"started broker {' and '.join(map(str, dead))}")
+
+    def _network(self) -> None:
+        if self.lab.state.network is not None and (healed := self.lab.heal()):
+            self.say(f"healed the network: {healed} cuts or slow links")
 
     def _zookeepers(self) -> None:
         nodes, state = self.lab.nodes, self.lab.state
@@ -106,7 +111,7 @@ class _Mender:
         return tuple(
             each.id
             for each in state.zookeepers
-            if each.id in alive and zookeeper_mode(nodes.host.address, each.port) == READ_ONLY
+            if each.id in alive and zookeeper_mode(state.host_of(each).address, each.port) == READ_ONLY
         )
 
     def forgotten_brokers(self) -> None:

@@ -38,9 +38,8 @@ class PortTakenError(LabError):
 
 
 class Nodes:
-    def __init__(self, store: Store, host: Host = LOOPBACK) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self.host = host
 
     # --- starting -------------------------------------------------------------------------------------------------
 
@@ -48,16 +47,18 @@ class Nodes:
         data = Path(state.data, f"zookeeper-{node.id}")
         data.mkdir(parents=True, exist_ok=True)
         (data / "myid").write_text(str(node.id), encoding="ascii")
-        settings = zookeeper_settings(node, state.zookeepers, self.host.address, data)
+        ensemble = {each: state.host_of(each).address for each in state.zookeepers}
+        settings = zookeeper_settings(node, ensemble, data)
         # Without a quorum a member of an ensemble goes on for clients that only read, as in careful installations.
         flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 else ()
-        self._start_jvm(state, "zookeeper", node.id, render(settings), flags)
+        self._start_jvm(state, "zookeeper", node, render(settings), flags)
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:
         log_dir = self.disk_of(state, broker.id)
         log_dir.mkdir(parents=True, exist_ok=True)
-        settings = broker_settings(state.spec, broker, self.zookeeper_connect(state), self.host.address, log_dir)
-        self._start_jvm(state, "broker", broker.id, render(settings))
+        address = state.host_of(broker).address
+        settings = broker_settings(state.spec, broker, self.zookeeper_connect(state), address, log_dir)
+        self._start_jvm(state, "broker", broker, render(settings))
 
     def disk_of(self, state: LabState, broker_id: int) -> Path:
         return Path(state.data, f"broker-{broker_id}")
@@ -66,16 +67,24 @@ class Nodes:
         shutil.rmtree(self.disk_of(state, broker_id), ignore_errors=True)
 
     def zookeeper_connect(self, state: LabState) -> str:
-        return ",".join(f"{self.host.address}:{node.port}" for node in state.zookeepers) + state.spec.chroot
+        return ",".join(state.address_of(node) for node in state.zookeepers) + state.spec.chroot
 
     def sasl_addresses(self, state: LabState) -> tuple[str, ...]:
         return tuple(
-            f"{self.host.address}:{each.sasl_port}"
+            f"{state.host_of(each).address}:{each.sasl_port}"
             for each in state.brokers
             if each.sasl_port is not None and not each.retired
         )
 
-    def _start_jvm(self, state: LabState, role: str, number: int, properties: str, flags: Sequence[str] = ()) -> None:
+    def _start_jvm(
+        self,
+        state: LabState,
+        role: str,
+        node: BrokerDef | ZooKeeperDef,
+        properties: str,
+        flags: Sequence[str] = (),
+    ) -> None:
+        number = node.id
         recipe = recipe_of(state.spec.kafka)
         main = recipe.broker_class if role == "broker" else recipe.authority_class
         file = Path(state.data, f"{role}-{number}.properties")
@@ -91,14 +100,14 @@ class Nodes:
             f"-Dlog4j.configuration=file:{log4j}",
             *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), main, str(file)),
         ]
-        self.spawn(role, number, command)
+        self.spawn(role, number, command, state.host_of(node))
 
-    def spawn(self, role: str, number: int, command: Sequence[str]) -> ProcessRecord:
+    def spawn(self, role: str, number: int, command: Sequence[str], host: Host = LOOPBACK) -> ProcessRecord:
         log = self._store.log_file(role, number)
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.exists():
             log.replace(log.with_suffix(".log.1"))  # each start has a log of its own, so its failure is found in it
-        pid, start = self.host.spawn(command, log)
+        pid, start = host.spawn(command, log)
         record = ProcessRecord(role, number, pid, start, str(log))
         self._store.update(lambda state: state.with_process(record))
         return record

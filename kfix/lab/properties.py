@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from kfix.lab.spec import LabSpec
     from kfix.lab.state import BrokerDef, ZooKeeperDef
 
 SASL_PROTOCOL = "SASL_PLAINTEXT"
+CONTROL = "CONTROL"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 # Small and quick, and nothing that would heal an incident behind the operator's back.
@@ -50,6 +51,13 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
     if spec.sasl is not None:
         settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
         settings |= _sasl_settings(*spec.sasl)
+    if broker.control_port is not None:
+        # The controller's line to a broker has a port of its own, so that it can be cut alone (KIP-291).
+        settings["listeners"] += f",{CONTROL}://{address}:{broker.control_port}"
+        protocols = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL, CONTROL: "PLAINTEXT"}
+        settings["listener.security.protocol.map"] = ",".join(f"{name}:{each}" for name, each in protocols.items())
+        settings["control.plane.listener.name"] = CONTROL
+        settings["inter.broker.listener.name"] = "PLAINTEXT"
     settings["zookeeper.connect"] = connect
     settings["log.dirs"] = str(log_dir)
     if broker.rack is not None:
@@ -69,16 +77,15 @@ def _sasl_settings(user: str, password: str) -> dict[str, str]:
     return plain | {f"{listener}.{mechanism.lower()}.sasl.jaas.config": scram for mechanism in SCRAM}
 
 
-def zookeeper_settings(
-    node: ZooKeeperDef, ensemble: Sequence[ZooKeeperDef], address: str, data: Path
-) -> dict[str, str]:
+def zookeeper_settings(node: ZooKeeperDef, ensemble: Mapping[ZooKeeperDef, str], data: Path) -> dict[str, str]:
+    """`ensemble` is {member: its address}."""
     settings = {
         "tickTime": "1000",
         "initLimit": "10",
         "syncLimit": "5",
         "dataDir": str(data),
         "clientPort": str(node.port),
-        "clientPortAddress": address,
+        "clientPortAddress": ensemble[node],
         "4lw.commands.whitelist": "*",
         "admin.enableServer": "false",
         "maxClientCnxns": "0",
@@ -86,7 +93,10 @@ def zookeeper_settings(
         "forceSync": "no",
     }
     if len(ensemble) > 1:
-        settings |= {f"server.{each.id}": f"{address}:{each.peer_port}:{each.election_port}" for each in ensemble}
+        settings |= {
+            f"server.{each.id}": f"{address}:{each.peer_port}:{each.election_port}"
+            for each, address in ensemble.items()
+        }
     return settings
 
 

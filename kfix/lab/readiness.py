@@ -29,7 +29,7 @@ def wait_zookeeper(
     majority = 2 * len(nodes.zookeepers_in(state, "alive")) > len(state.zookeepers)
     deadline = time.monotonic() + seconds
     useless = {"", READ_ONLY} if majority else {""}
-    while any(zookeeper_mode(nodes.host.address, node.port) in useless for node in awaited):
+    while any(zookeeper_mode(state.host_of(node).address, node.port) in useless for node in awaited):
         nodes.raise_if_dead(state, "zookeeper", [node.id for node in awaited])
         if numbers is None:
             nodes.raise_if_dead(state, "broker", [each.id for each in state.processes if each.role == "broker"])

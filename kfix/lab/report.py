@@ -27,6 +27,7 @@ class LabStatus:
     folder: str
     processes: tuple[ProcessStatus, ...]
     incident: str | None
+    network: tuple[str, ...] = ()  # what is cut or slow, a sentence each
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ _USER = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _NOT_IN_JAAS = frozenset("\"'\\")
 _MAX_ID = 1_000_000_000
 _MIN_HEAP_MB = 96
+_ZONES = 3
 
 # What the lab itself writes: another value would break the lab's own view of the cluster.
 OWNED_SETTINGS: dict[str, str] = {
@@ -48,11 +49,14 @@ class LabSpec:
     heap_mb: int = 200
     kafka_home: str | None = None
     sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
+    zones: int = 0  # network namespaces, with a broker and a ZooKeeper each; 0: all on the loopback
 
     def __post_init__(self) -> None:
         recipe_of(self.kafka)
         check_name(self.name)
         _check_brokers(self)
+        if self.zones:
+            _check_zones(self)
         if self.zookeepers not in {1, 3}:
             raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no loss")
         if self.chroot and not _CHROOT.fullmatch(self.chroot):
@@ -67,13 +71,23 @@ class LabSpec:
             if key in OWNED_SETTINGS:
                 raise UsageError(f"--set {key}: the lab sets it itself", hint=f"it follows from {OWNED_SETTINGS[key]}")
 
+    @property
+    def zone_names(self) -> tuple[str, ...]:
+        return tuple(f"az{number}" for number in range(1, self.zones + 1))
+
+    def zone_of(self, position: int) -> str | None:
+        """Of the broker or ZooKeeper at this place in their order, from 0."""
+        return self.zone_names[position % self.zones] if self.zones else None
+
     def rack_of(self, broker_id: int) -> str | None:
+        if self.zones and broker_id in self.ids:
+            return self.zone_of(sorted(self.ids).index(broker_id))
         return self.racks[self.ids.index(broker_id)] if self.racks and broker_id in self.ids else None
 
     @property
     def listeners(self) -> int:
         """How many ports a broker needs."""
-        return 1 if self.sasl is None else 2
+        return 1 + (self.sasl is not None) + bool(self.zones)
 
     @property
     def offsets_replication(self) -> int:
@@ -108,6 +122,19 @@ def _check_sasl(user: str, password: str) -> None:
         raise UsageError("--sasl: the user's name is letters, digits, '.', '_' and '-', at most 40")
     if not (password and password.isascii() and password.isprintable() and not set(password) & _NOT_IN_JAAS):
         raise UsageError("--sasl: the password is one or more printable ASCII characters, no quote and no backslash")
+
+
+def _check_zones(spec: LabSpec) -> None:
+    if spec.zones != _ZONES:
+        raise UsageError(f"--zones {spec.zones}: a lab has {_ZONES} zones, or none", hint=f"--zones {_ZONES}")
+    if spec.zookeepers != _ZONES:
+        raise UsageError(
+            f"--zones {spec.zones} with --zookeepers {spec.zookeepers}", hint="each zone has one: leave it out"
+        )
+    if len(spec.ids) < _ZONES:
+        raise UsageError(f"--zones {spec.zones} with {len(spec.ids)} brokers", hint=f"at least one a zone: {_ZONES}")
+    if spec.racks:
+        raise UsageError("--racks and --zones exclude each other", hint="with zones, the rack of a broker is its zone")
 
 
 def _check_brokers(spec: LabSpec) -> None:

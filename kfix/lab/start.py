@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import KfixError, UsageError
 from kfix.lab.classpath import class_path
-from kfix.lab.host import program
+from kfix.lab.host import LOOPBACK, program
+from kfix.lab.network.commands import require_rights
+from kfix.lab.network.plant import lay, lift, plan_network
 from kfix.lab.nodes import JAVA, PortTakenError
 from kfix.lab.ports import free_ports
 from kfix.lab.readiness import wait_brokers, wait_zookeeper
@@ -33,6 +35,8 @@ def start_lab(
     spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
 ) -> None:
     program("java", JAVA)
+    if spec.zones:
+        require_rights()
     class_path(recipe_of(spec.kafka), spec.kafka_home, progress)
     with store.busy("up"):
         if store.exists():
@@ -58,7 +62,7 @@ def start_lab(
 def _start(
     spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
 ) -> None:
-    state = _claim(spec, store, nodes)
+    state = _claim(spec, store)
     Path(state.data).mkdir(parents=True, exist_ok=True)
     progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
     for node in state.zookeepers:
@@ -77,31 +81,45 @@ def _start(
     progress(f"{len(spec.ids)} brokers are up")
 
 
-def _claim(spec: LabSpec, store: Store, nodes: Nodes) -> LabState:
+def _claim(spec: LabSpec, store: Store) -> LabState:
     lab_id = secrets.token_hex(8)
     with store.choosing_ports() as taken:
         count = _PORTS_A_ZOOKEEPER * spec.zookeepers + spec.listeners * len(spec.ids)
-        ports = iter(free_ports(count, taken, nodes.host.can_bind))
+        ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
+        network = plan_network(lab_id, spec.zone_names) if spec.zones else None
         state = LabState(
             name=spec.name,
             id=lab_id,
             spec=spec,
             data=str(data_folder(spec.name, lab_id, store.dir)),
             zookeepers=tuple(
-                ZooKeeperDef(number, next(ports), next(ports), next(ports)) for number in range(1, spec.zookeepers + 1)
+                ZooKeeperDef(number, next(ports), next(ports), next(ports), spec.zone_of(number - 1))
+                for number in range(1, spec.zookeepers + 1)
             ),
             brokers=tuple(
-                BrokerDef(each, next(ports), spec.rack_of(each), sasl_port=next(ports) if spec.sasl else None)
-                for each in sorted(spec.ids)
+                BrokerDef(
+                    each,
+                    next(ports),
+                    spec.rack_of(each),
+                    sasl_port=next(ports) if spec.sasl else None,
+                    zone=spec.zone_of(position),
+                    control_port=next(ports) if spec.zones else None,
+                )
+                for position, each in enumerate(sorted(spec.ids))
             ),
+            network=network,
         )
         store.save(state)
+        if network is not None:
+            lay(network)
     return state
 
 
 def end_lab(store: Store, nodes: Nodes) -> tuple[str, ...]:
     state = store.load() if store.exists() else None
     ended = nodes.end_all(state.id) if state else 0
+    if state is not None and state.network is not None:
+        lift(state.network)
     store.remove(state.data if state else None, state.id if state else None)
     return (f"ended {ended} processes of lab {store.name}", "removed its data, logs and state")
 

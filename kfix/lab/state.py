@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from kfix.errors import LabError
+from kfix.lab.host import LOOPBACK, Host
+from kfix.lab.network.zone import Cut, Network, Slow, Zone
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.spec import LabSpec
 
@@ -22,6 +24,8 @@ class BrokerDef:
     original: bool = True
     retired: bool = False  # its port now belongs to a broker under another id
     sasl_port: int | None = None
+    zone: str | None = None
+    control_port: int | None = None  # the controller's own line to it, where the lab has zones
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class ZooKeeperDef:
     port: int
     peer_port: int
     election_port: int
+    zone: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class LabState:
     processes: tuple[ProcessRecord, ...] = ()
     baseline: Baseline | None = None
     incident: str | None = None
+    network: Network | None = None
     version: int = field(default=VERSION)
 
     def broker(self, broker_id: int) -> BrokerDef | None:
@@ -61,8 +67,21 @@ class LabState:
     def record(self, role: str, number: int) -> ProcessRecord | None:
         return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
 
+    def host_of(self, node: BrokerDef | ZooKeeperDef) -> Host:
+        """Where its processes run and listen."""
+        zone = self.network.zone(node.zone) if self.network is not None and node.zone is not None else None
+        return zone.host() if zone is not None else LOOPBACK
+
+    def address_of(self, node: BrokerDef | ZooKeeperDef) -> str:
+        return f"{self.host_of(node).address}:{node.port}"
+
     def ports(self) -> set[int]:
-        used = {port for broker in self.brokers for port in (broker.port, broker.sasl_port) if port is not None}
+        used = {
+            port
+            for broker in self.brokers
+            for port in (broker.port, broker.sasl_port, broker.control_port)
+            if port is not None
+        }
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
         return used
@@ -104,6 +123,7 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             processes=tuple(ProcessRecord(**each) for each in raw["processes"]),
             baseline=_baseline(raw["baseline"]) if raw["baseline"] else None,
             incident=raw["incident"],
+            network=_network(raw["network"]) if raw.get("network") else None,
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(
@@ -126,4 +146,15 @@ def _baseline(raw: dict[str, Any]) -> Baseline:
         },
         topic_configs=raw["topic_configs"],
         broker_configs=raw["broker_configs"],
+    )
+
+
+def _network(raw: dict[str, Any]) -> Network:
+    return Network(
+        **{
+            **raw,
+            "zones": tuple(Zone(**each) for each in raw["zones"]),
+            "cuts": tuple(Cut(**each) for each in raw["cuts"]),
+            "slow": tuple(Slow(**each) for each in raw["slow"]),
+        }
     )

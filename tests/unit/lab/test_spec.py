@@ -73,8 +73,34 @@ def test_a_broker_without_a_rack_names_none(tmp_path):
 
 def test_an_ensemble_names_its_members_and_a_single_node_does_not(tmp_path):
     nodes = [ZooKeeperDef(number, number, 10 + number, 20 + number) for number in (1, 2, 3)]
-    assert zookeeper_settings(nodes[1], nodes, "h", tmp_path)["server.3"] == "h:13:23"
-    assert not [key for key in zookeeper_settings(nodes[0], nodes[:1], "h", tmp_path) if key.startswith("server.")]
+    ensemble = dict(zip(nodes, ("h", "i", "j"), strict=True))
+    settings = zookeeper_settings(nodes[1], ensemble, tmp_path)
+    assert (settings["server.3"], settings["clientPortAddress"]) == ("j:13:23", "i")
+    alone = zookeeper_settings(nodes[0], {nodes[0]: "h"}, tmp_path)
+    assert not [key for key in alone if key.startswith("server.")]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"zones": 2, "zookeepers": 3}, "3 zones, or none"),
+        ({"zones": 3, "zookeepers": 1}, "--zookeepers 1"),
+        ({"zones": 3, "zookeepers": 3, "ids": (1, 2)}, "2 brokers"),
+        ({"zones": 3, "zookeepers": 3, "racks": ("a", "b", "c")}, "--racks"),
+    ],
+)
+def test_a_lab_with_zones_is_checked_before_anything_is_made(options, said):
+    with pytest.raises(UsageError, match=said):
+        LabSpec(**options)
+
+
+def test_in_a_zone_a_broker_is_of_that_rack_and_the_controller_has_a_line_of_its_own_to_it(tmp_path):
+    spec = LabSpec(ids=(11, 5, 7, 9), zones=3, zookeepers=3)
+    assert [spec.rack_of(each) for each in (5, 7, 9, 11)] == ["az1", "az2", "az3", "az1"]
+    settings = broker_settings(spec, BrokerDef(5, 20001, "az1", zone="az1", control_port=20002), "z", "h", tmp_path)
+    assert settings["listeners"] == "PLAINTEXT://h:20001,CONTROL://h:20002"
+    assert settings["control.plane.listener.name"] == "CONTROL"
+    assert settings["inter.broker.listener.name"] == "PLAINTEXT"
 
 
 def test_values_survive_the_way_through_a_properties_file():

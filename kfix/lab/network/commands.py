@@ -1,0 +1,57 @@
+"""`ip`, `iptables` and `tc`, with one clear line where one of them is missing, refused or fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.host import program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DEBIAN = {"ip": "iproute2", "tc": "iproute2", "iptables-restore": "iptables"}
+_SECONDS = 20.0
+
+
+def require_rights() -> None:
+    """Before anything is made: namespaces and packet filters are root's."""
+    if os.geteuid() != 0:
+        raise UsageError(
+            "--zones needs root: it makes network namespaces and packet filters of its own",
+            hint="run kfix as root (sudo -E kfix lab up --zones 3), or leave --zones out",
+        )
+    for name in _DEBIAN:
+        full_path(name)
+
+
+def full_path(name: str) -> str:
+    return program(name, f"Debian's package {_DEBIAN[name]}")
+
+
+def run(command: Sequence[str], stdin: str | None = None) -> str:
+    """What it printed. Raises `LabError` with what it said where it failed."""
+    name = command[0]
+    try:
+        done = subprocess.run(
+            [full_path(name), *command[1:]],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(f"{' '.join(command)} did not end within {_SECONDS:.0f} s") from None
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
+        raise LabError(
+            f"{' '.join(command)}: {said}", hint="can this machine make network namespaces? containers need NET_ADMIN"
+        )
+    return done.stdout
+
+
+def inside(namespace: str, command: Sequence[str], stdin: str | None = None) -> str:
+    return run(["ip", "netns", "exec", namespace, full_path(command[0]), *command[1:]], stdin)
