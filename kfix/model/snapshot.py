@@ -118,11 +118,16 @@ class ControllerNode:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperNode:
-    """One member of the ensemble as `srvr` describes it; `mode` is leader, follower, standalone, `no quorum` or ""."""
+    """One member of the ensemble as `srvr` describes it, asked by itself.
+
+    `mode` is leader, follower, observer, standalone, read-only, `no quorum`, or "" where it did not tell. `zxid` is its
+    last transaction (-1: not told): its high 32 bits count the elections of the ensemble.
+    """
 
     address: str
     mode: str
     error: str = ""
+    zxid: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,6 @@ class ZooKeeperView:
     isr_notifications: int = 0
     preferred_election_pending: bool = False
     migrating: bool = False
-    nodes: tuple[ZooKeeperNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,28 @@ class LogEnd(NamedTuple):
     error: str = ""
 
 
+class EpochEnd(NamedTuple):
+    """Where the leader of today says that an older epoch ended (OffsetForLeaderEpoch): what follows there differs.
+
+    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell.
+    """
+
+    leader: int
+    epoch: int
+    end: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vantage:
+    """One place that a snapshot was taken from: whom it reached, and whom it did not, with the error."""
+
+    name: str
+    taken_at: float
+    reached: tuple[str, ...]
+    unreached: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
     """`id` is Kafka's own cluster id, "" where nobody told it."""
@@ -200,7 +226,12 @@ class ClusterIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sources of one look, which took `seconds`. `origin` says where it came from when it was not read live."""
+    """All sources of one look, which took `seconds`. `origin` says where it came from when it was not read live.
+
+    `ensemble` is every ZooKeeper server by its own word, also where none of them has a quorum and `zookeeper` is None.
+    `visible` is the high watermark at a broker that calls itself leader, beside its log end. `vantages` are the places
+    that the look was put together from; one alone is told only where it has a name.
+    """
 
     taken_at: float
     kfix: str
@@ -214,6 +245,10 @@ class Snapshot:
     groups_complete: bool = False
     probes: tuple[CoordinatorProbe, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
+    visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
+    epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)
+    ensemble: tuple[ZooKeeperNode, ...] = ()
+    vantages: tuple[Vantage, ...] = ()
     reassignments: Mapping[TopicPartition, Assignment] | None = None
     addresses: Mapping[int, Endpoint] = field(default_factory=dict)
     silent: Mapping[int, str] = field(default_factory=dict)

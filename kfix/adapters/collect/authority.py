@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kfix.adapters.collect.tasks import Look, Task
 from kfix.adapters.deadline import Deadline
@@ -20,6 +20,7 @@ class ZooKeeperAnswer:
     cluster_id: str
     view: ZooKeeperView | None
     connect: str
+    ensemble: tuple[ZooKeeperNode, ...] = ()
 
 
 class ZooKeeperQuestion:
@@ -40,14 +41,12 @@ class ZooKeeperQuestion:
 
     def answer(self) -> ZooKeeperAnswer:
         answered = self._view.result(self._deadline)
-        if answered is None:
-            return ZooKeeperAnswer("", None, str(self._connect))
-        cluster_id, view = answered
-        nodes = tuple(
+        ensemble = tuple(
             task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
             for server, task in zip(self._connect.servers, self._nodes, strict=True)
         )
-        return ZooKeeperAnswer(cluster_id, replace(view, nodes=nodes), str(self._connect))
+        cluster_id, view = answered or ("", None)
+        return ZooKeeperAnswer(cluster_id, view, str(self._connect), ensemble)
 
 
 def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:

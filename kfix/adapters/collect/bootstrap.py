@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.collect.broker import ask_brokers, ask_configs
-from kfix.adapters.collect.tasks import Look, first_answer
+from kfix.adapters.collect.tasks import Look, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.responses import Metadata
@@ -29,14 +29,14 @@ class Bootstrapped:
 
 
 class _Race:
-    """The first to arrive keeps its connection open; the others close theirs."""
+    """The first to arrive keeps its connection open; the others close theirs, and have told who they are."""
 
     def __init__(self, target: Target, deadline: Deadline) -> None:
         self._target = target
         self._deadline = deadline
         self._won = threading.Lock()
 
-    def ask(self, endpoint: Endpoint) -> Bootstrapped | None:
+    def ask(self, endpoint: Endpoint) -> tuple[int | None, Bootstrapped | None]:
         connection = BrokerConnection(endpoint, self._target.security)
         try:
             said = ask_brokers(connection, self._deadline)
@@ -48,20 +48,45 @@ class _Race:
             raise
         if not self._won.acquire(blocking=False):
             connection.close()
-            return None
-        return Bootstrapped(said, connection, own, configs)
+            return own, None
+        return own, Bootstrapped(said, connection, own, configs)
 
 
-def bootstrap(look: Look, target: Target, deadline: Deadline) -> Bootstrapped | None:
-    """None, with the errors in `look`, where no bootstrap server answers."""
-    race = _Race(target, deadline)
-    tasks = [look.start(f"bootstrap {e}", lambda e=e: race.ask(e)) for e in target.bootstrap]  # type: ignore[misc]
-    booted = first_answer(tasks, deadline)
-    if booted is not None:
-        # Every broker is asked again under its own name: a dead bootstrap address alone hides nothing.
-        for task in tasks:
-            look.forgive(task.name)
-    return booted
+class Bootstrap:
+    """All bootstrap servers under way. A cut cluster has brokers that only these addresses lead to."""
+
+    def __init__(self, look: Look, target: Target, deadline: Deadline) -> None:
+        self._look = look
+        self._deadline = deadline
+        race = _Race(target, deadline)
+        self._tasks = {
+            e: look.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
+            for e in target.bootstrap
+        }
+
+    def first(self) -> Bootstrapped | None:
+        """None, with the errors in the look, where no bootstrap server answers."""
+        for task in as_finished(self._tasks.values(), self._deadline):
+            answer = task.result(self._deadline)
+            if answer is not None and answer[1] is not None:
+                self._forgive()
+                return answer[1]
+        return None
+
+    def strangers(self, known: Collection[Endpoint]) -> dict[int, Endpoint]:
+        """Who has answered by now at an address that nobody else told: {its id by its own word: the address}."""
+        found = {}
+        for endpoint, task in self._tasks.items():
+            answer = task.result(self._deadline) if endpoint not in known and task.done else None
+            if answer is not None and answer[0] is not None:
+                found[answer[0]] = endpoint
+        self._forgive()
+        return found
+
+    def _forgive(self) -> None:
+        """Every broker is asked again under its own name: a dead bootstrap address alone hides nothing."""
+        for task in self._tasks.values():
+            self._look.forgive(task.name)
 
 
 def unreachable(look: Look) -> UnreachableError:

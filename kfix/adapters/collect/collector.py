@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from kfix import __version__
 from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
-from kfix.adapters.collect.bootstrap import Bootstrapped, bootstrap, unreachable
+from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import suspicious
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Look, Task, as_finished
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
@@ -46,6 +47,8 @@ class Wanted:
 
 #: A hung broker costs the first round this share of the deadline, so that the second round keeps its own.
 _FIRST_ROUND = 0.6
+#: Who is not listed is most often dead, and a dead machine's address answers nothing at all.
+_STRANGERS_SECONDS = 1.0
 
 
 def collect(target: Target, wanted: Wanted | None = None) -> Snapshot:
@@ -68,6 +71,7 @@ class _Collection:
         self._tasks: dict[int, Task[BrokerAnswers]] = {}
         self._addresses: dict[int, Endpoint] = {}
         self._answers: dict[int, BrokerAnswers] = {}
+        self._memory: Memory | None = None
 
     def close(self) -> None:
         for line in self._lines.values():
@@ -79,7 +83,8 @@ class _Collection:
         asked_zookeeper = (
             ZooKeeperQuestion(self._look, target.zookeeper, target, self._first) if target.zookeeper else None
         )
-        booted = bootstrap(self._look, target, self._first) if target.bootstrap else None
+        bootstrap = Bootstrap(self._look, target, self._first)
+        booted = bootstrap.first()
         if booted is None and asked_zookeeper is None:
             raise unreachable(self._look)
         mode, asked_zookeeper = self._named_by(booted, asked_zookeeper)
@@ -91,6 +96,8 @@ class _Collection:
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
+        self._one_cluster(authority.cluster_id, booted)
+        self._ask_strangers(bootstrap, authority)
         self._one_cluster(authority.cluster_id, booted)
         if not self._answers and authority.view is None:
             raise unreachable(self._look)
@@ -144,8 +151,37 @@ class _Collection:
             return mode, None
         return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
 
+    def _ask_strangers(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
+        """Brokers that hold replicas and that neither ZooKeeper nor the first brokers told: a cut hides them from the
+        rest, not from us. Where they are, the others' views say, a bootstrap address, or what is remembered.
+        """
+        view = authority.view
+        if view is None:
+            found = dict(bootstrap.strangers(self._addresses.values()))
+        else:
+            holders = {b for a in set(view.assignments.values()) for b in a.replicas}
+            told = {b: e for a in self._answers.values() for b, e in a.view.alive.items()}
+            memory = self._recalled(authority.cluster_id).brokers
+            known = {b: e for b, text in memory.items() if (e := parse_endpoint(text)) is not None}
+            known |= told | bootstrap.strangers(self._addresses.values())
+            found = {b: e for b, e in known.items() if b in holders or b not in memory}
+        # An address that another broker has by now is no way to the one that had it.
+        taken = set(self._addresses.values())
+        found = {b: e for b, e in found.items() if b not in self._tasks and e not in taken}
+        if found:
+            self._first = self._deadline.within(min(_STRANGERS_SECONDS, self._deadline.left / 2))
+            self._ask(found)
+            self._gather()
+
+    def _recalled(self, cluster_id: str) -> Memory:
+        if self._memory is None:
+            self._memory = self._wanted.recall(cluster_id) if cluster_id else Memory()
+        return self._memory
+
     def _gather(self) -> None:
         for broker, task in self._tasks.items():
+            if broker in self._answers:
+                continue
             answer = task.result(self._first)
             if answer is not None:
                 self._answers[broker] = answer
@@ -181,7 +217,9 @@ class _Collection:
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
         groups = details.groups(listed)
         cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
-        memory = self._wanted.recall(cluster_id) if cluster_id else Memory()
+        memory = self._recalled(cluster_id)
+        doubtful = suspicious(view, views, live)
+        visible, epoch_ends = details.claimed(doubtful, views)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -193,13 +231,16 @@ class _Collection:
             ),
             views=views,
             zookeeper=view,
+            ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
             topic_configs=self._topic_configs(details, view, topics),
             groups=groups,
             groups_complete=len(listed) == len(live) and bool(live),
             reassignments=details.reassignments(controller),
             probes=self._probes(details, views, (*(g.name for g in groups), *memory.groups)),
-            log_ends=details.log_ends(suspicious(view, views, live)),
+            log_ends=details.log_ends(doubtful),
+            visible=visible,
+            epoch_ends=epoch_ends,
             addresses=dict(sorted(self._addresses.items())),
             silent={
                 b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kfix.adapters.collect.broker import ask_group_details, ask_topic_configs
-from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.logs import ask_epoch_ends, ask_log_ends, ask_visible, claims, older_epochs
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
 from kfix.adapters.collect.tasks import Look, Task
 from kfix.adapters.deadline import Deadline
@@ -14,7 +14,15 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.errors import UnreachableError
-from kfix.model.snapshot import Assignment, CoordinatorProbe, Group, LogEnd, TopicPartition
+from kfix.model.snapshot import (
+    Assignment,
+    BrokerView,
+    CoordinatorProbe,
+    EpochEnd,
+    Group,
+    LogEnd,
+    TopicPartition,
+)
 
 T = TypeVar("T")
 #: DescribeGroups is asked for so many groups at most, so that a cluster with 100 000 of them costs no minute.
@@ -115,3 +123,21 @@ class Details:
             for tp, end in ends.items():
                 found.setdefault(tp, {})[broker] = end
         return found
+
+    def claimed(
+        self, tps: Iterable[TopicPartition], views: Mapping[int, BrokerView]
+    ) -> tuple[dict[TopicPartition, dict[int, int]], dict[TopicPartition, EpochEnd]]:
+        """High watermarks at all who call themselves leader, and where the newer of two says that the older ended."""
+        claimed = claims(tps, views)
+        led: dict[int, list[TopicPartition]] = {}
+        for tp, leaders in claimed.items():
+            for broker in leaders:
+                led.setdefault(broker, []).append(tp)
+        seen = self._each("high watermarks", led, lambda b, line: ask_visible(line, tuple(led[b]), self._deadline))
+        visible: dict[TopicPartition, dict[int, int]] = {}
+        for broker, ends in seen.items():
+            for tp, end in ends.items():
+                visible.setdefault(tp, {})[broker] = end
+        asked = older_epochs(claimed)
+        told = self._each("epoch ends", asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+        return visible, {tp: end for found in told.values() for tp, end in found.items()}

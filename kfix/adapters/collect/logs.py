@@ -8,7 +8,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.model.snapshot import NO_LEADER, BrokerView, LogEnd, TopicPartition, ZooKeeperView
+from kfix.model.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, TopicPartition, ZooKeeperView
 
 #: More than these in one look are not compared: the first tell the story, and the question stays cheap.
 MOST_PARTITIONS = 200
@@ -17,7 +17,11 @@ MOST_PARTITIONS = 200
 def suspicious(
     zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int]
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Leaderless or diverged partitions with their assigned replicas, at most `MOST_PARTITIONS`."""
+    """Partitions whose logs a finding will ask about, with their assigned replicas, at most `MOST_PARTITIONS`.
+
+    Leaderless ones, those that brokers and record tell differently, those that a broker with a stale view leads (its
+    high watermark may be stuck), and those where a living replica is not in sync.
+    """
     picked: dict[TopicPartition, tuple[int, ...]] = {}
     for tp, replicas in _candidates(zookeeper, views, live):
         picked[tp] = replicas
@@ -34,15 +38,68 @@ def _candidates(
         for view in believed[:1]:
             yield from ((tp, p.replicas) for tp, p in view.items() if p.leader == NO_LEADER or p.leader not in live)
         return
+    stale: set[int] = set()
+    lagging: list[tuple[TopicPartition, tuple[int, ...]]] = []
     for tp, state in zookeeper.states.items():
-        diverged = any(
-            (p.leader, p.leader_epoch) != (state.leader, state.leader_epoch)
-            for view in believed
-            if (p := view.get(tp)) is not None
-        )
         assignment = zookeeper.assignments.get(tp)
-        if assignment is not None and (diverged or state.leader not in live):
+        if assignment is None:
+            continue
+        seen = [(b, p) for b, v in views.items() if (p := v.partitions.get(tp)) is not None]
+        diverged = any((p.leader, p.leader_epoch) != (state.leader, state.leader_epoch) for _, p in seen)
+        if diverged or state.leader not in live:
             yield tp, assignment.replicas
+        if len({p.isr for _, p in seen}) > 1 or diverged:
+            stale |= {b for b, p in seen if (p.leader_epoch, set(p.isr)) != (state.leader_epoch, set(state.isr))}
+        if any(b in live and b not in state.isr for b in assignment.replicas):
+            lagging.append((tp, assignment.replicas))
+    if stale:
+        yield from (
+            (tp, zookeeper.assignments[tp].replicas)
+            for tp, state in zookeeper.states.items()
+            if state.leader in stale and tp in zookeeper.assignments
+        )
+    yield from lagging
+
+
+def claims(tps: Iterable[TopicPartition], views: Mapping[int, BrokerView]) -> dict[TopicPartition, dict[int, int]]:
+    """{partition: {broker that calls itself its leader: under which epoch}}"""
+    found: dict[TopicPartition, dict[int, int]] = {}
+    for tp in tps:
+        for broker, view in views.items():
+            p = view.partitions.get(tp)
+            if p is not None and p.leader == broker:
+                found.setdefault(tp, {})[broker] = p.leader_epoch
+    return found
+
+
+def older_epochs(claimed: Mapping[TopicPartition, Mapping[int, int]]) -> dict[int, dict[TopicPartition, int]]:
+    """Where two call themselves leader: {the newer one: {partition: the epoch of the older}}, which it can place."""
+    found: dict[int, dict[TopicPartition, int]] = {}
+    for tp, leaders in claimed.items():
+        newest = max(leaders, key=lambda b: leaders[b])
+        older = [epoch for epoch in leaders.values() if epoch < leaders[newest]]
+        if older:
+            found.setdefault(newest, {})[tp] = min(older)
+    return found
+
+
+def ask_visible(
+    connection: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
+) -> dict[TopicPartition, int]:
+    """High watermarks, as consumers of this leader see them."""
+    request = requests.list_offsets(tps, requests.LATEST, replica=-1)
+    found = connection.call(request, responses.list_offsets, deadline)
+    return {tp: said.offset for tp, said in found.items() if not said.error}
+
+
+def ask_epoch_ends(
+    connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, EpochEnd]:
+    said = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    return {
+        tp: EpochEnd(leader, epochs[tp], -1, name_of(s.error)) if s.error else EpochEnd(leader, epochs[tp], s.offset)
+        for tp, s in said.items()
+    }
 
 
 def ask_log_ends(

@@ -77,12 +77,6 @@ class Look:
         return tuple(self._sources[name] for name in sorted(self._sources))
 
 
-def first_answer(tasks: list[Task[T]], deadline: Deadline) -> T | None:
-    """The answer of whichever task is first to have one; None when all have failed or the time is up."""
-    answers = (task.result(deadline) for task in as_finished(tasks, deadline))
-    return next((answer for answer in answers if answer is not None), None)
-
-
 def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:
     """Each task as soon as it is finished, so that a hung one keeps nobody waiting; at the deadline the hung ones."""
     waiting = list(tasks)

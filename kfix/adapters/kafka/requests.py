@@ -15,6 +15,7 @@ from kfix.model.snapshot import TopicPartition
 
 LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 2, 3, 9, 10
 DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
+OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 44, 45, 46
 
@@ -27,6 +28,7 @@ READ_ONLY = frozenset(
         FIND_COORDINATOR,
         DESCRIBE_GROUPS,
         LIST_GROUPS,
+        OFFSET_FOR_LEADER_EPOCH,
         SASL_HANDSHAKE,
         API_VERSIONS,
         DESCRIBE_CONFIGS,
@@ -118,6 +120,18 @@ def list_offsets(
 
     w = Writer().i32(replica).i8(isolation).array(_by_topic(tps), topic)
     return Request(LIST_OFFSETS, 5, w.done())
+
+
+def epoch_ends(epochs: Mapping[TopicPartition, int]) -> Request:
+    """Where each of these leader epochs ended. Only a leader answers, or who takes itself for one (kafka-facts F)."""
+
+    def partition(w: Writer, tp: TopicPartition) -> None:
+        w.i32(tp.partition).i32(-1).i32(epochs[tp])
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.string(item[0]).array([TopicPartition(item[0], index) for index in item[1]], partition)
+
+    return Request(OFFSET_FOR_LEADER_EPOCH, 2, Writer().array(_by_topic(tuple(epochs)), topic).done())
 
 
 def list_reassignments(timeout_ms: int = 3000) -> Request:

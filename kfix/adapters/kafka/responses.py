@@ -217,6 +217,18 @@ def list_offsets(r: Reader) -> dict[TopicPartition, PartitionOffset]:
     return found
 
 
+def epoch_ends(r: Reader) -> dict[TopicPartition, PartitionOffset]:
+    """`offset` is the end of the epoch asked for, or of the largest below it, which `leader_epoch` then names."""
+    r.i32()
+    found: dict[TopicPartition, PartitionOffset] = {}
+    for _ in range(r.i32()):
+        topic = r.string()
+        for _ in range(r.i32()):
+            error, index, epoch, end = r.i16(), r.i32(), r.i32(), r.i64()
+            found[TopicPartition(topic, index)] = PartitionOffset(error, end, -1, epoch)
+    return found
+
+
 def list_reassignments(r: Reader) -> tuple[int, dict[TopicPartition, Assignment]]:
     r.i32()
     error = r.i16()

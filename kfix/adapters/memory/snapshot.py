@@ -15,7 +15,6 @@ from kfix.model.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
-    ZooKeeperNode,
     ZooKeeperView,
 )
 
@@ -109,5 +108,4 @@ def _zookeeper(cluster: MemoryCluster) -> ZooKeeperView:
         deleting=frozenset(),
         topic_configs={topic: dict(config) for topic, config in records.topic_configs.items()},
         migrating=records.migrating,
-        nodes=(ZooKeeperNode(_ADDRESS, "standalone"),),
     )

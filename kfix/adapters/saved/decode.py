@@ -13,6 +13,7 @@ from kfix.model.snapshot import (
     ControllerNode,
     CoordinatorProbe,
     Endpoint,
+    EpochEnd,
     Group,
     LogEnd,
     Mode,
@@ -22,6 +23,7 @@ from kfix.model.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
     ZooKeeperNode,
     ZooKeeperView,
 )
@@ -47,6 +49,10 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         groups_complete=_flag(raw["groups_complete"]),
         probes=tuple(CoordinatorProbe(**p) for p in raw["probes"]),
         log_ends=_rows(raw["log_ends"], lambda ends: {int(b): LogEnd(s, e, why) for b, s, e, why in ends}),
+        visible=_rows(raw.get("visible", {}), lambda ends: {int(b): int(end) for b, end in ends}),
+        epoch_ends=_rows(raw.get("epoch_ends", {}), lambda f: EpochEnd(int(f[0]), int(f[1]), int(f[2]), str(f[3]))),
+        ensemble=tuple(ZooKeeperNode(**n) for n in _ensemble(raw)),
+        vantages=tuple(_vantage(v) for v in raw.get("vantages", ())),
         reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
         addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
         silent={int(b): str(t) for b, t in raw["silent"].items()},
@@ -54,6 +60,16 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         remembered_brokers={int(b): str(t) for b, t in raw["remembered_brokers"].items()},
         origin=origin,
     )
+
+
+def _ensemble(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Up to 0.6 the servers stood under `zookeeper`."""
+    return list(raw["ensemble"] if "ensemble" in raw else (raw["zookeeper"] or {}).get("nodes", ()))
+
+
+def _vantage(raw: Mapping[str, Any]) -> Vantage:
+    unreached = {str(name): str(error) for name, error in raw["unreached"].items()}
+    return Vantage(str(raw["name"]), _moment(raw["taken_at"]), _names(raw["reached"]), unreached)
 
 
 def _view(broker: int, raw: Mapping[str, Any]) -> BrokerView:
@@ -83,7 +99,6 @@ def _zookeeper(raw: Mapping[str, Any]) -> ZooKeeperView:
         isr_notifications=int(raw["isr_notifications"]),
         preferred_election_pending=_flag(raw["preferred_election_pending"]),
         migrating=_flag(raw["migrating"]),
-        nodes=tuple(ZooKeeperNode(**n) for n in raw["nodes"]),
     )
 
 

@@ -32,6 +32,10 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "groups_complete": snapshot.groups_complete,
         "probes": [asdict(p) for p in snapshot.probes],
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
+        "visible": _by_topic({tp: [[b, end] for b, end in ends.items()] for tp, ends in snapshot.visible.items()}),
+        "epoch_ends": _by_topic(snapshot.epoch_ends),
+        "ensemble": [asdict(n) for n in snapshot.ensemble],
+        "vantages": [asdict(v) for v in snapshot.vantages],
         "reassignments": None if snapshot.reassignments is None else _by_topic(snapshot.reassignments),
         "addresses": {str(b): asdict(e) for b, e in snapshot.addresses.items()},
         "silent": {str(b): text for b, text in snapshot.silent.items()},
@@ -63,7 +67,6 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "isr_notifications": view.isr_notifications,
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
-        "nodes": [asdict(n) for n in view.nodes],
     }
 
 

@@ -77,8 +77,18 @@ def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
         return ZooKeeperNode(str(server), "", str(error))
     if "not currently serving" in text:
         return ZooKeeperNode(str(server), "no quorum", "not currently serving requests")
-    mode = next((line[6:].strip() for line in text.splitlines() if line.startswith("Mode: ")), "")
-    return ZooKeeperNode(str(server), mode, "" if mode else "srvr is not allowed there")
+    mode, zxid = _told(text, "Mode: "), _told(text, "Zxid: 0x")
+    return ZooKeeperNode(
+        str(server), mode, "" if mode else "srvr is not allowed there", _hexadecimal(zxid) if mode else -1
+    )
+
+
+def _told(text: str, key: str) -> str:
+    return next((line[len(key) :].strip() for line in text.splitlines() if line.startswith(key)), "")
+
+
+def _hexadecimal(text: str) -> int:
+    return int(text, 16) if text and set(text) <= set("0123456789abcdef") else -1
 
 
 def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> frozenset[int]:

@@ -60,6 +60,24 @@ def test_list_offsets_answer_tells_time_and_epoch(error, when, offset, epoch):
     assert responses.list_offsets(said) == {TopicPartition("t", 3): PartitionOffset(error, offset, when, epoch)}
 
 
+@given(names, st.integers(0, 9), st.integers(0, 2**31 - 1))
+def test_the_end_of_an_epoch_is_asked_for_with_the_same_bytes(name, index, epoch):
+    topic = consumer.OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    partition = topic.OffsetForLeaderPartition(partition=index, current_leader_epoch=-1, leader_epoch=epoch)
+    same(
+        requests.epoch_ends({TopicPartition(name, index): epoch}),
+        consumer.OffsetForLeaderEpochRequest(topics=[topic(topic=name, partitions=[partition])]),
+    )
+
+
+@given(st.integers(-1, 90), sizes, st.integers(-1, 99))
+def test_the_end_of_an_epoch_is_told_with_the_epoch_it_is_of(error, end, epoch):
+    topic = consumer.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+    partition = topic.EpochEndOffset(error_code=error, partition=3, leader_epoch=epoch, end_offset=end)
+    said = answer(consumer.OffsetForLeaderEpochResponse(topics=[topic(topic="t", partitions=[partition])]), 2)
+    assert responses.epoch_ends(said) == {TopicPartition("t", 3): PartitionOffset(error, end, -1, epoch)}
+
+
 def log_dirs_message(name, size, usable, error):
     result = admin.DescribeLogDirsResponse.DescribeLogDirsResult
     topic = result.DescribeLogDirsTopic

@@ -17,6 +17,7 @@ from kfix.model.snapshot import (
     ControllerNode,
     CoordinatorProbe,
     Endpoint,
+    EpochEnd,
     Group,
     LogEnd,
     Mode,
@@ -26,6 +27,7 @@ from kfix.model.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
     ZooKeeperNode,
     ZooKeeperView,
 )
@@ -50,7 +52,6 @@ def whole(**changes):
         isr_notifications=2,
         preferred_election_pending=True,
         migrating=True,
-        nodes=(ZooKeeperNode("127.0.0.1:2181", "standalone", "x"),),
     )
     snapshot = Snapshot(
         taken_at=1234.5,
@@ -65,6 +66,10 @@ def whole(**changes):
         groups_complete=True,
         probes=(CoordinatorProbe("g", 0, 0, 1, 0, 4, "e", 0.25),),
         log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
+        visible={TP: {1: 8}},
+        epoch_ends={TP: EpochEnd(2, 3, 7, "")},
+        ensemble=(ZooKeeperNode("127.0.0.1:2181", "leader", "x", 1 << 33),),
+        vantages=(Vantage("az1", 1233.5, ("broker 1",), {"broker 2": "no answer in time"}),),
         reassignments={TP: Assignment((1, 2), (3,), ())},
         addresses={1: HERE},
         silent={2: "hung"},
@@ -111,16 +116,32 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
             files.parse(text[:end], path)
 
 
+#: Parts that came after the first release of the format: a file without them is an older one.
+LATER = {"visible", "epoch_ends", "ensemble", "vantages"}
+
+
 @pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))
 def test_a_missing_or_mistyped_part_is_damage(tmp_path, key):
     path = tmp_path / "s.json"
     raw = encode(whole())
-    for broken in ({k: v for k, v in raw.items() if k != key}, raw | {key: "complex"}):
+    without = {k: v for k, v in raw.items() if k != key}
+    if key in LATER:
+        assert files.parse(json.dumps(without), path)
+        without = raw | {key: 7}
+    for broken in (without, raw | {key: "complex"}):
         text = json.dumps(broken)
         if key == "kfix" and key in broken:
             continue
         with pytest.raises(UsageError, match=r"damaged|not a kfix snapshot"):
             files.parse(text, path)
+
+
+def test_the_servers_of_zookeeper_are_found_where_earlier_releases_kept_them(tmp_path):
+    path = tmp_path / "s.json"
+    raw = encode(whole())
+    raw["zookeeper"]["nodes"] = [{"address": "zk1:2181", "mode": "follower", "error": ""}]
+    del raw["ensemble"]
+    assert files.parse(json.dumps(raw), path).ensemble == (ZooKeeperNode("zk1:2181", "follower"),)
 
 
 def test_a_torn_gzip_file_is_damage(tmp_path):
