@@ -11,7 +11,12 @@ from kfix.cli.lab_console import open_lab, print_json, process_named
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]
 Only = Annotated[
-    str, typer.Option("--only", metavar="KIND", help="kafka, zookeeper, or controller (its own line to the brokers).")
+    str,
+    typer.Option(
+        "--only",
+        metavar="KIND",
+        help="kafka, zookeeper, controller (its line to brokers) or quorum (ZooKeeper among itself).",
+    ),
 ]
 
 

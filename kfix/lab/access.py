@@ -20,13 +20,12 @@ from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
 
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.security import Security
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.asking import ask
-from kfix.lab.clients import QUIET, create_scram, produce, produce_error, readable, transact
-from kfix.lab.properties import SASL_PROTOCOL, SCRAM
+from kfix.lab.clients import QUIET, produce, produce_error, readable, transact
 from kfix.lab.state import Baseline
 from kfix.lab.waiting import wait_for
 from kfix.model.snapshot import TopicPartition
@@ -50,6 +49,9 @@ _CREATE_AGAIN = {
     "_ALL_BROKERS_DOWN",
     "UNKNOWN",
 }
+
+# A server that has lost its quorum hangs up, and the client looks for another one.
+_PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ignore_expire=False)
 
 
 @dataclass(frozen=True)
@@ -199,10 +201,17 @@ class Access:
         except (UnreachableError, KeyError):
             return None
 
-    def create_topic(self, topic: str, assignment: list[list[int]], config: Mapping[str, str]) -> None:
+    def create_topic(
+        self,
+        topic: str,
+        assignment: list[list[int]],
+        config: Mapping[str, str],
+        known_to: Iterable[int] | None = None,
+    ) -> None:
+        """Until all brokers, or those of `known_to`, know its leaders: not all hear of it while a link is cut."""
         new = NewTopic(topic, num_partitions=len(assignment), replica_assignment=assignment, config=dict(config))
 
-        admin = self._admin()  # it must outlive its futures
+        admin = self.admin()  # it must outlive its futures
 
         def created() -> bool:
             try:
@@ -216,17 +225,14 @@ class Access:
             return True
 
         wait_for(f"topic {topic} is created", created, 40)
-        wait_for(f"every partition of {topic} has a leader", lambda: self._has_leaders(topic, len(assignment)), 20)
+        wait_for(
+            f"every partition of {topic} has a leader",
+            lambda: self._has_leaders(topic, len(assignment), known_to),
+            20,
+        )
 
-    def create_scram(self, user: str, password: str, addresses: Iterable[str]) -> None:
-        """SCRAM credentials of a user; until every broker lets that user in."""
-        create_scram(self._admin(), user, password)
-        ways = [Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM]
-        for address in addresses:
-            wait_for(f"{address} lets the user in", lambda at=address: all(_lets_in(at, way) for way in ways), 20)  # type: ignore[misc]
-
-    def _has_leaders(self, topic: str, partitions: int) -> bool:
-        for broker in self.live_ids():
+    def _has_leaders(self, topic: str, partitions: int, known_to: Iterable[int] | None) -> bool:
+        for broker in self.live_ids() if known_to is None else known_to:
             seen = self.metadata(broker)
             if seen is None:
                 return False
@@ -250,11 +256,11 @@ class Access:
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
         wanted = [ClientPartition(topic, number) for topic, number in partitions]
-        admin = self._admin()
+        admin = self.admin()
         with contextlib.suppress(KafkaException):  # the caller looks at the outcome, which says more than the answer
             admin.elect_leaders(kind, wanted).result()
 
-    def _admin(self) -> AdminClient:
+    def admin(self) -> AdminClient:
         return AdminClient({**QUIET, "bootstrap.servers": self._bootstrap()})
 
     def _bootstrap(self) -> str:
@@ -263,24 +269,16 @@ class Access:
 
     def _children(self, path: str) -> list[str]:
         try:
-            return list(self._zk.get_children(path))
+            return list(_PATIENTLY.copy()(self._zk.get_children, path))
         except NoNodeError:
             return []
 
     def _read(self, path: str) -> dict[str, Any] | None:
         try:
-            data, _ = self._zk.get(path)
+            data, _ = _PATIENTLY.copy()(self._zk.get, path)
         except NoNodeError:
             return None
         return dict(json.loads(data)) if data else None
-
-
-def _lets_in(address: str, security: Security) -> bool:
-    try:
-        ask(address, requests.metadata(()), responses.metadata, 2.0, security)
-    except UnreachableError:
-        return False
-    return True
 
 
 def _state_path(topic: str, partition: int) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError
+from kfix.lab.host import LOOPBACK
 
 if TYPE_CHECKING:
     from kfix.lab.cluster import Lab
@@ -26,8 +27,8 @@ def counts_file(folder: Path, number: int) -> Path:
     return folder / f"workload-{number}.counts.json"
 
 
-def start_in_background(lab: Lab, plan: WorkloadPlan) -> int:
-    """The number of the workload; `down` ends it with everything else."""
+def start_in_background(lab: Lab, plan: WorkloadPlan, zone: str | None = None) -> int:
+    """The number of the workload; `down` ends it with everything else. In a `zone` it reaches what the zone reaches."""
     state = lab.state
     number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
     plan_file = lab.store.dir / f"workload-{number}.json"
@@ -42,7 +43,7 @@ def start_in_background(lab: Lab, plan: WorkloadPlan) -> int:
         str(plan_file),
         str(counts_file(lab.store.dir, number)),
     ]
-    lab.nodes.spawn("workload", number, command)
+    lab.nodes.spawn("workload", number, command, lab.zone(zone).host() if zone is not None else LOOPBACK)
     return number
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.errors import UsageError
 from kfix.lab.incidents import INCIDENTS
+from kfix.lab.network.weather import sentences
 from kfix.lab.options import checked
 from kfix.lab.stage import Stage
 
@@ -49,6 +50,12 @@ def _check(lab: Lab, incident: Incident) -> None:
             f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
             hint=f"kfix lab up --brokers {incident.needs}",
         )
+    if incident.zones and state.network is None:
+        raise UsageError(
+            f"{incident.name} cuts zones from each other, lab {lab.name!r} has none", hint="kfix lab up --zones 3"
+        )
+    if state.network is not None and (cut := sentences(state.network)):
+        raise UsageError(f"the network of lab {lab.name!r} is not whole: {cut[0]}", hint="kfix lab heal first")
     if unfit := incident.suits([broker for broker in state.brokers if not broker.retired]):
         raise UsageError(f"{incident.name} cannot be made in lab {lab.name!r}: {unfit}")
     nodes = lab.nodes

@@ -84,6 +84,11 @@ class _Mender:
             self.say(f"started broker {' and '.join(map(str, dead))}")
 
     def _network(self) -> None:
+        state = self.lab.state
+        writers = [each.id for each in state.processes if each.role == "workload"]
+        if running := [each for each in writers if self.lab.nodes.condition(state, "workload", each) != "dead"]:
+            self.lab.nodes.kill(state, running, "workload")
+            self.say(f"ended {len(running)} workloads")
         if self.lab.state.network is not None and (healed := self.lab.heal()):
             self.say(f"healed the network: {healed} cuts or slow links")
 

@@ -13,6 +13,7 @@ from kfix.errors import LabError
 
 _START_TIME_FIELD = 22 - 3  # of /proc/PID/stat, counted from the state, which follows the command in brackets
 POLL_SECONDS = 0.05
+_EXEC_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ def read_stat(pid: int) -> Stat | None:
 def is_tagged(pid: int, lab_id: str) -> bool:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        for _ in range(_EXEC_TRIES):
+            # `ip netns exec` becomes the program it starts: in between it has no command line at all.
+            if any(words):
+                break
+            time.sleep(POLL_SECONDS / 10)
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
     # A whole word: `pgrep -f kfix.lab.id=...` or an editor on lab.json must not count.

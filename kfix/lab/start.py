@@ -77,7 +77,9 @@ def _start(
         wait_brokers(nodes, access, state, spec.ids)
         if spec.sasl is not None:
             progress("creating the SCRAM credentials")
-            access.create_scram(*spec.sasl, nodes.sasl_addresses(state))
+            from kfix.lab.scram import create_user  # noqa: PLC0415 - brings the client libraries
+
+            create_user(access, *spec.sasl, nodes.sasl_addresses(state))
     progress(f"{len(spec.ids)} brokers are up")
 
 

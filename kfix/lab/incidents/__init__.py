@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from kfix.lab.incidents import (
     broker_ids_gone,
+    controller_zone_isolated,
+    controller_zone_isolated_with_leader,
     coordinator_latent,
     coordinator_silent,
     coordinator_stuck,
     foreign_reassignment,
     healthy,
     isr_gone,
+    leader_cut_from_followers,
     leader_skew,
     left_over_throttles,
+    link_to_controller_cut,
+    link_to_leader_cut,
     offsets_rf1,
     offsets_under_min_isr,
     packed_replicas,
@@ -21,6 +26,10 @@ from kfix.lab.incidents import (
     under_min_isr,
     weak_topic,
     whole_isr_dead,
+    zone_isolated,
+    zone_isolated_with_leader,
+    zookeeper_node_cut,
+    zookeeper_quorum_lost,
 )
 from kfix.lab.incidents.incident import Incident
 
@@ -43,6 +52,15 @@ INCIDENTS: dict[str, Incident] = {
     "replicas-in-one-rack": replicas_in_one_rack.INCIDENT,
     "leader-skew": leader_skew.INCIDENT,
     "weak-topic": weak_topic.INCIDENT,
+    "leader-cut-from-followers": leader_cut_from_followers.INCIDENT,
+    "zookeeper-node-cut": zookeeper_node_cut.INCIDENT,
+    "zookeeper-quorum-lost": zookeeper_quorum_lost.INCIDENT,
+    "link-to-leader-cut": link_to_leader_cut.INCIDENT,
+    "link-to-controller-cut": link_to_controller_cut.INCIDENT,
+    "zone-isolated": zone_isolated.INCIDENT,
+    "zone-isolated-with-leader": zone_isolated_with_leader.INCIDENT,
+    "controller-zone-isolated": controller_zone_isolated.INCIDENT,
+    "controller-zone-isolated-with-leader": controller_zone_isolated_with_leader.INCIDENT,
 }
 
 __all__ = ["INCIDENTS", "Incident"]

@@ -28,4 +28,5 @@ class Incident:
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranges: Mapping[str, range] = field(default_factory=dict)
+    zones: bool = False  # it cuts the network, so it needs a lab with zones
     suits: Callable[[Sequence[BrokerDef]], str] = lambda _: ""

@@ -40,9 +40,11 @@ def ports_by_kind(state: LabState) -> Ports:
         if broker.control_port is not None:
             kinds["controller"].add(broker.control_port)
     for node in state.zookeepers:
-        kinds["zookeeper"] |= {node.port, node.peer_port, node.election_port}
+        kinds["zookeeper"].add(node.port)
+        kinds["quorum"] |= {node.peer_port, node.election_port}
     # The controller's line is Kafka's too: who cuts Kafka between two zones cuts it as well.
     kinds["kafka"] |= kinds["controller"]
+    kinds["zookeeper"] |= kinds["quorum"]
     return kinds
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from kfix.lab.host import Host
 
-#: What a cut may be narrowed to; `controller` is what the controller says to brokers and they to it.
-KINDS = ("kafka", "zookeeper", "controller")
+#: What a cut may be narrowed to: `controller` is what the controller says to brokers and they to it, `quorum` what the
+#: ZooKeeper servers say to each other, `zookeeper` that and its clients.
+KINDS = ("kafka", "zookeeper", "controller", "quorum")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,31 @@
+"""C4a: the zone of the controller is isolated, leaders are elsewhere: two controllers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.isolation import isolated
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+
+def run(stage: Stage) -> Broken:
+    return isolated(stage, INCIDENT, with_controller=True, with_leader=False)
+
+
+INCIDENT = Incident(
+    name="controller-zone-isolated",
+    title="C4a: the zone of the controller is isolated, leaders are elsewhere: two controllers",
+    does="Writes from both sides and drops every packet between a zone and the two others.",
+    expect=(
+        "brokers name two controllers; clients in the zone stop, all others work",
+        "the old controller resigns by itself once the network is mended; nothing is to be done to Kafka",
+    ),
+    run=run,
+    zones=True,
+    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    choices={"acks": ("1", "0", "all")},
+)

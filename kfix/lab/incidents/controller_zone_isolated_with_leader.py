@@ -1,0 +1,31 @@
+"""C4b: the zone of the controller is isolated with leaders in it: two controllers, two leaders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.isolation import isolated
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+
+def run(stage: Stage) -> Broken:
+    return isolated(stage, INCIDENT, with_controller=True, with_leader=True)
+
+
+INCIDENT = Incident(
+    name="controller-zone-isolated-with-leader",
+    title="C4b: the zone of the controller is isolated with leaders in it: two controllers, two leaders",
+    does="Writes from both sides and drops every packet between a zone and the two others.",
+    expect=(
+        "brokers name two controllers, and two of them lead the same partitions",
+        "what only the isolated side took is cut off when it returns; nothing helps but the network",
+    ),
+    run=run,
+    zones=True,
+    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    choices={"acks": ("1", "0", "all")},
+)

@@ -1,0 +1,31 @@
+"""C3a: a zone is isolated, with neither controller nor leaders in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.isolation import isolated
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+
+def run(stage: Stage) -> Broken:
+    return isolated(stage, INCIDENT, with_controller=False, with_leader=False)
+
+
+INCIDENT = Incident(
+    name="zone-isolated",
+    title="C3a: a zone is isolated, with neither controller nor leaders in it",
+    does="Writes from both sides and drops every packet between a zone and the two others.",
+    expect=(
+        "clients in the zone stop, all others work; its broker is out of every isr",
+        "nothing helps but the network: no election, no reassignment, no restart",
+    ),
+    run=run,
+    zones=True,
+    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    choices={"acks": ("1", "0", "all")},
+)

@@ -1,0 +1,31 @@
+"""C3b: a zone with a leader in it is isolated: two leaders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.isolation import isolated
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+
+def run(stage: Stage) -> Broken:
+    return isolated(stage, INCIDENT, with_controller=False, with_leader=True)
+
+
+INCIDENT = Incident(
+    name="zone-isolated-with-leader",
+    title="C3b: a zone with a leader in it is isolated: two leaders",
+    does="Writes from both sides and drops every packet between a zone and the two others.",
+    expect=(
+        "both sides take different records at the same offsets; those of the isolated side are cut off when it returns",
+        "nothing helps but the network: no election, no reassignment, no restart",
+    ),
+    run=run,
+    zones=True,
+    options={"acks": "what the writer in the zone waits for: 1 (that), 0 or all"},
+    choices={"acks": ("1", "0", "all")},
+)

@@ -1,0 +1,45 @@
+"""One ZooKeeper server is cut from the others: it has no quorum, the ensemble and Kafka go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.incidents.cast import cast
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+_SEEN_SECONDS = 30.0
+
+
+def run(stage: Stage) -> Broken:
+    groups = stage.content()
+    actors = cast(stage)
+    zone = actors.zone(actors.one)
+    actors.isolate(actors.one, "quorum")
+    state = stage.lab.state
+    node = next(each for each in state.zookeepers if each.zone == zone)
+    wait_for(
+        f"zookeeper {node.id} has no quorum",
+        lambda: zookeeper_mode(state.host_of(node).address, node.port) in {"", READ_ONLY},
+        _SEEN_SECONDS,
+    )
+    wait_for("all brokers are registered", lambda: stage.access.live_ids() == frozenset(stage.ids()), _SEEN_SECONDS)
+    stage.say(f"checked: zookeeper {node.id} has no quorum, all brokers are registered with the others")
+    return stage.broken(
+        INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0], details={"zookeeper": node.id, "zone": zone}
+    )
+
+
+INCIDENT = Incident(
+    name="zookeeper-node-cut",
+    title="a ZooKeeper server is cut from the other servers",
+    does="Drops what the servers of the ensemble say to each other between one zone and the others.",
+    expect=("that server has no quorum; its clients move to the others, and Kafka goes on",),
+    run=run,
+    zones=True,
+)
