@@ -41,6 +41,13 @@ from kfix_diagnostics import (
     kfx614_protocol_version,
     kfx615_config_drift,
     kfx616_acks_unseen,
+    kfx801_link_cut,
+    kfx802_controller_link_cut,
+    kfx803_zone_isolated,
+    kfx804_two_controllers,
+    kfx805_zookeeper_node,
+    kfx806_zookeeper_quorum,
+    kfx807_broker_alone,
     kfx901_source_unreadable,
 )
 
@@ -82,6 +89,13 @@ ALL: tuple[Check, ...] = (
     kfx614_protocol_version.CHECK,
     kfx615_config_drift.CHECK,
     kfx616_acks_unseen.CHECK,
+    kfx801_link_cut.CHECK,
+    kfx802_controller_link_cut.CHECK,
+    kfx803_zone_isolated.CHECK,
+    kfx804_two_controllers.CHECK,
+    kfx805_zookeeper_node.CHECK,
+    kfx806_zookeeper_quorum.CHECK,
+    kfx807_broker_alone.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

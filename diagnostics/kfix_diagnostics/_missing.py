@@ -31,7 +31,9 @@ def object_of(missing: Missing) -> str:
 
 
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """Explained by dead brokers only where nobody is missing who lives."""
+    """By a cut of the network; by dead brokers only where nobody is missing who lives."""
+    if case.cut is not None and case.cut.explains(missing):
+        return case.explained_by(missing)
     away = set(case.dead) | set(case.shut_out)
     return case.explained_by(missing) if missing and away.issuperset(missing) else ()
 

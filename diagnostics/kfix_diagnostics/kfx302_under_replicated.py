@@ -80,6 +80,7 @@ CHECK = PartitionCheck(
         "back_for",
         "bootstrap",
         "calm",
+        "cut",
         "dead",
         "explained_by",
         "facts",

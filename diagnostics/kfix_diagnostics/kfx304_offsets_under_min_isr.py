@@ -94,6 +94,7 @@ CHECK = PartitionCheck(
         "assignment",
         "away",
         "bootstrap",
+        "cut",
         "dead",
         "explained_by",
         "groups",

@@ -67,6 +67,7 @@ def _shut_out(broker: int, case: CaseFile) -> Finding:
             "do not restart the rest of the cluster; producers should use acks=all",
         ),
         partitions=tuple(twice),
+        follows=case.explained_by((broker,)),
     )
 
 
@@ -97,6 +98,7 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.HELD,
     reads=(
+        "explained_by",
         "facts",
         "live",
         "log_ends",

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from kfix.model.background import Background, assignment_counts, background_of, left_ms
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cuts import Cut, cut_of
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.partition_facts import PartitionFacts, derive
 from kfix.model.snapshot import (
@@ -27,6 +28,8 @@ from kfix.model.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
+    ZooKeeperNode,
 )
 
 DEAD_CODE = "KFX401"
@@ -124,7 +127,21 @@ class CaseFile:
         """Keys of the findings that explain why exactly these brokers are missing."""
         ids = set(brokers)
         keys = [f"{DEAD_CODE}:{brokers_named(self.dead)}"] if ids.intersection(self.dead) else []
+        keys += [self.cut.key] if self.cut is not None and self.cut.explains(ids - set(self.dead)) else []
         return (*keys, *(f"{SHUT_OUT_CODE}:broker {b}" for b in self.shut_out if b in ids))
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The one cut of the network that explains what these sources say."""
+        return cut_of(self.snapshot, self.facts) if self.zookeeper_rules else None
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages
 
     @cached_property
     def leads(self) -> Mapping[int, int]:
@@ -180,8 +197,6 @@ class CaseFile:
         """The first live replica in assignment order, not the longest log (kafka-facts B8)."""
         return next(iter(self.among_live(self.assignment(tp).replicas)), None)
 
-    # --- groups ----------------------------------------------------------------------------------------------------
-
     @cached_property
     def offsets_partitions(self) -> int:
         return sum(1 for f in self.facts if f.offsets)
@@ -207,8 +222,6 @@ class CaseFile:
         well = {p.group for p in self.probes if p.answers}
         names = [g for tp in tps if tp.topic == OFFSETS_TOPIC for g in self.groups.get(tp.partition, ())]
         return tuple(sorted(set(names) - well))
-
-    # --- the cluster -----------------------------------------------------------------------------------------------
 
     @property
     def zookeeper_rules(self) -> bool:
@@ -267,8 +280,6 @@ class CaseFile:
     def own_setting(self, topic: str, key: str) -> str:
         """What is set on the topic itself; "" where nothing is, or nobody tells."""
         return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
-
-    # --- in-house --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _left(self) -> Mapping[int, int | None]:

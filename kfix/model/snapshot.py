@@ -201,6 +201,14 @@ class EpochEnd(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one."""
+
+    taken_at: float
+    ends: Mapping[TopicPartition, Mapping[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Vantage:
     """One place that a snapshot was taken from: whom it reached, and whom it did not, with the error."""
 
@@ -249,6 +257,7 @@ class Snapshot:
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)
     ensemble: tuple[ZooKeeperNode, ...] = ()
     vantages: tuple[Vantage, ...] = ()
+    samples: tuple[Sample, ...] = ()
     reassignments: Mapping[TopicPartition, Assignment] | None = None
     addresses: Mapping[int, Endpoint] = field(default_factory=dict)
     silent: Mapping[int, str] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.inventory import ClusterEntry
 from kfix.model.places import state_home
-from kfix.model.snapshot import Mode, Snapshot
+from kfix.model.snapshot import Mode, Sample, Snapshot
 
 if TYPE_CHECKING:
     from kfix.runbook.testing import Fixtures
@@ -74,8 +75,15 @@ def diagnose_live(
         if pause > 0:
             waiting(pause)
             time.sleep(pause)
-            seen, earlier = examine(look(target, groups=groups, keep=keep), options), seen
+            again = _after(look(target, groups=groups, keep=keep), seen.case.snapshot)
+            seen, earlier = examine(again, options), seen
         return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+
+
+def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
+    """With the log ends of the look before: over time a slow replica moves, a stuck one and one cut off do not."""
+    ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in earlier.log_ends.items()}
+    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends))) if ends else snapshot
 
 
 class _InTheBackground:

@@ -20,6 +20,7 @@ from kfix.model.snapshot import (
     PartitionState,
     PartitionView,
     Registration,
+    Sample,
     Snapshot,
     Source,
     TopicPartition,
@@ -49,9 +50,10 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         groups_complete=_flag(raw["groups_complete"]),
         probes=tuple(CoordinatorProbe(**p) for p in raw["probes"]),
         log_ends=_rows(raw["log_ends"], lambda ends: {int(b): LogEnd(s, e, why) for b, s, e, why in ends}),
-        visible=_rows(raw.get("visible", {}), lambda ends: {int(b): int(end) for b, end in ends}),
+        visible=_rows(raw.get("visible", {}), _ends),
         epoch_ends=_rows(raw.get("epoch_ends", {}), lambda f: EpochEnd(int(f[0]), int(f[1]), int(f[2]), str(f[3]))),
         ensemble=tuple(ZooKeeperNode(**n) for n in _ensemble(raw)),
+        samples=tuple(Sample(_moment(s["taken_at"]), _rows(s["ends"], _ends)) for s in raw.get("samples", ())),
         vantages=tuple(_vantage(v) for v in raw.get("vantages", ())),
         reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
         addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
@@ -65,6 +67,10 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
 def _ensemble(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Up to 0.6 the servers stood under `zookeeper`."""
     return list(raw["ensemble"] if "ensemble" in raw else (raw["zookeeper"] or {}).get("nodes", ()))
+
+
+def _ends(pairs: list[Any]) -> dict[int, int]:
+    return {int(broker): int(end) for broker, end in pairs}
 
 
 def _vantage(raw: Mapping[str, Any]) -> Vantage:

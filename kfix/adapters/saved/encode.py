@@ -32,9 +32,10 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "groups_complete": snapshot.groups_complete,
         "probes": [asdict(p) for p in snapshot.probes],
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
-        "visible": _by_topic({tp: [[b, end] for b, end in ends.items()] for tp, ends in snapshot.visible.items()}),
+        "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
         "ensemble": [asdict(n) for n in snapshot.ensemble],
+        "samples": [{"taken_at": s.taken_at, "ends": _by_topic(_pairs(s.ends))} for s in snapshot.samples],
         "vantages": [asdict(v) for v in snapshot.vantages],
         "reassignments": None if snapshot.reassignments is None else _by_topic(snapshot.reassignments),
         "addresses": {str(b): asdict(e) for b, e in snapshot.addresses.items()},
@@ -68,6 +69,10 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
     }
+
+
+def _pairs(ends: Mapping[TopicPartition, Mapping[int, int]]) -> dict[TopicPartition, list[list[int]]]:
+    return {tp: [[broker, end] for broker, end in found.items()] for tp, found in ends.items()}
 
 
 def _by_topic(rows: Mapping[TopicPartition, Any]) -> dict[str, list[list[Any]]]:

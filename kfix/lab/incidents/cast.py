@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.background import start_in_background
 from kfix.lab.waiting import wait_for
-from kfix.lab.workload import WorkloadPlan
 from kfix.model.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ class Cast:
 
     def write_from(self, broker: int, seconds: float, acks: str = "1", retries: int = 0) -> int:
         """A producer in that broker's zone, which reaches what the zone reaches. Returns the workload's number."""
+        from kfix.lab.workload import WorkloadPlan  # noqa: PLC0415 - brings the client library
+
         lab = self.stage.lab
         plan = WorkloadPlan(
             lab.bootstrap_servers, TOPIC, acks=acks, retries=retries, rate=_RATE, seconds=seconds, consume=False

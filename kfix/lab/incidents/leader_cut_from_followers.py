@@ -39,7 +39,7 @@ def run(stage: Stage) -> Broken:
 INCIDENT = Incident(
     name="leader-cut-from-followers",
     title="E1: the leader is cut from its followers: they are dropped, or another one leads",
-    does="Drops Kafka's packets between the others and the controller's zone, which leads; or isolates a leader's zone.",
+    does="Drops Kafka's packets between the others and the controller's zone, which leads; or isolates a leading zone.",
     expect=(
         "followers dropped: the leader stays, alone in its isr, and takes acks=all while min.insync.replicas is 1",
         "leader moved: two leaders, and what only the old one took is cut off when it returns",

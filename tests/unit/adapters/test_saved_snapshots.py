@@ -24,6 +24,7 @@ from kfix.model.snapshot import (
     PartitionState,
     PartitionView,
     Registration,
+    Sample,
     Snapshot,
     Source,
     TopicPartition,
@@ -69,6 +70,7 @@ def whole(**changes):
         visible={TP: {1: 8}},
         epoch_ends={TP: EpochEnd(2, 3, 7, "")},
         ensemble=(ZooKeeperNode("127.0.0.1:2181", "leader", "x", 1 << 33),),
+        samples=(Sample(1230.5, {TP: {1: 7, 2: 6}}),),
         vantages=(Vantage("az1", 1233.5, ("broker 1",), {"broker 2": "no answer in time"}),),
         reassignments={TP: Assignment((1, 2), (3,), ())},
         addresses={1: HERE},
@@ -117,7 +119,7 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 
 
 #: Parts that came after the first release of the format: a file without them is an older one.
-LATER = {"visible", "epoch_ends", "ensemble", "vantages"}
+LATER = {"visible", "epoch_ends", "ensemble", "samples", "vantages"}
 
 
 @pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))

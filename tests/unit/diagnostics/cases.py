@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Severity
-from kfix.model.snapshot import Snapshot
-from tests.unit.diagnostics import prevention_cases
+from kfix.model.snapshot import Mode, Snapshot, ZooKeeperNode
+from tests.unit.diagnostics import cut_clusters, prevention_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -129,6 +129,29 @@ SICK: dict[str, list[Sick]] = {
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
     "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
     **prevention_cases.SICK,
+    "KFX801": [
+        Sick(lambda: cut_clusters.seen_from(cut_clusters.link_cut()), "brokers 1 and 2", WARNING),
+        Sick(cut_clusters.one_sided_link_cut, "brokers 1 and 2", WARNING),
+    ],
+    "KFX802": [
+        Sick(cut_clusters.controller_link_cut, "broker 1", WARNING),
+        Sick(lambda: cut_clusters.controller_link_cut(data_too=False), "broker 1", WARNING),
+    ],
+    "KFX803": [
+        Sick(cut_clusters.zone_isolated, "broker 1", CRITICAL),
+        Sick(lambda: cut_clusters.zone_isolated(known=False), "broker 1", CRITICAL),
+        Sick(cut_clusters.zone_isolated_leading_nothing, "broker 1", WARNING),
+    ],
+    "KFX804": [Sick(cut_clusters.two_controllers, "broker 1", CRITICAL)],
+    "KFX805": [
+        Sick(cut_clusters.node_cut, "zookeeper zk-c:2181", WARNING),
+        Sick(cut_clusters.node_dead, "zookeeper zk-c:2181", WARNING),
+    ],
+    "KFX806": [Sick(cut_clusters.quorum_lost, "zookeeper ensemble", CRITICAL)],
+    "KFX807": [
+        Sick(cut_clusters.controller_alone, "broker 3", WARNING),
+        Sick(cut_clusters.broker_alone, "broker 1", WARNING),
+    ],
     "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
 }
 
@@ -197,6 +220,41 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX501": [lambda: base().kill(3).snapshot()],
     "KFX502": [lambda: deleting().snapshot()],
     **prevention_cases.WELL,
+    "KFX801": [
+        cut_clusters.slow_link,
+        cut_clusters.slow_broker,
+        cut_clusters.controller_link_cut,
+        cut_clusters.zone_isolated,
+        cut_clusters.broker_alone,
+        lambda: base().kill(2, 200).back(2, 9).snapshot(),
+        lambda: base().kill(1, 60).back(1, 20).snapshot(),
+    ],
+    "KFX802": [
+        cut_clusters.link_cut,
+        cut_clusters.controller_alone,
+        cut_clusters.broker_alone,
+        cut_clusters.two_controllers,
+        lambda: latent().snapshot(),
+    ],
+    "KFX803": [cut_clusters.two_controllers, cut_clusters.link_cut, lambda: base().kill(1).snapshot()],
+    "KFX804": [cut_clusters.zone_isolated, cut_clusters.zone_isolated_leading_nothing],
+    "KFX805": [
+        cut_clusters.quorum_lost,
+        lambda: base().snapshot(ensemble=cut_clusters.servers(a="leader", b="follower", c="follower")),
+        # Who does not allow the question has answered.
+        lambda: base().snapshot(
+            ensemble=(
+                *cut_clusters.servers(a="leader"),
+                ZooKeeperNode("zk-b:2181", "", "srvr is not allowed there"),
+            )
+        ),
+    ],
+    "KFX806": [
+        cut_clusters.node_cut,
+        # Nobody answers us: that may be us.
+        lambda: no_zookeeper(base(), Mode.ZOOKEEPER).snapshot(ensemble=cut_clusters.servers(a="-", b="-")),
+    ],
+    "KFX807": [cut_clusters.slow_broker, cut_clusters.link_cut, cut_clusters.zone_isolated],
     "KFX901": [
         # A dead broker is no riddle, nor is one dead bootstrap address of several.
         lambda: changed(

@@ -1,0 +1,201 @@
+"""From the signs of a cut network to the one cut that explains them: which broker or zone, and from whom.
+
+Signatures tried on 2.7.1 with three zones (kafka-facts J):
+- answers us, but is not registered: cut from ZooKeeper's quorum. If it still calls itself controller, two controllers.
+- registered, and only its metadata is old: cut from the controller.
+- registered, nobody's metadata is old, and only those two dropped each other: the link between the two.
+- registered, and dropped by and from everybody: cut from all brokers, though not from ZooKeeper. The controller itself
+  can still write into ZooKeeper, so it is the others whose metadata is old.
+A replica whose log end moves between two samples is slow, not cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kfix.model.isolation import Gap, Loss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.snapshot import Snapshot, TopicPartition
+
+
+class Kind(StrEnum):
+    """What is cut. The value is the code of the check that tells it."""
+
+    LINK = "KFX801"  # one broker from another
+    CONTROLLER_LINK = "KFX802"  # brokers from the controller
+    ZONE = "KFX803"  # brokers from ZooKeeper's quorum, and so from the rest
+    CONTROLLER_ZONE = "KFX804"  # the same, and one of them still believes to be controller
+    ALONE = "KFX807"  # one broker from all others, though not from ZooKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`brokers` are on the small side, `peers` those they do not reach.
+
+    `pairs` are partitions with two leaders {partition: (older, newer)}; `controllers` whom each answering broker names;
+    `since_ms` when the first sign was written (0: no record tells); `sampled` whether lag was seen over time.
+    """
+
+    kind: Kind
+    brokers: tuple[int, ...]
+    peers: tuple[int, ...]
+    gaps: tuple[Gap, ...] = ()
+    stale: Mapping[int, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    pairs: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    stuck: tuple[TopicPartition, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    controllers: Mapping[int, int] = field(default_factory=dict)
+    since_ms: int = 0
+    sampled: bool = True
+
+    @property
+    def obj(self) -> str:
+        ids = ", ".join(map(str, self.brokers))
+        if self.kind is Kind.LINK:
+            return f"brokers {ids} and {self.peers[0]}"
+        return f"broker{'' if len(self.brokers) == 1 else 's'} {ids}"
+
+    @property
+    def key(self) -> str:
+        """That of its finding."""
+        return f"{self.kind}:{self.obj}"
+
+    def explains(self, brokers: Iterable[int]) -> bool:
+        """Whether troubles of exactly these brokers follow from it."""
+        touched = {*self.brokers, *(self.peers if self.kind in {Kind.LINK, Kind.ALONE} else ())}
+        wanted = set(brokers)
+        return bool(wanted) and wanted <= touched
+
+
+def cut_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> Cut | None:
+    """None where nothing shows one, and where ZooKeeper was not read: then nobody tells who is on which side.
+
+    `facts` are all rows, or those where something is missing or told differently.
+    """
+    zookeeper = snapshot.zookeeper
+    if zookeeper is None or len(snapshot.views) < 2:
+        return None
+    odd = tuple(
+        f.tp for f in facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
+    )
+    shut_out = tuple(sorted(snapshot.views.keys() - zookeeper.registrations.keys()))
+    if shut_out:
+        return _shut_out(snapshot, odd, shut_out)
+    there = zookeeper.registrations.keys() & snapshot.views.keys()
+    controller = zookeeper.controller.broker
+    if not odd or controller not in there or len(there) < 3:
+        return None
+    gaps = gaps_of(snapshot, odd)
+    lasting = tuple(gap for gap in gaps if not gap.moved)
+    stale = stale_of(snapshot, odd)
+    return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
+        None if stale else _between(snapshot, frozenset(there), lasting)
+    )
+
+
+def _shut_out(snapshot: Snapshot, odd: Collection[TopicPartition], brokers: tuple[int, ...]) -> Cut | None:
+    zookeeper = snapshot.zookeeper
+    assert zookeeper is not None
+    recorded = zookeeper.controller.broker
+    controllers = {b: view.controller for b, view in snapshot.views.items()}
+    usurped = any(controllers[b] in brokers and controllers[b] != recorded for b in brokers)
+    pairs = {tp: pair for tp, pair in two_leaders(snapshot, odd).items() if pair[0] in brokers}
+    dropped = [
+        state.mtime_ms
+        for tp in odd
+        if (state := zookeeper.states.get(tp)) is not None
+        and not set(brokers) & set(state.isr)
+        and set(brokers) & set(zookeeper.assignments[tp].replicas if tp in zookeeper.assignments else ())
+    ]
+    return Cut(
+        Kind.CONTROLLER_ZONE if usurped else Kind.ZONE,
+        brokers,
+        tuple(sorted(zookeeper.registrations)),
+        pairs=pairs,
+        losses=losses_of(snapshot, pairs),
+        controllers=controllers,
+        since_ms=min(dropped, default=0),
+    )
+
+
+def _from_controller(
+    snapshot: Snapshot,
+    there: frozenset[int],
+    controller: int,
+    gaps: tuple[Gap, ...],
+    stale: Mapping[int, tuple[TopicPartition, ...]],
+) -> Cut | None:
+    """Someone has old metadata, and not the controller."""
+    if not stale or controller in stale:
+        return None
+    others = there - {controller}
+    since = min((_written(snapshot, tp) for tps in stale.values() for tp in tps), default=0)
+    if stale.keys() >= others:
+        return Cut(
+            Kind.ALONE, (controller,), tuple(sorted(others)), gaps=gaps, stale=stale, since_ms=since,
+            sampled=_sampled(gaps),
+        )  # fmt: skip
+    cut_off = tuple(sorted(stale))
+    dropped_by = {gap.leader for gap in gaps if gap.missing in cut_off}
+    believed = two_leaders(snapshot, sorted({tp for tps in stale.values() for tp in tps}))
+    pairs = {tp: pair for tp, pair in believed.items() if pair[0] in cut_off}
+    alone = len(cut_off) == 1 and dropped_by >= there - set(cut_off)
+    return Cut(
+        Kind.ALONE if alone else Kind.CONTROLLER_LINK,
+        cut_off,
+        tuple(sorted(there - set(cut_off))) if alone else (controller,),
+        gaps=tuple(gap for gap in gaps if gap.missing in cut_off or gap.leader in cut_off),
+        stale=stale,
+        pairs=pairs,
+        losses=losses_of(snapshot, pairs),
+        stuck=stuck_of(snapshot, cut_off),
+        since_ms=since,
+        sampled=_sampled(gaps),
+    )
+
+
+def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -> Cut | None:
+    """Nobody's metadata is old: a link between two, or one broker from all."""
+    edges = {frozenset((gap.leader, gap.missing)) for gap in gaps}
+    if not edges:
+        return None
+    since = min(gap.since_ms for gap in gaps)
+    if len(edges) == 1:
+        one, other = sorted(next(iter(edges)))
+        if not _in_sync_with_third(snapshot, gaps, one, other):
+            return None
+        return Cut(Kind.LINK, (one,), (other,), gaps=gaps, since_ms=since, sampled=_sampled(gaps))
+    common = frozenset.intersection(*edges)
+    if len(common) != 1:
+        return None
+    [broker] = common
+    # It must have dropped its own followers: one that only lags behind everybody is slow, or its fetcher stuck.
+    if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker}:
+        return None
+    return Cut(
+        Kind.ALONE, (broker,), tuple(sorted(there - {broker})), gaps=gaps, since_ms=since, sampled=_sampled(gaps)
+    )
+
+
+def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int) -> bool:
+    """Both dropped each other, or who was dropped follows somebody else in time."""
+    if len({gap.leader for gap in gaps}) == 2:
+        return True
+    zookeeper = snapshot.zookeeper
+    assert zookeeper is not None
+    [missing] = {gap.missing for gap in gaps}
+    return any(
+        missing in state.isr and state.leader not in (one, other) and len(state.isr) > 1
+        for state in zookeeper.states.values()
+    )
+
+
+def _sampled(gaps: tuple[Gap, ...]) -> bool:
+    return all(gap.moved is not None for gap in gaps)
+
+
+def _written(snapshot: Snapshot, tp: TopicPartition) -> int:
+    assert snapshot.zookeeper is not None
+    return snapshot.zookeeper.states[tp].mtime_ms

@@ -1,0 +1,175 @@
+"""Clusters whose network is cut, as the lab's zones showed them (design: incidents C and E; kafka-facts J)."""
+
+from __future__ import annotations
+
+from kfix.model.snapshot import (
+    EpochEnd,
+    LogEnd,
+    Mode,
+    Sample,
+    Snapshot,
+    TopicPartition,
+    Vantage,
+    ZooKeeperNode,
+)
+from tests.unit.diagnostics.build import NOW, Paper
+from tests.unit.diagnostics.clusters import base, isolated_leader, no_zookeeper
+
+ZONES = {1: "az1", 2: "az2", 3: "az3"}
+ORDERS = TopicPartition("orders", 0)  # led by broker 1
+
+
+def zoned(paper: Paper) -> Paper:
+    paper.racks = dict(ZONES)
+    return paper
+
+
+def servers(**modes: str) -> tuple[ZooKeeperNode, ...]:
+    """`a="leader"`: one server a letter; a mode of `-` is one that does not answer."""
+    return tuple(
+        ZooKeeperNode(f"zk-{name}:2181", "" if mode == "-" else mode, "no answer in time" if mode == "-" else "", 7)
+        for name, mode in modes.items()
+    )
+
+
+def dropped(paper: Paper, leader: int, *missing: int, topic: str = "orders", age: float = 300.0) -> None:
+    for tp, part in paper.parts.items():
+        if part.leader == leader and tp.topic == topic:
+            part.isr, part.age = tuple(b for b in part.isr if b not in missing), age
+            part.version += 1
+
+
+def sampled(snapshot_ends: dict[int, int], before: dict[int, int] | None = None) -> dict[str, object]:
+    """Log ends of every partition of `orders`, the same now and 10 s ago unless `before` says otherwise."""
+    tps = [TopicPartition("orders", p) for p in range(12)]
+    return {
+        "log_ends": {tp: {b: LogEnd(0, end) for b, end in snapshot_ends.items()} for tp in tps},
+        "samples": (Sample(NOW - 10, {tp: dict(before or snapshot_ends) for tp in tps}),),
+    }
+
+
+def link_cut() -> Snapshot:
+    """C1: brokers 1 and 2 have dropped each other, the controller, 3, has all in sync."""
+    paper = zoned(base())
+    dropped(paper, 1, 2)
+    dropped(paper, 2, 1)
+    return paper.snapshot(**sampled({1: 90, 2: 60, 3: 90}))
+
+
+def one_sided_link_cut() -> Snapshot:
+    paper = zoned(base())
+    dropped(paper, 1, 2)
+    return paper.snapshot()
+
+
+def slow_link() -> Snapshot:
+    """As C1, but the log ends move: slow, not cut."""
+    paper = zoned(base())
+    dropped(paper, 1, 2)
+    dropped(paper, 2, 1)
+    return paper.snapshot(**sampled({1: 90, 2: 70, 3: 90}, {1: 60, 2: 50, 3: 60}))
+
+
+def controller_link_cut(*, data_too: bool = True) -> Snapshot:
+    """C2: broker 1 does not hear the controller, 3, which has dropped it where it leads."""
+    paper = zoned(base())
+    for tp, part in paper.parts.items():
+        if part.leader == 3 and tp.topic == "orders":
+            part.seen_by[1] = (3, part.epoch, part.isr)
+    if data_too:
+        dropped(paper, 3, 1)
+    else:
+        for part in paper.parts.values():
+            if 1 in part.seen_by:
+                part.seen_by[1] = None
+    return paper.snapshot(log_ends={ORDERS: {1: LogEnd(0, 327)}}, visible={ORDERS: {1: 276}})
+
+
+def zone_isolated(*, known: bool = True) -> Snapshot:
+    """C3b: zone az1 with broker 1, which led a third; its log goes on where the others began anew."""
+    ends = {b: LogEnd(0, end) for b, end in ((1, 130), (2, 112), (3, 112))}
+    told = {ORDERS: EpochEnd(2, 0, 100)} if known else {}
+    return zoned(isolated_leader()).snapshot(
+        log_ends={ORDERS: ends}, epoch_ends=told, ensemble=servers(a="leader", b="follower")
+    )
+
+
+def zone_isolated_leading_nothing() -> Snapshot:
+    """C3a."""
+    paper = zoned(base())
+    for tp, part in paper.parts.items():
+        if part.leader == 1:
+            part.replicas = part.isr = (2, 3, 1)
+            part.leader = 2
+        part.seen_by[1] = (part.leader, part.epoch, part.isr)
+        assert tp
+    paper.kill(1, 30)
+    for part in paper.parts.values():
+        part.epoch = 1
+    paper.answering.add(1)
+    return paper.snapshot()
+
+
+def two_controllers() -> Snapshot:
+    """C4b: the controller, 1, is cut off and leads a third."""
+    paper = zoned(base())
+    paper.controller = 1
+    for part in paper.parts.values():
+        part.seen_by[1] = (part.leader, part.epoch, part.isr)
+    paper.kill(1, 30)
+    paper.answering.add(1)
+    paper.named_controller = {1: 1}
+    return paper.snapshot(
+        log_ends={ORDERS: {1: LogEnd(0, 130), 2: LogEnd(0, 112)}}, epoch_ends={ORDERS: EpochEnd(2, 0, 100)}
+    )
+
+
+def controller_alone() -> Snapshot:
+    """E1, followers dropped: the controller, 3, leads alone, and nobody else hears of it."""
+    paper = zoned(base())
+    for part in paper.parts.values():
+        if part.leader == 3:
+            part.seen_by = dict.fromkeys((1, 2), (3, part.epoch, part.isr))
+    dropped(paper, 3, 1, 2)
+    return paper.snapshot(**sampled({1: 60, 2: 60, 3: 90}))
+
+
+def broker_alone() -> Snapshot:
+    """Broker 1 reaches neither the controller nor the other one: it cannot even shrink an isr."""
+    paper = zoned(base())
+    for part in paper.parts.values():
+        if part.leader != 1:
+            part.seen_by[1] = (part.leader, part.epoch, part.isr)
+    dropped(paper, 2, 1)
+    dropped(paper, 3, 1)
+    return paper.snapshot()
+
+
+def slow_broker() -> Snapshot:
+    """Broker 1 lags behind everybody and keeps its own followers: slow, or its fetcher stuck."""
+    paper = zoned(base())
+    dropped(paper, 2, 1)
+    dropped(paper, 3, 1)
+    return paper.snapshot(**sampled({1: 60, 2: 90, 3: 90}))
+
+
+def seen_from(snapshot: Snapshot) -> Snapshot:
+    from dataclasses import replace
+
+    here = Vantage("az1", NOW, ("broker 1",), {"broker 2": "no answer in time"})
+    there = Vantage("az2", NOW, ("broker 2", "broker 3"), {"broker 1": "no answer in time"})
+    return replace(snapshot, vantages=(here, there))
+
+
+def node_cut() -> Snapshot:
+    return zoned(base()).snapshot(ensemble=servers(a="leader", b="follower", c="no quorum"))
+
+
+def node_dead() -> Snapshot:
+    return zoned(base()).snapshot(ensemble=servers(a="leader", b="follower", c="-"))
+
+
+def quorum_lost() -> Snapshot:
+    paper = no_zookeeper(base(), Mode.ZOOKEEPER)
+    paper.failed = {"zookeeper zk-a:2181": "closed the connection: it has no quorum"}
+    return paper.snapshot(ensemble=servers(a="no quorum", b="read-only", c="-"))
