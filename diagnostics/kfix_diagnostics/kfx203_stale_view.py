@@ -95,10 +95,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         cause=_cause(broker, case),
         evidence=(*view_rows(case, first), *state_row(case, first), *log_end_row(case, first), *live_row(case)),
         blocked=Blocked(f"clients that ask broker {broker} for metadata"),
-        remedies=(
-            Remedy(f"mend the network between broker {broker} and the controller or ZooKeeper; do nothing to Kafka"),
-            Remedy(f"if the network is well: restart broker {broker}, and only it"),
-        ),
+        remedies=tuple(_remedies(broker, case)),
         never=(
             "no elections and no reassignments while it lasts: they deepen the split",
             f"do not restart the brokers that agree; what only broker {broker} took is cut off when it returns",
@@ -106,6 +103,12 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         partitions=tuple(stale.all),
         follows=(*case.explained_by((broker,)),),
     )
+
+
+def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
+    yield Remedy(f"mend the network between broker {broker} and the controller or ZooKeeper; do nothing to Kafka")
+    if case.cut is None or not case.cut.explains((broker,)):
+        yield Remedy(f"if the network is well: restart broker {broker}, and only it")
 
 
 def _what(stale: Stale) -> str:
@@ -137,6 +140,7 @@ CHECK = ClusterCheck(
     check=check,
     debounce=Debounce.HELD,
     reads=(
+        "cut",
         "explained_by",
         "facts",
         "isr",

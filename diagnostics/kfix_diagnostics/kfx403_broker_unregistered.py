@@ -47,7 +47,7 @@ def _shut_out(broker: int, case: CaseFile) -> Finding:
     remedies = [
         Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself"),
         # Seen on 2.7.1: a server that had served read-only can forget a session for good.
-        Remedy(f"if it stays unregistered while ZooKeeper has its quorum: restart broker {broker}"),
+        Remedy(f"if it stays unregistered once the network is well: restart broker {broker}"),
     ]
     if cut:
         remedies.append(

@@ -72,7 +72,6 @@ def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKee
         ),
         never=("do not restart the servers that serve: they are the quorum",),
         follows=(case.cut.key,) if case.cut is not None and _same_host(case, node) else (),
-        token=node.mode,
     )
 
 

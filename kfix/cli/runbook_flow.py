@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kfix.runbook.gates import Given
     from kfix.runbook.policy import Policy
     from kfix.runbook.scene import Healed, Scene
+    from kfix.wiring.cluster import Target
 
 
 class Live(Protocol):
@@ -47,9 +48,24 @@ class Where:
     def of(self, plan: Plan) -> AbstractContextManager[Live]:
         from kfix.wiring import cluster as wiring
 
+        return wiring.open_cluster(self._target(plan))
+
+    def to_change(self, plan: Plan) -> AbstractContextManager[Live]:
+        """Refused while the network is cut. A sign of it is looked at twice: a restart looks alike for a moment."""
+        from kfix.runbook.cut_network import cuts_in, refuse_while_cut
+        from kfix.wiring import cluster as wiring
+
+        target = self._target(plan)
+        if cuts_in(wiring.diagnose_once(target).findings):
+            refuse_while_cut(wiring.diagnose_live(target, keep=False)[0].findings)
+        return wiring.open_cluster(target)
+
+    def _target(self, plan: Plan) -> Target:
+        from kfix.wiring import cluster as wiring
+
         known = self.bootstrap_server or plan.cluster.bootstrap or None
         zookeeper = self.zookeeper or plan.cluster.zookeeper or None
-        return wiring.open_cluster(wiring.make_target(known, zookeeper, self.command_config, self.timeout))
+        return wiring.make_target(known, zookeeper, self.command_config, self.timeout)
 
 
 @dataclass(frozen=True)

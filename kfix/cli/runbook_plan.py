@@ -190,7 +190,7 @@ def apply(
         rules = site.policy(policy)
         rules.refuse(given)
         answers.to(given)
-        with flow.Where(bootstrap_server, zookeeper, command_config, timeout).of(given) as live:
+        with flow.Where(bootstrap_server, zookeeper, command_config, timeout).to_change(given) as live:
             flow.show(given, out.people)
             flow.carry_out(given, live, answers, out, rules)
         return

@@ -61,7 +61,7 @@ def resume(
     rules = site.policy(policy)
     rules.refuse(plan)
     answers.to(plan)
-    with flow.Where(bootstrap_server, zookeeper, command_config, timeout).of(plan) as live:
+    with flow.Where(bootstrap_server, zookeeper, command_config, timeout).to_change(plan) as live:
         scene = flow.scene(plan, live, answers, out)
         flow.told(plan, lambda: or_roll_back(lambda: go_on(found, scene, tuple(did or ())), scene, rules.raised), out)
 
@@ -116,7 +116,7 @@ def rollback(
     before = found.plan()
     rules = site.policy(policy)
     out = flow.Out.of(json_output)
-    with flow.Where(bootstrap_server, zookeeper, command_config, timeout).of(before) as live:
+    with flow.Where(bootstrap_server, zookeeper, command_config, timeout).to_change(before) as live:
         here = live.reader.identity()
         if here.name != before.cluster.name:
             raise RefusedError(f"{found.id} was on cluster {before.cluster.name}, this is {here.name}")

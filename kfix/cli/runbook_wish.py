@@ -97,6 +97,7 @@ def find(wanted: Wish, target: Target, people: Console) -> tuple[tuple[Finding, 
     Nothing found is only good news where everything was read.
     """
     from kfix.runbook import matching
+    from kfix.runbook.cut_network import refuse_while_cut
     from kfix.wiring import cluster as wiring
 
     def waiting(seconds: float) -> None:
@@ -104,6 +105,7 @@ def find(wanted: Wish, target: Target, people: Console) -> tuple[tuple[Finding, 
 
     runbook = wanted.runbook
     diagnosis, snapshot = wiring.diagnose_live(target, debounce=wanted.debounce, waiting=waiting)
+    refuse_while_cut(diagnosis.findings)
     found = matching.findings_for(runbook, diagnosis, wanted.key, wanted.topic)
     if found:
         return (matching.in_plans(found) if wanted.key is None else found), snapshot

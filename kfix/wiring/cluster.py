@@ -80,6 +80,13 @@ def diagnose_live(
         return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
 
 
+def diagnose_once(target: Target) -> Diagnosis:
+    """One look, whatever it shows, and nothing is remembered of it: a change must not rest on what it says."""
+    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
+
+    return diagnose(look(target, keep=False))
+
+
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     """With the log ends of the look before: over time a slow replica moves, a stuck one and one cut off do not."""
     ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in earlier.log_ends.items()}

@@ -1,0 +1,30 @@
+"""While the network is cut every change is refused: the fault is not in Kafka, which heals once the network does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kfix.errors import RefusedError
+from kfix.model.cuts import Kind
+from kfix.model.finding import Confidence, Finding
+
+_CODES = frozenset(str(kind) for kind in Kind)
+_SURE = frozenset({Confidence.CERTAIN, Confidence.LIKELY})
+
+
+def cuts_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What a diagnosis tells of a cut that is more than possible, folded findings among them."""
+    return tuple(f for each in findings for f in each.walk() if f.code in _CODES and f.cause.confidence in _SURE)
+
+
+def refuse_while_cut(findings: Iterable[Finding]) -> None:
+    """Raises `RefusedError` that names the cut and says what helps."""
+    for finding in cuts_in(findings):
+        if finding.unsettled:
+            continue
+        raise RefusedError(
+            f"{finding.key}: {finding.summary}\n"
+            "no election, no reassignment and no other change while the network is cut: "
+            "each makes the split deeper, or loses records",
+            hint="mend the network; Kafka heals by itself within seconds. Then look again: kfix diagnose",
+        )
