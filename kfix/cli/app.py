@@ -11,7 +11,19 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, lab_network, runbook, snapshot
+from kfix.cli import (
+    audit,
+    demo,
+    diagnose,
+    explain,
+    fleet,
+    fleet_store,
+    lab,
+    lab_network,
+    lab_workload,
+    runbook,
+    snapshot,
+)
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -68,6 +80,7 @@ fleet.app.command("demo")(fleet_store.demo)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
+lab.app.command("workload")(lab_workload.workload)
 lab.app.command("demo")(demo.demo)
 for word, command in (
     ("cut", lab_network.cut),
