@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, runbook, snapshot
+from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, inspect, lab, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -63,6 +63,7 @@ app = typer.Typer(
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(inspect.app, name="inspect")
 fleet.app.command("prune")(fleet_store.prune)
 fleet.app.command("demo")(fleet_store.demo)
 app.add_typer(fleet.app, name="fleet")
