@@ -129,8 +129,6 @@ def _well(comparison: Comparison) -> Iterator[Line]:
         others = ", ".join(sorted(map(_short, comparison.replicas)))
         name = f"{comparison.tp} on {others}" if comparison.verdict is Verdict.SAME else str(comparison.tp)
         yield Line(f"{name}: {', '.join(_holds(replica))}", STEP, hang=STEP)
-    for replica in comparison.aside:
-        yield Line(f"{comparison.tp} ({replica.state}): {printable(replica.folder)}", STEP, hang=STEP)
 
 
 def _holds(replica: Replica) -> Iterator[str]:

@@ -30,8 +30,7 @@ HEADER = 61
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 _HEADER = struct.Struct(">qiibIhiqqq6xi")
 _LENGTH = struct.Struct(">i")
-_OLD = struct.Struct(">12xIxb")
-_STAMP = struct.Struct(">q")
+_OLD = struct.Struct(">qiIbbq")
 _SMALLEST = {0: 14, 1: 22, 2: HEADER - OVERHEAD}
 _FOLLOWS_CRC = {0: 16, 1: 16, 2: 21}
 #: Read at once where batches are small; where one is larger than `_FAR`, only the next header is.
@@ -80,7 +79,8 @@ class Batch(NamedTuple):
 def batches(file: DiskFile, told: Told, *, far: bool = False) -> Iterator[Batch]:
     """From the start of the file to its end, or to what cannot be a batch: that is told, and ends the walk.
 
-    `far`: only one header is read at first. NotReadError where the file cannot be read, or is cut meanwhile. Where the last batch is not whole and the file grows, a broker is just writing it: it is read again.
+    `far`: only one header is read at first. Where the last batch is not whole and the file grows, a broker is just
+    writing it: it is read again. NotReadError where the file cannot be read, or is cut meanwhile.
     """
     at, window, begins = 0, b"", 0
     pauses = iter(_PAUSES)
@@ -147,12 +147,15 @@ def _header(window: bytes, offset: int, at: int) -> Batch | str:
         if delta < 0:
             return f"impossible last offset, {-delta} below the first, {base}"
         return Batch(at, OVERHEAD + length, base, base + delta, epoch, 2, crc, kind, first, last, producer, records)
-    if magic not in _SMALLEST:
-        return f"magic {magic} is no record format"
-    crc, kind = _OLD.unpack_from(window, offset)
-    stamp = _STAMP.unpack_from(window, offset + 18)[0] if magic == 1 else -1
+    return _old_header(window, offset, at) if magic in _SMALLEST else f"magic {magic} is no record format"
+
+
+def _old_header(window: bytes, offset: int, at: int) -> Batch:
+    """Magic 0 and 1. Of a compressed set the header tells the last offset alone, and not how many records it holds."""
+    last, length, crc, magic, kind, stamp = _OLD.unpack_from(window, offset)
+    stamp = stamp if magic == 1 else -1
     kind &= 0x0F
-    return Batch(at, OVERHEAD + length, base, base, -1, magic, crc, kind, stamp, stamp, -1, None if kind & 7 else 1)
+    return Batch(at, OVERHEAD + length, last, last, -1, magic, crc, kind, stamp, stamp, -1, None if kind & 7 else 1)
 
 
 def _torn(left: int, size: int) -> str:
@@ -162,8 +165,7 @@ def _torn(left: int, size: int) -> str:
 
 
 def _more_comes(file: DiskFile, pause: float | None) -> bool:
-    if pause is None or not file.grown():
+    if pause is None:
         return False
     time.sleep(pause)
-    file.grown()
-    return True
+    return file.grown()

@@ -182,8 +182,8 @@ def _epoch_contradictions(replica: Replica) -> list[str]:
             continue  # deleted by retention, though still in the file: the checkpoint forgets at once
         if start is None:
             found.append(f"does not know epoch {epoch}, under which offset {first} was written")
-        elif first < start and number:
-            found.append(f"epoch {epoch} from offset {start} on, but the batches carry it from {first} on")
+        elif max(first, replica.log_start) < start and number:
+            found.append(f"epoch {epoch} from offset {start} on, but the batches carry it from {first}")
     if noted and noted[-1].start > replica.log_end:
         epoch, start = noted[-1]
         found.append(
