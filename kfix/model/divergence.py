@@ -131,7 +131,7 @@ def _apart(replicas: Sequence[Replica]) -> str:
         told = ", ".join(f"{r.topic_id or 'none'} on {r.name}" for r in replicas)
         return f"the topic was deleted and created again: topic ids {told}"
     seen: dict[int, Replica] = {}
-    for replica in replicas:
+    for replica in sorted(replicas, key=lambda r: r.folder):
         if replica.broker is not None and (other := seen.setdefault(replica.broker, replica)) is not replica:
             return f"broker {replica.broker} has it twice: {other.folder} and {replica.folder}"
     return ""

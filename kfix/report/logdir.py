@@ -42,7 +42,7 @@ def inspection_lines(found: Inspection, *, only_divergent: bool = False) -> Iter
         yield Line("")
         yield Line("no difference:" if len(found.dirs) > 1 else "holds:", style="bold")
         for comparison in well:
-            yield from _well(comparison)
+            yield from _well(comparison, many=len(found.dirs) > 1)
 
 
 _ORDER = {Verdict.DIVERGENT: 0, Verdict.APART: 1, Verdict.BEHIND: 2, Verdict.SAME: 3, Verdict.ALONE: 4}
@@ -124,11 +124,12 @@ def epochs_said(replica: Replica) -> str:
     return " ".join([f"... {more} older"] * (more > 0) + said[-EPOCHS_SHOWN:]) or "none"
 
 
-def _well(comparison: Comparison) -> Iterator[Line]:
+def _well(comparison: Comparison, *, many: bool) -> Iterator[Line]:
     for replica in comparison.replicas[:1]:
-        others = ", ".join(sorted(map(_short, comparison.replicas)))
-        name = f"{comparison.tp} on {others}" if comparison.verdict is Verdict.SAME else str(comparison.tp)
-        yield Line(f"{name}: {', '.join(_holds(replica))}", STEP, hang=STEP)
+        names = ", ".join(sorted(map(_short, comparison.replicas)))
+        alone = " alone" if comparison.verdict is Verdict.ALONE else ""
+        where = f" on {names}{alone}" if many else ""
+        yield Line(f"{comparison.tp}{where}: {', '.join(_holds(replica))}", STEP, hang=STEP)
 
 
 def _holds(replica: Replica) -> Iterator[str]:
