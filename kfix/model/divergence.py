@@ -92,12 +92,12 @@ def kept_offset(follower: Replica, leader: Replica) -> int:
 
 def _end_of(epochs: Sequence[Epoch], asked: int, log_end: int) -> tuple[int, int]:
     """The largest epoch of this log that is not above the one asked for, and where it ends."""
-    floor, end = asked, log_end
+    end = log_end
     for entry in reversed(epochs):
         if entry.epoch <= asked:
             return entry.epoch, end
         end = entry.start
-    return floor, end
+    return asked, end
 
 
 def compare(dirs: Iterable[LogDir], chosen: Iterable[TopicPartition] | None = None) -> tuple[Comparison, ...]:

@@ -70,7 +70,8 @@ def _directory(each: LogDir) -> str:
     name = "broker not told" if each.broker is None else f"broker {each.broker}"
     size = bytes_said(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
-    return f"{name}: {printable(each.path)}, {len(each.replicas)} partitions, {size}, {state}"
+    many = len(each.replicas)
+    return f"{name}: {printable(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
 
 
 def _difference(comparison: Comparison) -> Iterator[Line]:

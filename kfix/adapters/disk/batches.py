@@ -33,9 +33,9 @@ _LENGTH = struct.Struct(">i")
 _OLD = struct.Struct(">qiIbbq")
 _SMALLEST = {0: 14, 1: 22, 2: HEADER - OVERHEAD}
 _FOLLOWS_CRC = {0: 16, 1: 16, 2: 21}
-#: Read at once where batches are small; where one is larger than `_FAR`, only the next header is.
+#: Read at once; behind a batch that is larger only the next header is. To leap over smaller ones costs more than it
+#: spares, since a disk reads ahead: measured cold, with batches of 40 kB, leaping takes four times as long.
 _WINDOW = 64 << 10
-_FAR = 16 << 10
 _CHUNK = 1 << 20
 #: A batch that a broker is just writing is whole within milliseconds.
 _PAUSES = (0.01, 0.05, 0.2)
@@ -104,7 +104,7 @@ def batches(file: DiskFile, told: Told, *, far: bool = False) -> Iterator[Batch]
             told(at, f"{batch.records} records in a batch of the offsets {batch.base} to {batch.last}")
         yield batch
         at += size
-        far = size > _FAR
+        far = size > _WINDOW
 
 
 def first_batch(file: DiskFile) -> Batch | None:
