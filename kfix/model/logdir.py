@@ -50,7 +50,7 @@ class Replica:
     state            "" for a replica in service; delete, future or stray by the folder's suffix
     topic_id         of `partition.metadata` (2.8 and later), else ""
     log_start        of `log-start-offset-checkpoint`, else the base offset of the first segment
-    log_end          behind the last whole batch: what a broker would take over at its start
+    log_end          behind the last whole batch
     high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None where it has no entry
     recovery_point   up to here was flushed to the disk; cleaned: up to here the log cleaner compacted
     written          epochs of the record batches; of skipped segments only what their first batches prove

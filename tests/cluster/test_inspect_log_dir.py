@@ -3,6 +3,11 @@
 import hashlib
 import re
 import subprocess
+import threading
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kfix.adapters.disk.batches import batches, good_crc
 from kfix.adapters.disk.opening import DiskFile
@@ -106,6 +111,47 @@ def test_a_healthy_cluster_has_no_divergence_and_nothing_odd_while_it_runs(kfix,
     assert said.json["counts"]["divergent"] == 0
     assert [o for o in said.json["oddities"] if o["grade"] != "note"] == []
     assert [d["broker"] for d in said.json["directories"]] == list(lab.broker_ids)
+    assert [d["clean"] for d in said.json["directories"]] == [False, False, False]
+    lab.shutdown(3)
+    well = kfix.run("inspect", "log-dir", disk_of(lab, 3), "--json").json
+    assert [d["clean"] for d in well["directories"]] == [True]
+    assert all((r["high_watermark"] or 0) <= r["log_end"] for p in well["partitions"] for r in p["replicas"])
+
+
+def test_disks_of_brokers_under_load_are_read_again_and_again(kfix, lab):
+    """Segments roll, and the topic is deleted while it is read. Never a traceback, never damage that is none."""
+    lab.break_("healthy")
+    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
+    settings = {"segment.bytes": "200000", "file.delete.delay.ms": "200"}
+    for future in admin.create_topics([NewTopic("busy", 3, 3, config=settings)]).values():
+        future.result()
+    ends = threading.Event()
+    load = threading.Thread(target=write, args=(lab.bootstrap_servers, ends))
+    load.start()
+    try:
+        said = [everything(kfix, lab) for _ in range(5)]
+    finally:
+        ends.set()
+        load.join()
+        for future in admin.delete_topics(["busy"]).values():
+            future.result()
+    said += [everything(kfix, lab) for _ in range(4)]
+    for each in said:
+        assert [o for o in each.json["oddities"] if o["grade"] != "note"] == []
+        assert each.json["counts"]["divergent"] == 0
+    assert max(r["segments"] for p in said[4].json["partitions"] for r in p["replicas"] if p["topic"] == "busy") > 1
+
+
+def everything(kfix, lab):
+    return kfix.run("inspect", "log-dir", disk_of(lab, 1).parent, "--all-segments", "--check-crc", "--json")
+
+
+def write(bootstrap_servers, ends):
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "acks": "1", "linger.ms": 5, "log_level": 0})
+    while not ends.is_set():
+        for number in range(200):
+            producer.produce("busy", bytes(300), partition=number % 3)
+        producer.flush(10)
 
 
 _LINE = re.compile(

@@ -18,7 +18,7 @@ from kfix.model.snapshot import TopicPartition
 
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})\Z")
 _ASIDE = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})\.([A-Za-z0-9_-]{1,40})-(delete|future|stray)\Z")
-_KNOWN = re.compile(r"[0-9]{20}\.(log|index|timeindex|txnindex|snapshot)\Z|.*\.checkpoint\Z|\.lock\Z|lost\+found\Z")
+_KNOWN = re.compile(r"[0-9]{20}\.(log|index|timeindex|txnindex|snapshot)\Z|.*\.checkpoint\Z|quorum-state\Z")
 _LEFT_OVERS = {
     ".deleted": "left to be deleted: a broker deletes it a minute after the segment went, or at its next start",
     ".cleaned": "left by a log cleaner that did not finish: a broker deletes it at its next start",
@@ -79,7 +79,9 @@ def read_partition(
     _tell_left_overs(folder, tell)
     there = kept(lambda: segments.segments_in(folder), tell) or []
     flushed = known.recovery_point.get(tp)
-    walk = segments.walk(there, tell, flushed=flushed, every=depth.every, crc=depth.crc)
+    # A broker that finds no recovery point begins at 0.
+    below = flushed or (None if who.state else 0)
+    walk = segments.walk(there, tell, flushed=below, every=depth.every, crc=depth.crc)
     # After the segments: a running broker notes an epoch before it appends under it.
     checkpoint = _epochs(folder / LEADER_EPOCH, tell, wanted=bool(walk.epochs))
     topic_id = said(lambda: read_topic_id(folder / PARTITION), tell) if (folder / PARTITION).exists() else ""
@@ -129,7 +131,7 @@ def kept(read: Callable[[], T], tell: segments.Tell) -> T | None:
 
 def _epochs(path: Path, tell: segments.Tell, *, wanted: bool) -> tuple[Epoch, ...] | None:
     if not os.path.lexists(path):
-        if wanted:
+        if wanted and path.parent.exists():  # not deleted by a running broker meanwhile
             tell(Oddity(shown(path), None, "is missing, though the batches carry leader epochs"))
         return None
     return said(lambda: read_epochs(path), tell)

@@ -19,6 +19,7 @@ from kfix.adapters.disk.opening import DiskFile, NotReadError, not_read
 from kfix.model.logdir import Epoch, Grade, Oddity, Tail
 
 _SEGMENT = re.compile(r"([0-9]{20})\.log\Z")
+_CUT = "a broker that starts after a crash cuts its log here"
 _MOST_TOLD = 5
 #: A tail of more batches than this is measured by offsets and bytes alone: half a minute of work.
 MOST_BATCHES = 20_000_000
@@ -62,17 +63,16 @@ def segments_in(folder: Path) -> list[Segment]:
 
 
 def walk(segments: list[Segment], tell: Tell, *, flushed: int | None, every: bool, crc: bool) -> Walk:
-    """`flushed` is the recovery point: whole segments below it may be skipped. `crc`: of every walked batch; without
-    it the last batch of each walked segment is checked, for that is where a crash leaves its mark.
+    """`flushed` is the recovery point: whole segments below it may be skipped; None: all may. `crc`: of every walked
+    batch; without it the last batch of each walked segment is checked, for that is where a crash leaves its mark.
     """
     found = Walk()
-    heads = [_head(s) for s in segments]
+    heads = [_head(s) for s in segments] if len(segments) > 1 and not every else [None] * len(segments)
     for number, segment in enumerate(segments):
         later = segments[number + 1] if number + 1 < len(segments) else None
         head = heads[number]
         skip = (
-            not every
-            and later is not None
+            later is not None
             and head is not None
             and heads[number + 1] is not None
             and head.epoch == heads[number + 1].epoch >= 0  # type: ignore[union-attr]
@@ -126,7 +126,7 @@ def _check_crc(file: DiskFile, batch: Batch, told: _Teller) -> None:
     if good is None:
         told(batch.at, "was cut while it was read", Grade.NOTE)
     elif not good:
-        told(batch.at, f"bad CRC of the batch of the offsets {batch.base} to {batch.last}")
+        told(batch.at, f"bad CRC of the batch of the offsets {batch.base} to {batch.last}: {_CUT}")
 
 
 class _Teller:

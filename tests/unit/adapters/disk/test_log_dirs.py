@@ -14,6 +14,7 @@ from kfix.model.logdir import Epoch, Grade
 from kfix.model.snapshot import TopicPartition
 from tests.unit.adapters.disk.building import NOON, Disk, batch, log, old_batch, run
 
+CUT = "a broker that starts after a crash cuts its log here"
 ORDERS = TopicPartition("orders", 0)
 
 
@@ -129,7 +130,7 @@ def test_the_crc_of_the_last_batch_is_checked_and_of_all_when_asked(disk):
     bad[-2] ^= 1
     folder = disk.partition("orders-0", bytes(good + bad), epochs={0: 0})
     [odd] = only(disk)[1]
-    assert (odd.at, odd.what) == (len(good), "bad CRC of the batch of the offsets 2 to 3")
+    assert (odd.at, odd.what) == (len(good), f"bad CRC of the batch of the offsets 2 to 3: {CUT}")
     (folder / f"{0:020d}.log").write_bytes(bytes(good + bad + batch(4, 2)))
     assert only(disk)[1] == ()
     assert only(disk, crc=True)[1] == (odd,)
