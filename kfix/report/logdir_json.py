@@ -10,7 +10,7 @@ partitions      by name; each:
     verdict     divergent: a replica has records that the winner has not; behind: one lacks records, and has none of its
                 own; same; alone: one replica was given; apart: not of one log, not compared
     why         of apart, else ""
-    winner      broker with the largest (last epoch, log end), or null
+    winner      broker with the largest (last epoch, log end), or null; winner_folder: its folder
     replicas    in service, best first; then those with a state; each:
         broker, directory, folder
         state           "", "delete", "future" or "stray"
@@ -22,7 +22,8 @@ partitions      by name; each:
         segments, walked, bytes
         last_ms         largest timestamp of the walked batches, milliseconds, or null
     losses      for each pair in which something would be lost:
-        leader, replica     brokers; if `leader` led, `replica` would throw away
+        leader, replica     brokers (null: not told), and leader_folder, replica_folder; if `leader` led, `replica`
+                            would throw away
         from                all from this offset on
         first, end          its first offset there, and its log end
         records             how many, null where the segments do not tell
@@ -75,6 +76,7 @@ def _partition(comparison: Comparison) -> dict[str, Any]:
         "verdict": comparison.verdict.value,
         "why": comparison.why,
         "winner": None if winner is None else winner.broker,
+        "winner_folder": None if winner is None else winner.folder,
         "replicas": [_replica(r) for r in (*comparison.replicas, *comparison.aside)],
         "losses": [_loss(loss) for loss in comparison.losses],
     }
@@ -106,6 +108,8 @@ def _loss(loss: Loss) -> dict[str, Any]:
     return {
         "leader": loss.leader.broker,
         "replica": loss.replica.broker,
+        "leader_folder": loss.leader.folder,
+        "replica_folder": loss.replica.folder,
         "from": loss.kept,
         "first": None if tail is None else tail.start,
         "end": loss.replica.log_end,

@@ -91,6 +91,6 @@ def _measured(comparison: Comparison, folders: Mapping[str, Path]) -> Comparison
         points[loss.replica].add(loss.kept)
     tails: dict[tuple[str, int], Tail] = {}
     for replica, kept in points.items():
-        found = read_tails(_folder(replica, folders), sorted(kept), replica.log_end)
+        found = read_tails(_folder(replica, folders), kept, replica.log_start, replica.log_end)
         tails |= {(replica.folder, point): tail for point, tail in found.items()}
     return with_tails(comparison, tails)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -69,15 +69,9 @@ def walk(segments: list[Segment], tell: Tell, *, flushed: int | None, every: boo
     found = Walk()
     heads = [_head(s) for s in segments] if len(segments) > 1 and not every else [None] * len(segments)
     for number, segment in enumerate(segments):
-        later = segments[number + 1] if number + 1 < len(segments) else None
         head = heads[number]
-        skip = (
-            later is not None
-            and head is not None
-            and heads[number + 1] is not None
-            and head.epoch == heads[number + 1].epoch >= 0  # type: ignore[union-attr]
-            and (flushed is None or later.base <= flushed)
-        )
+        flushed_whole = number + 1 < len(segments) and (flushed is None or segments[number + 1].base <= flushed)
+        skip = head is not None and flushed_whole and _one_epoch(head, heads[number + 1])
         try:
             with DiskFile(segment.path) as file:
                 found.size += file.size
@@ -88,6 +82,10 @@ def walk(segments: list[Segment], tell: Tell, *, flushed: int | None, every: boo
         except NotReadError as error:
             tell(error.oddity)
     return found
+
+
+def _one_epoch(head: Batch, following: Batch | None) -> bool:
+    return following is not None and head.epoch == following.epoch >= 0
 
 
 def _head(segment: Segment) -> Batch | None:
@@ -102,7 +100,7 @@ def _walk_one(file: DiskFile, segment: Segment, found: Walk, tell: Tell, *, crc:
     teller = _Teller(file.name, tell)
     found.walked += 1
     batch = None
-    epoch = -1
+    epoch = found.epochs[-1].epoch if found.epochs else -1
     expected = max(segment.base, found.end or 0)
     for batch in batches(file, teller):
         if batch.base < segment.base:
@@ -148,34 +146,40 @@ class _Teller:
             self._tell(Oddity(self._name, None, f"{self._more} more such places"))
 
 
-def read_tails(folder: Path, points: list[int], end: int) -> dict[int, Tail]:
-    """For each offset: what the log holds from it on to `end`, in one walk. Empty where the folder is gone."""
+def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dict[int, Tail]:
+    """For each offset: what a log from `start` to `end` holds from it on, in one walk. Empty where the folder is gone.
+
+    Where a segment is damaged before its end, or cannot be read, nobody can tell how many records there are.
+    """
     try:
         segments = segments_in(folder)
     except NotReadError:
         return {}
-    counts = {point: _Count(point) for point in points}
+    counts = {point: _Count(max(point, start)) for point in points}
     budget = MOST_BATCHES
-    for batch in _from(segments, min(points, default=0)):
+    guessed: list[str] = []
+    for batch in _from(segments, min((c.start for c in counts.values()), default=end), guessed.append):
         budget -= 1
         for count in counts.values():
             if batch.last >= count.start:
                 count.see(batch, exact=budget > 0)
         if budget <= 0:
             break
-    return {point: count.tail(end) for point, count in counts.items()}
+    return {point: count.tail(end, exact=not guessed) for point, count in counts.items()}
 
 
-def _from(segments: list[Segment], start: int) -> Iterator[Batch]:
-    """Batches of the segments that may hold the offset, or come behind it."""
+def _from(segments: list[Segment], start: int, guess: Callable[[str], None]) -> Iterator[Batch]:
+    """Batches of the segments that may hold the offset, or come behind it. `guess` hears why some may be missing."""
     for number, segment in enumerate(segments):
-        if number + 1 < len(segments) and segments[number + 1].base <= start:
+        last = number + 1 == len(segments)
+        if not last and segments[number + 1].base <= start:
             continue
         try:
             with DiskFile(segment.path) as file:
-                yield from batches(file, lambda _at, _what: None)
-        except NotReadError:
-            return
+                # What is torn at the very end is no part of the log.
+                yield from batches(file, lambda _at, what, last=last: None if last else guess(what))  # type: ignore[misc]
+        except NotReadError as error:
+            guess(error.oddity.what)
 
 
 @dataclass(slots=True)
@@ -198,6 +202,6 @@ class _Count:
         if batch.last_ms >= 0 and (self.last_ms is None or batch.last_ms > self.last_ms):
             self.last_ms = batch.last_ms
 
-    def tail(self, end: int) -> Tail:
+    def tail(self, end: int, *, exact: bool) -> Tail:
         start = self.start if self.first is None else self.first
-        return Tail(start, end, self.records, self.size, self.first_ms, self.last_ms)
+        return Tail(start, end, self.records if exact else None, self.size, self.first_ms, self.last_ms)

@@ -9,6 +9,9 @@ import google_crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
+from kfix.adapters.disk.folder import Depth
+from kfix.adapters.disk.logdir import read_log_dir
+
 CLUSTER = "PxjXw2V1QZyKBlYh0sVt6w"
 NOON = 1_760_000_000_000
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -106,6 +109,17 @@ class Disk:
         if flushed is not None:
             self.mark("recovery-point-offset-checkpoint", name, flushed)
         return folder
+
+
+def read(disk, **depth):
+    return read_log_dir(disk.path, lambda _: True, Depth(**depth))
+
+
+def only(disk, **depth):
+    """Its only replica, and what is odd."""
+    found = read(disk, **depth)
+    [replica] = found.replicas
+    return replica, found.oddities
 
 
 def offset_key(group, topic, partition, version=1):

@@ -7,30 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.disk.folder import Depth
-from kfix.adapters.disk.logdir import find_log_dirs, read_log_dir
+from kfix.adapters.disk.logdir import find_log_dirs
 from kfix.errors import UsageError
 from kfix.model.logdir import Epoch, Grade
 from kfix.model.snapshot import TopicPartition
-from tests.unit.adapters.disk.building import NOON, Disk, batch, log, old_batch, run
+from tests.unit.adapters.disk.building import NOON, Disk, batch, log, old_batch, only, read, run
 
 CUT = "a broker that starts after a crash cuts its log here"
 ORDERS = TopicPartition("orders", 0)
-
-
-def read(disk, **depth):
-    return read_log_dir(disk.path, lambda _: True, Depth(**depth))
-
-
-def only(disk, **depth):
-    found = read(disk, **depth)
-    [replica] = found.replicas
-    return replica, found.oddities
-
-
-@pytest.fixture
-def disk(tmp_path):
-    return Disk(tmp_path / "b1")
 
 
 def test_what_a_healthy_directory_holds(disk):
@@ -55,27 +39,6 @@ def test_kraft_directories_and_topic_ids(tmp_path):
     (folder / "partition.metadata").write_text("version: 0\ntopic_id: MQCO0r6DSOqpHbT1OYUzFQ\n")
     replica, odd = only(disk)
     assert (replica.broker, replica.topic_id, odd) == (3, "MQCO0r6DSOqpHbT1OYUzFQ", ())
-
-
-def test_segments_that_can_tell_nothing_new_are_skipped(disk):
-    parts = [(o, run(o, o + 100, 0 if o < 500 else 4)) for o in range(0, 1000, 100)]
-    parts[2] = (200, run(200, 300, 0)[:-5])
-    disk.partition("orders-0", *parts, epochs={0: 0, 4: 500}, flushed=900)
-    replica, odd = only(disk)
-    assert (replica.segments, replica.walked) == (10, 2)
-    assert (replica.epochs, replica.log_end, odd) == ((Epoch(0, 0), Epoch(4, 500)), 1000, ())
-    everything, [torn] = only(disk, every=True)
-    assert (everything.walked, everything.epochs, everything.log_end) == (10, replica.epochs, 1000)
-    assert (torn.file, torn.at) == (str(disk.path / "orders-0" / f"{200:020d}.log"), len(run(200, 290, 0)))
-    disk.mark("recovery-point-offset-checkpoint", "orders-0", 250)
-    assert torn in only(disk)[1], "what was not flushed is walked: there a crash leaves its mark"
-
-
-def test_an_epoch_that_changes_inside_an_old_segment_is_found(disk):
-    disk.partition("orders-0", log(run(0, 40, 0), run(40, 60, 3)), (60, run(60, 90, 3)), (90, b""), flushed=90)
-    replica, [odd] = only(disk)
-    assert (replica.epochs, replica.log_end) == ((Epoch(0, 0), Epoch(3, 40)), 90)
-    assert odd.what == "is missing, though the batches carry leader epochs"
 
 
 def test_a_noted_epoch_without_records_counts_from_the_log_end_on(disk):
