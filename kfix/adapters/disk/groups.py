@@ -13,10 +13,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.adapters.disk.batches import Batch, batches
+from kfix.adapters.disk.batches import Batch
 from kfix.adapters.disk.opening import DiskFile, NotReadError
 from kfix.adapters.disk.records import Record, UnreadBatchError, records
-from kfix.adapters.disk.segments import Tell, segments_in
+from kfix.adapters.disk.segments import Tell, batches_from, segments_in
 from kfix.adapters.kafka.codec import ProtocolError, Reader
 from kfix.model.logdir import Grade, Oddity, Replica, StoredGroup, StoredGroups
 
@@ -57,12 +57,12 @@ def read_groups(replica: Replica, folder: Path, tell: Tell) -> StoredGroups:
             tell(oddity)
 
     try:
-        for segment in segments_in(folder):
-            with DiskFile(segment.path) as file:
-                for batch in batches(file, lambda _at, _what: None):
-                    _read_batch(file, batch, state, untold)
+        segments = segments_in(folder)
     except NotReadError as error:
+        segments = []
         untold(error.oddity)
+    for file, batch in batches_from(segments, 0, lambda odd: untold(odd._replace(grade=Grade.UNREAD))):
+        _read_batch(file, batch, state, untold)
     if unread > _MOST_TOLD:
         tell(
             Oddity(replica.folder, None, f"{unread - _MOST_TOLD} more batches whose groups are not told", Grade.UNREAD)

@@ -157,8 +157,8 @@ def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dic
         return {}
     counts = {point: _Count(max(point, start)) for point in points}
     budget = MOST_BATCHES
-    guessed: list[str] = []
-    for batch in _from(segments, min((c.start for c in counts.values()), default=end), guessed.append):
+    guessed: list[Oddity] = []
+    for _, batch in batches_from(segments, min((c.start for c in counts.values()), default=end), guessed.append):
         budget -= 1
         for count in counts.values():
             if batch.last >= count.start:
@@ -168,18 +168,29 @@ def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dic
     return {point: count.tail(end, exact=not guessed) for point, count in counts.items()}
 
 
-def _from(segments: list[Segment], start: int, guess: Callable[[str], None]) -> Iterator[Batch]:
-    """Batches of the segments that may hold the offset, or come behind it. `guess` hears why some may be missing."""
+def batches_from(segments: list[Segment], start: int, guess: Tell) -> Iterator[tuple[DiskFile, Batch]]:
+    """Batches of the segments that may hold the offset, or come behind it, each with its open file.
+
+    `guess` hears why some may be missing. What is torn at the very end is no part of the log.
+    """
     for number, segment in enumerate(segments):
         last = number + 1 == len(segments)
         if not last and segments[number + 1].base <= start:
             continue
         try:
             with DiskFile(segment.path) as file:
-                # What is torn at the very end is no part of the log.
-                yield from batches(file, lambda _at, what, last=last: None if last else guess(what))  # type: ignore[misc]
+                yield from _with_file(file, _unheard if last else guess)
         except NotReadError as error:
-            guess(error.oddity.what)
+            guess(error.oddity)
+
+
+def _with_file(file: DiskFile, tell: Tell) -> Iterator[tuple[DiskFile, Batch]]:
+    for batch in batches(file, lambda at, what: tell(Oddity(file.name, at, what))):
+        yield file, batch
+
+
+def _unheard(_oddity: Oddity) -> None:
+    pass
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from kfix.adapters.disk import records
 from kfix.adapters.disk.folder import Depth
 from kfix.adapters.disk.groups import read_groups
 from kfix.adapters.disk.logdir import read_log_dir
+from kfix.model.logdir import Grade
 from tests.unit.adapters.disk.building import (
     CONTROL,
     NOON,
@@ -22,6 +23,7 @@ from tests.unit.adapters.disk.building import (
     offset_key,
     offset_value,
     old_batch,
+    only,
 )
 
 
@@ -127,3 +129,16 @@ def test_a_damaged_compressed_batch_is_told(groups_in, codec):
     stored, [odd] = groups_in(bytes(raw))
     assert not stored.complete
     assert "is compressed with" in odd.what or "holds a" in odd.what or "too large" in odd.what
+
+
+def test_groups_behind_a_damaged_place_may_be_there(disk):
+    one, two = (batch(n, pairs=[commit(f"g{n}", "orders", 0)]) for n in (0, 1))
+    folder = disk.partition("__consumer_offsets-3", one + two[:-9], (2, two), epochs={0: 0})
+    replica, _ = only(disk)
+    told = []
+    stored = read_groups(replica, folder, told.append)
+    assert (names(stored), stored.complete) == (["g0", "g1"], False)
+    assert [(odd.at, odd.grade) for odd in told] == [(len(one), Grade.UNREAD)]
+    (folder / f"{2:020d}.log").write_bytes(two + one[:-9])
+    (folder / f"{0:020d}.log").write_bytes(one)
+    assert read_groups(replica, folder, told.append).complete, "what is torn at the end is no part of the log"
