@@ -18,6 +18,7 @@ from kfix.cli import (
     explain,
     fleet,
     fleet_store,
+    inspect,
     lab,
     lab_network,
     lab_workload,
@@ -75,6 +76,7 @@ app = typer.Typer(
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(inspect.app, name="inspect")
 fleet.app.command("prune")(fleet_store.prune)
 fleet.app.command("demo")(fleet_store.demo)
 app.add_typer(fleet.app, name="fleet")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kfix.report import json_findings
+from kfix.report import json_findings, logdir_json
 from kfix.report.fleet import json_audit
 from kfix.runbook.catalogue import load_all
 
@@ -37,6 +37,7 @@ def runbooks_page():
 def json_page():
     parts = [
         ("# JSON of `kfix diagnose --json`", "kfix/report/json_findings.py", json_findings),
+        ("# JSON of `kfix inspect log-dir --json`", "kfix/report/logdir_json.py", logdir_json),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
     ]
     return "\n".join(
