@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, runbook, snapshot
+from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, report, runbook, snapshot
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -68,6 +68,7 @@ fleet.app.command("demo")(fleet_store.demo)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
+app.add_typer(report.app, name="report")
 lab.app.command("demo")(demo.demo)
 app.add_typer(lab.app, name="lab")
 

@@ -1,0 +1,146 @@
+"""What every output of the post-mortem says in the same words: times, how sure they are, how long, who and which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Final
+
+from kfix.model.incident_report import EventRow, IncidentReport, Moment
+from kfix.model.snapshot import TopicPartition
+from kfix.model.timeline import Proof, Span
+from kfix.report.fleet.words import amount
+
+#: Between two moments, both named; the plain text of every output.
+_ARROW: Final = "\N{RIGHTWARDS ARROW}"
+NOT_KNOWN: Final = "not known"
+
+
+class Clock:
+    """Times of one report, in UTC: with the day where the report spans more than one."""
+
+    def __init__(self, report: IncidentReport) -> None:
+        self._days = _day(report.since) != _day(report.until)
+        self._fine = report.until - report.since < 3600
+
+    def at(self, seconds: float) -> str:
+        """`22:01:42`, with tenths in a report of less than an hour, with the day where there are several."""
+        moment = datetime.fromtimestamp(seconds, UTC)
+        text = moment.strftime("%H:%M:%S")
+        if self._fine:
+            text += f".{moment.microsecond // 100_000}"
+        return f"{moment:%Y-%m-%d} {text}" if self._days else text
+
+    def event(self, row: EventRow) -> str:
+        if row.not_before is not None:
+            return f"{self.at(row.not_before)} \N{EN DASH} {self.at(row.at)}"
+        return self.at(row.at)
+
+    def moment(self, moment: Moment | None) -> str:
+        if moment is None:
+            return NOT_KNOWN
+        if moment.not_before is not None:
+            return f"between {self.at(moment.not_before)} and {self.at(moment.at)} UTC"
+        return f"{self.at(moment.at)} UTC"
+
+
+def day(seconds: float) -> str:
+    return _day(seconds)
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def long(seconds: float) -> str:
+    """`0.4 s`, `47 s`, `12 min 30 s`, `3 h 5 min`, `2 d 4 h`."""
+    if seconds < 9.95:
+        return f"{max(seconds, 0.0):.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    for size, name, part, small in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
+    return f"{whole} s"
+
+
+def apart(first: Moment | None, second: Moment | None) -> str:
+    """How long from one to the other: a range where either is only bounded."""
+    if first is None or second is None:
+        return NOT_KNOWN
+    least = (second.at if second.not_before is None else second.not_before) - first.at
+    most = second.at - (first.at if first.not_before is None else first.not_before)
+    shortest, longest = long(max(least, 0.0)), long(most)
+    return longest if shortest == longest else f"{shortest} to {longest}"
+
+
+def named(partitions: Sequence[TopicPartition], most: int = 12) -> str:
+    """`orders-0..2, 7` by topic; more than `most` topics are counted."""
+    topics = [
+        (topic, sorted(tp.partition for tp in group))
+        for topic, group in groupby(sorted(partitions), lambda tp: tp.topic)
+    ]
+    shown = [f"{topic}-{_numbers(numbers)}" for topic, numbers in topics[:most]]
+    rest = topics[most:]
+    if rest:
+        shown.append(f"and {amount(sum(len(n) for _, n in rest), 'more partition')} of {amount(len(rest), 'topic')}")
+    return ", ".join(shown)
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    runs = []
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        them = [n for _, n in run]
+        runs.append(str(them[0]) if len(them) == 1 else f"{them[0]}\N{EN DASH}{them[-1]}")
+    text = ",".join(runs)
+    return text if len(runs) == 1 and "\N{EN DASH}" not in text else f"[{text}]"
+
+
+def lane_name(partitions: Sequence[TopicPartition]) -> str:
+    """One name for all partitions with one history."""
+    first = str(partitions[0])
+    return first if len(partitions) == 1 else f"{first} and {len(partitions) - 1} more"
+
+
+def held(span: Span) -> str:
+    """What a span says, in words."""
+    if span.proof is Proof.UNKNOWN:
+        return NOT_KNOWN
+    who = "no leader" if span.value == -1 else f"leader {span.value}"
+    isr = "" if span.isr is None else f", ISR [{','.join(map(str, span.isr))}]"
+    same = " at both ends, not proved between" if span.proof is Proof.SAME else ""
+    return f"{who}{isr}{same}"
+
+
+def up(span: Span) -> str:
+    if span.proof is Proof.UNKNOWN:
+        return NOT_KNOWN
+    state = "not registered" if span.value == -1 else "registered"
+    return state + (" at both ends, not proved between" if span.proof is Proof.SAME else "")
+
+
+def ruling(span: Span) -> str:
+    if span.proof is Proof.UNKNOWN:
+        return NOT_KNOWN
+    return "none" if span.value == -1 else f"broker {span.value}, epoch {span.epoch}"
+
+
+def headline(report: IncidentReport) -> str:
+    """One sentence: what, how long, over or not."""
+    summary = report.summary
+    grave = [c for c in report.causes if c.severity == "critical"] or list(report.causes)
+    if not grave:
+        return f"{summary.verdict[:1].upper()}{summary.verdict[1:]}."
+    first = grave[0]
+    more = f" (and {amount(len(grave) - 1, 'more finding')})" if len(grave) > 1 else ""
+    lasted = apart(summary.began, summary.served or summary.whole)
+    time = "" if lasted == NOT_KNOWN else f"; it lasted {lasted}"
+    state = {"over": "It is over.", "not over at the last look": "It was not over at the last look."}
+    return f"{first.summary[:1].upper()}{first.summary[1:]}{more}{time}. {state.get(summary.verdict, '')}".strip()
+
+
+def brokers(ids: Sequence[int]) -> str:
+    return "none" if not ids else f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}"

@@ -1,0 +1,30 @@
+"""Members of the ZooKeeper ensemble: leader, follower, standalone, without quorum, or silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.model.snapshot import Snapshot
+from kfix.model.timeline import Event, Theme, Tone
+from kfix.timeline.when import between, where
+
+_SERVING = ("leader", "follower", "standalone", "observer")
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
+    if before.zookeeper is None or after.zookeeper is None:
+        return
+    was = {node.address: node.mode for node in before.zookeeper.nodes}
+    at, since = between(before, after)
+    for node in after.zookeeper.nodes:
+        old = was.get(node.address)
+        if old is None or old == node.mode:
+            continue
+        text = f"ZooKeeper {node.address}: {old or 'no answer'} \N{RIGHTWARDS ARROW} {node.mode or 'no answer'}"
+        yield Event(at, Theme.ZOOKEEPER, _tone(old, node.mode), text, where(after), since)
+
+
+def _tone(old: str, new: str) -> Tone:
+    if new not in _SERVING:
+        return Tone.BAD
+    return Tone.PLAIN if old in _SERVING else Tone.GOOD

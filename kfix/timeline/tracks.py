@@ -1,0 +1,77 @@
+"""What was known of each partition, broker and controller, compact: one entry for what did not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kfix.model.snapshot import Snapshot, TopicPartition
+from kfix.model.timeline import Known
+from kfix.timeline.when import SKEW, states
+
+Subject = TopicPartition | int | str
+CONTROLLER = "controller"
+
+
+@dataclass(slots=True)
+class Tracks:
+    """`partitions` by name; `brokers` by id, leader = the id while registered, -1 while not; `controller`."""
+
+    partitions: dict[TopicPartition, list[Known]] = field(default_factory=dict)
+    brokers: dict[int, list[Known]] = field(default_factory=dict)
+    controller: list[Known] = field(default_factory=list)
+
+    def look(self, snapshot: Snapshot) -> None:
+        at = snapshot.taken_at
+        for tp, state in states(snapshot).items():
+            since = _stamp(state.mtime_ms, at)
+            told = Known(at, since, state.leader, state.leader_epoch, state.isr, state.version)
+            _add(self.partitions.setdefault(tp, []), told)
+        zookeeper = snapshot.zookeeper
+        if zookeeper is None:
+            return
+        for broker in zookeeper.registrations.keys() | self.brokers.keys() | _assigned(snapshot):
+            mine = zookeeper.registrations.get(broker)
+            seen = self.brokers.setdefault(broker, [])
+            if mine is None:
+                _add(seen, Known(at, None, -1, -1, None))
+            else:
+                _add(seen, Known(at, _stamp(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
+        node = zookeeper.controller
+        leader = -1 if node.broker is None else node.broker
+        since = _stamp(node.elected_ms, at) if node.broker is not None else None
+        _add(self.controller, Known(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch))
+
+    def told(self, entries: Iterable[tuple[TopicPartition, Known]]) -> None:
+        """What lines of logs say of partitions, in any order. A line without an ISR or a leader takes the last known."""
+        for tp, known in entries:
+            self.partitions.setdefault(tp, []).append(known)
+
+    def told_brokers(self, entries: Iterable[tuple[int, Known]]) -> None:
+        for broker, known in entries:
+            self.brokers.setdefault(broker, []).append(known)
+
+
+def _add(seen: list[Known], told: Known) -> None:
+    """Equal to the last word, and provably nothing written between: that one lasts longer. A look that lags is dropped."""
+    if not seen:
+        seen.append(told)
+        return
+    last = seen[-1]
+    if told.version >= 0 and last.version > told.version and told.epoch <= last.epoch:
+        return
+    same = (last.leader, last.epoch, last.isr, last.version) == (told.leader, told.epoch, told.isr, told.version)
+    if same and told.version >= 0:
+        seen[-1] = last._replace(until=told.at)
+    else:
+        seen.append(told)
+
+
+def _stamp(ms: int, at: float) -> float | None:
+    """A time that a source kept; None where it has none, or where its clock is ahead of the look by too much."""
+    return ms / 1000 if 0 < ms / 1000 <= at + SKEW else None
+
+
+def _assigned(snapshot: Snapshot) -> set[int]:
+    assert snapshot.zookeeper is not None
+    return {broker for each in snapshot.zookeeper.assignments.values() for broker in each.replicas}
