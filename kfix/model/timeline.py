@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kfix.model.snapshot import TopicPartition
+
+
+#: The epoch of a broker that is not registered: a registration has one, its absence has none.
+ABSENT: Final = -1
 
 
 class Theme(StrEnum):
@@ -44,7 +48,8 @@ class Event:
     """`not_before` None: it happened at `at`. Else it happened after `not_before` and no later than `at`.
 
     `text` does not name the partition, so that equal events of many partitions are one line. Events with the same `key`
-    are the same fact told by several sources; "" is never the same as another. `source` is where it was read.
+    are the same fact told by several sources; "" is never the same as another. `lasting` False: the key may come again,
+    and names the same fact only near in time. `source` is where it was read: `look FILE`, `journal RUN`, `LOG:LINE`.
     """
 
     at: float
@@ -56,6 +61,7 @@ class Event:
     partition: TopicPartition | None = None
     broker: int | None = None
     key: str = ""
+    lasting: bool = True
 
 
 class Known(NamedTuple):
@@ -137,7 +143,10 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one line of a broker's log tells: events, and what has held since. An unclean election is told as such."""
+    """What one line of a broker's log tells: events, and what has held since. An unclean election is told as such.
+
+    `deleted`: a topic and the times between which its deletion was begun.
+    """
 
     events: tuple[Event, ...] = ()
     partitions: tuple[tuple[TopicPartition, Known], ...] = ()
@@ -145,3 +154,4 @@ class Told:
     controller: Known | None = None
     cut: Cut | None = None
     unclean: TopicPartition | None = None
+    deleted: tuple[str, float, float] | None = None

@@ -13,6 +13,7 @@ from kfix.model.snapshot import ClusterIdentity, Mode, Snapshot
 from kfix.model.timeline import Event, Proof, Span, Told
 from kfix.timeline import first_look, journals
 from kfix.timeline.changes import compare
+from kfix.timeline.deletions import Deletions
 from kfix.timeline.findings import Findings
 from kfix.timeline.lanes import picture
 from kfix.timeline.losses import Losses
@@ -35,6 +36,7 @@ class Material:
     tracks: Tracks = field(default_factory=Tracks)
     findings: Findings = field(default_factory=Findings)
     losses: Losses = field(default_factory=Losses)
+    deletions: Deletions = field(default_factory=Deletions)
     events: list[Event] = field(default_factory=list)
     runs: list[RunRow] = field(default_factory=list)
     sources: list[SourceRow] = field(default_factory=list)
@@ -49,6 +51,7 @@ class Material:
         if before is not None:
             self._add(compare(before, snapshot))
             self.losses.pair(before, snapshot)
+            self.deletions.pair(before, snapshot)
         elif not self.findings.looks:
             self._add(first_look.signs(snapshot))
         self._before[vantage] = snapshot
@@ -80,15 +83,18 @@ class Material:
             self.tracks.controller.append(told.controller)
         if told.cut is not None:
             self.losses.cuts.append(told.cut)
+        if told.deleted is not None:
+            self.deletions.add(*told.deleted)
         if told.unclean is not None:
             self.losses.unclean.add(told.unclean)
 
     def report(self, title: str, version: str, window: tuple[float | None, float | None]) -> IncidentReport:
         """`window`: since and until as they were asked for; None is what the material holds."""
         begin, end = self._extent(*window)
-        rows = merged([*self.events, *self.findings.events])
+        rows = merged(self.deletions.quieted([*self.events, *self.findings.events]))
         runs = tuple(sorted(self.runs, key=lambda r: r.began))
         spans = tuple(Span(r.began, r.ended or r.began, None, Proof.KNOWN) for r in runs)
+        self.tracks.without(self.deletions.within)
         drawn = picture(self.tracks, begin, end, spans)
         summary = summarise(self.findings, rows, runs)
         looks = tuple(self.findings.looks)

@@ -14,7 +14,7 @@ from kfix.timeline.when import name_of, where
 
 @dataclass(slots=True)
 class Seen:
-    """One finding through the looks; `worst` is the finding where it was worst. `gone` None: still there at the end."""
+    """One finding through the looks; `worst` is the finding where it was worst, by its last words. `gone` None: still there at the end."""
 
     first: float
     last: float
@@ -59,7 +59,7 @@ class Findings:
             self.seen[key] = Seen(at, at, finding)
             return
         held.last, held.looks, held.gone = at, held.looks + 1, None
-        if finding.severity > held.worst.severity:
+        if finding.severity >= held.worst.severity:
             held.worst = finding
 
     def _gone(self, key: str, at: float, since: float, snapshot: Snapshot) -> None:
@@ -70,8 +70,8 @@ class Findings:
             self.events.append(Event(at, Theme.FINDING, Tone.GOOD, text, where(snapshot), since))
 
     def causes(self) -> tuple[CauseRow, ...]:
-        """The gravest first, then the earliest."""
-        rows = sorted(self.seen.values(), key=lambda s: (-s.worst.severity, s.first, s.worst.key))
+        """The gravest first, then what was there longest: what one look saw in passing is not the headline."""
+        rows = sorted(self.seen.values(), key=lambda s: (-s.worst.severity, s.first - s.last, s.first, s.worst.key))
         return tuple(map(_row, rows))
 
     def clear_from(self, least: Severity) -> tuple[float, float] | None:

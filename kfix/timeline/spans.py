@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.timeline import Known, Proof, Span
+from kfix.model.timeline import ABSENT, Known, Proof, Span
 
 
 def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
@@ -38,7 +38,7 @@ def _in_order(known: Iterable[Known], end: float) -> list[Known]:
                 one = one._replace(leader=last.leader, epoch=max(one.epoch, last.epoch))
             if one.isr is None and one.epoch == last.epoch and one.leader == last.leader:
                 one = one._replace(isr=last.isr)
-            if one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
+            if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
                 continue
             if _same(last, one) and (one.version == last.version or -1 in (one.version, last.version)):
                 if _proved_same(last, one):
@@ -86,8 +86,11 @@ def _gap(before: Known, after: Known) -> Iterator[Span]:
         return
     if _follows(before, after):
         yield Span(begin, end, before.leader, Proof.KNOWN, before.isr, before.epoch)
-    elif _same(before, after) and before.isr is not None:
+    elif _same(before, after) and (before.isr is not None or before.epoch == ABSENT):
         yield Span(begin, end, before.leader, Proof.SAME, before.isr, before.epoch)
+    elif before.epoch == ABSENT and after.since is not None:
+        # Not there before, and not there until it registered: not proved to have been away all the time.
+        yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
     elif before.leader == after.leader and before.epoch == after.epoch:
         # Every election raises the epoch: the leader is proved, its ISR is not.
         yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
@@ -96,9 +99,11 @@ def _gap(before: Known, after: Known) -> Iterator[Span]:
 
 
 def _follows(before: Known, after: Known) -> bool:
-    """`after` is the very next write, and it is known when."""
+    """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens."""
     if after.since is None:
         return False
+    if after.epoch == ABSENT:
+        return True
     if before.version >= 0 and after.version >= 0:
         return after.version == before.version + 1
     return before.epoch >= 0 and after.epoch in (before.epoch, before.epoch + 1)

@@ -50,15 +50,23 @@ def _is_sign(event: EventRow) -> bool:
 
 def _began(looks: tuple[Look, ...], events: tuple[EventRow, ...], noticed: Moment | None) -> Moment | None:
     """The earliest sign after the last look that was well before it was noticed."""
-    well = [look.at for look in looks if not look.findings and (noticed is None or look.at < noticed.at)]
-    after = max(well, default=float("-inf")) if noticed is not None else float("-inf")
-    signs = [e for e in events if _is_sign(e) and e.at > after]
-    if not signs:
-        return noticed
-    # Of events that are bounded only, the exact ones within the bound come first: they say more.
-    first = min(signs, key=lambda e: (e.at, e.not_before is not None))
-    where = f" ({named(first.partitions)})" if first.partitions else ""
-    return Moment(first.at, f"{first.text}{where}; {first.sources[0]}", first.not_before)
+    if noticed is None:
+        signs = [e for e in events if _is_sign(e)]
+        return _moment(min(signs, key=_earliest)) if signs else None
+    well = max((look.at for look in looks if not look.findings and look.at < noticed.at), default=None)
+    signs = [e for e in events if _is_sign(e) and e.at <= noticed.at and (well is None or e.at > well)]
+    if signs:
+        return _moment(min(signs, key=_earliest))
+    return Moment(noticed.at, f"nothing earlier was seen than {noticed.why}", well)
+
+
+def _earliest(event: EventRow) -> tuple[float, bool]:
+    return event.at, event.not_before is not None
+
+
+def _moment(sign: EventRow) -> Moment:
+    where = f" ({named(sign.partitions)})" if sign.partitions else ""
+    return Moment(sign.at, f"{sign.text}{where}; {sign.sources[0]}", sign.not_before)
 
 
 def _proved(runs: tuple[RunRow, ...]) -> Moment | None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.model.timeline import Known
 from kfix.timeline.when import SKEW, states
-
-Subject = TopicPartition | int | str
-CONTROLLER = "controller"
 
 
 @dataclass(slots=True)
@@ -46,6 +43,13 @@ class Tracks:
         """What lines of logs say of partitions, in any order. A line without an ISR or a leader takes the last known."""
         for tp, known in entries:
             self.partitions.setdefault(tp, []).append(known)
+
+    def without(self, unwanted: Callable[[TopicPartition, float], bool]) -> None:
+        """Takes out what was written while a topic was deleted."""
+        for tp, known in self.partitions.items():
+            self.partitions[tp] = [k for k in known if not unwanted(tp, k.at if k.since is None else k.since)] or known[
+                :1
+            ]
 
     def told_brokers(self, entries: Iterable[tuple[int, Known]]) -> None:
         for broker, known in entries:

@@ -20,6 +20,7 @@ from kfix.model.incident_report import IncidentReport, SourceRow
 from kfix.model.snapshot import Snapshot
 from kfix.runbook.journal import read_back
 from kfix.timeline.build import Material
+from kfix.timeline.journals import at
 from kfix.wiring.cluster import load_snapshot
 
 #: Seconds around the looks and runs in which logs are read where no time was asked for: what led to it comes before.
@@ -122,10 +123,11 @@ def _taken_at(path: Path) -> float:
 
 
 def _look(material: Material, path: Path, vantage: str) -> None:
-    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415 - only a report pays for the catalogue
+    """In hindsight no broker that is away is "perhaps being restarted": the grace is 0."""
+    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
 
     snapshot = load_snapshot(path)
-    material.look(snapshot, diagnose(snapshot), vantage)
+    material.look(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), vantage)
     material.sources.append(SourceRow("look", path.name, _told(snapshot)))
 
 
@@ -149,8 +151,6 @@ def _journal(material: Material, place: Path, asked: Asked, tell: Callable[[str]
     notes = [back.broken] if back.broken else []
     notes += ["its last line is torn: the run was cut off while writing"] if back.torn else []
     records = tuple(back.records)
-    from kfix.timeline.journals import at  # noqa: PLC0415
-
     if not any(_within(at(r), asked) for r in records):
         tell(f"left out: the run {name} is not between --since and --until")
         return

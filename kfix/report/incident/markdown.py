@@ -13,7 +13,7 @@ from kfix.model.timeline import Lane, Proof, Span
 from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident import facts
-from kfix.report.incident.words import Clock, day, headline, held, lane_name, named, ruling, up
+from kfix.report.incident.words import Clock, day, headline, held, lane_name, named, ruling, seen, up
 
 #: Of the time line; what is left out is counted. The page has the same number.
 EVENTS: Final = 1000
@@ -70,10 +70,9 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _causes(report: IncidentReport, clock: Clock) -> Iterator[str]:
     for row in report.causes:
-        gone = f"gone by {clock.at(row.gone)}" if row.gone is not None else "still there at the last look"
         yield f"- **{row.severity} {row.code}** {_md(row.obj)}: {_md(row.summary)}"
         yield f"  - cause ({row.confidence}): {_md(row.cause)}"
-        yield f"  - seen {clock.at(row.first)} to {clock.at(row.last)} in {amount(row.looks, 'look')}; {gone}"
+        yield f"  - {seen(row, clock)}"
     if not report.causes:
         yield "No look shows a finding."
 

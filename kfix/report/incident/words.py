@@ -7,13 +7,11 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
-from kfix.model.incident_report import EventRow, IncidentReport, Moment
+from kfix.model.incident_report import CauseRow, EventRow, IncidentReport, Moment
 from kfix.model.snapshot import TopicPartition
 from kfix.model.timeline import Proof, Span
 from kfix.report.fleet.words import amount
 
-#: Between two moments, both named; the plain text of every output.
-_ARROW: Final = "\N{RIGHTWARDS ARROW}"
 NOT_KNOWN: Final = "not known"
 
 
@@ -126,6 +124,12 @@ def ruling(span: Span) -> str:
     if span.proof is Proof.UNKNOWN:
         return NOT_KNOWN
     return "none" if span.value == -1 else f"broker {span.value}, epoch {span.epoch}"
+
+
+def seen(row: CauseRow, clock: Clock) -> str:
+    gone = f"gone by {clock.at(row.gone)}" if row.gone is not None else "still there at the last look"
+    when = f"at {clock.at(row.first)}" if row.looks == 1 else f"{clock.at(row.first)} to {clock.at(row.last)}"
+    return f"seen {when}, in {amount(row.looks, 'look')}; {gone}"
 
 
 def headline(report: IncidentReport) -> str:

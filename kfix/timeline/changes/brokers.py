@@ -16,8 +16,8 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     at, since = between(before, after)
     for broker in sorted(old.keys() - new.keys()):
         text = f"broker {broker} vanished from ZooKeeper"
-        key = f"gone:{broker}:{old[broker].czxid}"
-        yield Event(at, Theme.BROKER, Tone.BAD, text, where(after), since, None, broker, key)
+        key = f"gone:{broker}"
+        yield Event(at, Theme.BROKER, Tone.BAD, text, where(after), since, None, broker, key, lasting=False)
     for broker in sorted(new):
         mine, was = new[broker], old.get(broker)
         if was is not None and mine.czxid == was.czxid:
@@ -26,5 +26,14 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         again = "registered" if was is None else "registered anew: it restarted, or its session expired"
         tone = Tone.GOOD if was is None else Tone.BAD
         yield Event(
-            at, Theme.BROKER, tone, f"broker {broker} {again}", where(after), since, None, broker, f"up:{mine.czxid}"
+            at,
+            Theme.BROKER,
+            tone,
+            f"broker {broker} {again}",
+            where(after),
+            since,
+            None,
+            broker,
+            f"up:{broker}",
+            lasting=False,
         )

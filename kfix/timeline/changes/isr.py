@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.snapshot import Snapshot
+from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.model.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, comparable, states, where
 
@@ -19,8 +19,12 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
             continue
         at, not_before = between(before, after, now.mtime_ms if now.version == old.version + 1 else 0)
         tone, text = told(old.isr, now.isr)
-        key = f"isr:{tp}:{','.join(map(str, sorted(now.isr)))}:{now.leader_epoch}"
-        yield Event(at, Theme.ISR, tone, text, where(after), not_before, tp, key=key)
+        yield Event(at, Theme.ISR, tone, text, where(after), not_before, tp, key=key_of(tp, now.isr), lasting=False)
+
+
+def key_of(tp: TopicPartition, isr: tuple[int, ...]) -> str:
+    """A look and a leader's log tell of the same change by the same key."""
+    return f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
 
 
 def told(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Tone, str]:

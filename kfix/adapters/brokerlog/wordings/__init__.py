@@ -4,6 +4,7 @@ from kfix.adapters.brokerlog.wording import Wording
 from kfix.adapters.brokerlog.wordings import (
     brokers,
     controller,
+    deletions,
     isr,
     kraft,
     lifecycle,
@@ -14,6 +15,7 @@ from kfix.adapters.brokerlog.wordings import (
 
 ALL: tuple[Wording, ...] = (
     *controller.WORDINGS,
+    *deletions.WORDINGS,
     *brokers.WORDINGS,
     *state_changes.WORDINGS,
     *isr.WORDINGS,

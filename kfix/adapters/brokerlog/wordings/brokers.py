@@ -12,13 +12,15 @@ from kfix.model.timeline import Event, Known, Theme, Told, Tone
 def _changed(said: re.Match[str], line: Entry, source: str) -> Told:
     gone, came, back = ids(said["gone"]), ids(said["came"]), ids(said["bounced"])
     telling = (
-        *((b, Tone.BAD, "vanished from ZooKeeper") for b in gone),
-        *((b, Tone.GOOD, "registered") for b in came),
-        *((b, Tone.BAD, "registered anew: it restarted, or its session expired") for b in back),
+        *((b, Tone.BAD, "gone", "vanished from ZooKeeper") for b in gone),
+        *((b, Tone.GOOD, "up", "registered") for b in came),
+        *((b, Tone.BAD, "up", "registered anew: it restarted, or its session expired") for b in back),
     )
     events = tuple(
-        Event(line.at, Theme.BROKER, tone, f"broker {b} {text} (noticed by the controller)", source, None, None, b)
-        for b, tone, text in telling
+        Event(
+            line.at, Theme.BROKER, tone, f"broker {b} {text}", source, None, None, b, key=f"{kind}:{b}", lasting=False
+        )
+        for b, tone, kind, text in telling
     )
     known = tuple((b, Known(line.at, line.at, -1, -1, None)) for b in gone)
     return Told(events, brokers=known)

@@ -23,7 +23,9 @@ def _wanted(said: re.Match[str], line: Entry, source: str) -> Told:
 
 def _updated(said: re.Match[str], line: Entry, source: str) -> Told:
     tp, isr, version = partition(said["tp"]), ids(said["isr"]), int(said["version"])
-    event = Event(line.at, Theme.ISR, Tone.PLAIN, f"ISR is now {_list(isr)}", source, None, tp, int(said["broker"]))
+    key = f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
+    text = f"ISR is now {_list(isr)}"
+    event = Event(line.at, Theme.ISR, Tone.PLAIN, text, source, None, tp, key=key, lasting=False)
     return Told((event,), partitions=((tp, Known(line.at, line.at, _NOT_SAID, -1, isr, version)),))
 
 
