@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from kfix.model.snapshot import TopicPartition
 
-
 #: The epoch of a broker that is not registered: a registration has one, its absence has none.
 ABSENT: Final = -1
 

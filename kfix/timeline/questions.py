@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from kfix.model.incident_report import EventRow, Picture, RunRow, SourceRow, Summary
 from kfix.model.timeline import Look, Proof
@@ -52,7 +53,7 @@ def _gaps(picture: Picture, looks: tuple[Look, ...]) -> Iterator[str]:
     """Only gaps in which something changed are a question; the longest first."""
     unknown = {(s.begin, s.end) for lane in picture.partitions for s in lane.spans if s.proof is Proof.UNKNOWN}
     found = []
-    for before, after in zip(looks, looks[1:], strict=False):
+    for before, after in pairwise(looks):
         if any(begin < after.at and end > before.at and begin > picture.begin for begin, end in unknown):
             found.append((after.at - before.at, before.at, after.at))
     for _, begin, end in sorted(found, reverse=True)[:4]:

@@ -8,6 +8,7 @@ ends", which is not "constant".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from kfix.model.timeline import ABSENT, Known, Proof, Span
 
@@ -18,7 +19,7 @@ def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
     if not points:
         return (Span(begin, end, None, Proof.UNKNOWN),)
     made = [*_head(points[0], begin)]
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in pairwise(points):
         made += [*_held(before), *_gap(before, after)]
     last = points[-1]
     made += [*_held(last)]

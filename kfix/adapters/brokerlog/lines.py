@@ -1,7 +1,7 @@
 """Lines of a log into entries, one pass, bounded memory. Nothing that stands in a log can end the reading.
 
 The pattern is the one Kafka ships: `[%d] %p %m (%c)%n` of `config/log4j.properties` (to 3.9) and of
-`config/log4j2.yaml` (4.x); `%d` is local time without a zone. A stack trace follows its entry without a time of its own.
+`config/log4j2.yaml` (4.x); `%d` is local time without a zone. A stack trace follows its entry and has no time.
 """
 
 from __future__ import annotations

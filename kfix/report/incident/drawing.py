@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kfix.model.incident_report import IncidentReport, Moment
 from kfix.model.timeline import Lane, Look, Proof, Span
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident.palette import LIGHT
-from kfix.report.incident.words import Clock, apart, held, lane_name, named, ruling, up
+from kfix.report.incident.words import Clock, held, lane_name, named, ruling, up
 
 #: Bars of one lane; a partition that flapped more is drawn in part, and its lane says so.
 MOST: Final = 400
@@ -58,9 +58,12 @@ class Mark(NamedTuple):
 
 
 class Tick(NamedTuple):
+    """`anchor` keeps the first and the last name within the picture."""
+
     x: float
     text: str
     minor: bool
+    anchor: str
 
 
 class Drawing:
@@ -164,9 +167,8 @@ class Drawing:
         step = next((s for s in _STEPS if self._length / s <= 8), _STEPS[-1])
         first = int(self._begin // step + 1)
         times = [n * step for n in range(first, int((self._begin + self._length) // step) + 1)][:9]
-        texts = [self._clock.at(at) if step >= 1 else self._clock.at(at) for at in times]
-        short = [text.removesuffix(".0") for text in texts]
-        return [Tick(self._x(at), text, n % 2 == 1) for n, (at, text) in enumerate(zip(times, short, strict=True))]
+        texts = [self._clock.at(at).removesuffix(".0") for at in times]
+        return [_tick(self._x(at), text, n) for n, (at, text) in enumerate(zip(times, texts, strict=True))]
 
     def marks(self) -> list[Mark]:
         """Names that would lie on each other go to different rows."""
@@ -183,20 +185,22 @@ class Drawing:
             if moment is None:
                 continue
             x = self._x(moment.at)
-            row = next((n for n, end in enumerate(ends) if x > end), len(ends))
-            ends[row : row + 1] = [x + 14]
-            made.append(Mark(x, name, row, x > 82, kind))
+            left, right = (x - 26, x + 2) if x > 70 else (x - 2, x + 26)
+            row = next((n for n, end in enumerate(ends) if left > end), len(ends))
+            ends[row : row + 1] = [right]
+            made.append(Mark(x, name, row, x > 70, kind))
         return made
 
     def legend(self) -> list[tuple[int, int]]:
         return sorted(self.colours.items())
 
-    def lasted(self) -> str:
-        return apart(self._report.summary.began, self._report.summary.whole)
-
 
 _STEPS: Final = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
                  172_800, 604_800, 2_592_000)  # fmt: skip
+
+
+def _tick(x: float, text: str, n: int) -> Tick:
+    return Tick(x, text, n % 2 == 1, "start" if x < 5 else "end" if x > 95 else "middle")
 
 
 def _hatched(span: Span) -> str:
@@ -205,8 +209,3 @@ def _hatched(span: Span) -> str:
 
 def _severity(look: Look) -> str:
     return {"critical": "critical", "warning": "warning"}.get(look.worst, "good")
-
-
-def stories(rows: Iterable[Row]) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
-    """The picture as text, for those who cannot see it: (name, all partitions, times and words)."""
-    return ((row.name, row.title, row.story) for row in rows)

@@ -53,8 +53,10 @@ def _day(seconds: float) -> str:
 
 def long(seconds: float) -> str:
     """`0.4 s`, `47 s`, `12 min 30 s`, `3 h 5 min`, `2 d 4 h`."""
+    if seconds < 0.05:
+        return "0 s"
     if seconds < 9.95:
-        return f"{max(seconds, 0.0):.1f} s"
+        return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -72,6 +74,8 @@ def apart(first: Moment | None, second: Moment | None) -> str:
     least = (second.at if second.not_before is None else second.not_before) - first.at
     most = second.at - (first.at if first.not_before is None else first.not_before)
     shortest, longest = long(max(least, 0.0)), long(most)
+    if most >= 0.05 and least < 0.05:
+        return f"up to {longest}" if second.not_before is not None or first.not_before is not None else longest
     return longest if shortest == longest else f"{shortest} to {longest}"
 
 
@@ -133,17 +137,38 @@ def seen(row: CauseRow, clock: Clock) -> str:
 
 
 def headline(report: IncidentReport) -> str:
-    """One sentence: what, how long, over or not."""
-    summary = report.summary
-    grave = [c for c in report.causes if c.severity == "critical"] or list(report.causes)
-    if not grave:
-        return f"{summary.verdict[:1].upper()}{summary.verdict[1:]}."
-    first = grave[0]
-    more = f" (and {amount(len(grave) - 1, 'more finding')})" if len(grave) > 1 else ""
-    lasted = apart(summary.began, summary.served or summary.whole)
-    time = "" if lasted == NOT_KNOWN else f"; it lasted {lasted}"
-    state = {"over": "It is over.", "not over at the last look": "It was not over at the last look."}
-    return f"{first.summary[:1].upper()}{first.summary[1:]}{more}{time}. {state.get(summary.verdict, '')}".strip()
+    """What a manager reads: what stood still, for how long, who was kept waiting, whether it is over."""
+    summary, parts = report.summary, []
+    stood = _leaderless(report)
+    if stood:
+        parts.append(stood)
+    elif report.causes:
+        parts.append(f"Diagnosed: {report.causes[0].code} {report.causes[0].obj}: {report.causes[0].summary}")
+    else:
+        parts.append(f"{summary.verdict[:1].upper()}{summary.verdict[1:]}")
+    if summary.groups:
+        others = ", and maybe others," if summary.others_unknown else ""
+        many = "group" if len(summary.groups) == 1 else f"{len(summary.groups)} groups:"
+        shown = ", ".join(summary.groups[:3]) + (" and more" if len(summary.groups) > 3 else "")
+        parts.append(f"Consumer {many} {shown}{others} could not work")
+    if report.causes:
+        lasted = apart(summary.began, summary.whole)
+        parts.append(f"All was whole again after {lasted}" if summary.whole else "It was not over at the last look")
+    return ". ".join(parts) + "."
+
+
+def _leaderless(report: IncidentReport) -> str:
+    """`orders-3 had no leader for 41 s`; the time is what is proved, so it is "at least" where a bar is not."""
+    lanes = [lane for lane in report.picture.partitions if any(s.value == -1 for s in lane.spans)]
+    if not lanes:
+        return ""
+    times = [sum(s.end - s.begin for s in lane.spans if s.value == -1) for lane in lanes]
+    proved = all(s.proof is Proof.KNOWN for lane in lanes for s in lane.spans if s.value == -1)
+    partitions = [tp for lane in lanes for tp in lane.partitions]
+    least = "" if proved else "about "
+    if len(partitions) == 1:
+        return f"{partitions[0]} had no leader for {least}{long(times[0])}"
+    return f"{len(partitions)} partitions had no leader, for up to {least}{long(max(times))}: {named(partitions, 4)}"
 
 
 def brokers(ids: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     was = states(before)
     for tp, now in states(after).items():
         old = was.get(tp)
-        if old is None or old.leader_epoch == now.leader_epoch and old.leader == now.leader:
+        if old is None or (old.leader_epoch == now.leader_epoch and old.leader == now.leader):
             continue
         if now.leader_epoch < old.leader_epoch:
             continue  # a server of the ensemble that lags, or a topic that was made anew

@@ -42,8 +42,10 @@ WORDINGS = (
         (
             (
                 "lab, 2.7.1; the same constants in 3.9.2",
-                "[Controller id=2] 2 successfully elected as the controller. Epoch incremented to 3 and epoch zk "
-                "version is now 3",
+                (
+                    "[Controller id=2] 2 successfully elected as the controller. Epoch incremented to 3 and epoch zk "
+                    "version is now 3"
+                ),
             ),
         ),
     ),

@@ -64,9 +64,11 @@ WORDINGS = (
         (
             (
                 "constants of QuorumController in 3.9.2",
-                "[QuorumController id=3000] Renouncing the leadership due to a metadata log event. We were the leader "
-                "at epoch 5, but in the new epoch 6, the leader is OptionalInt[3001]. Reverting to last stable offset "
-                "120.",
+                (
+                    "[QuorumController id=3000] Renouncing the leadership due to a metadata log event. We were the leader "
+                    "at epoch 5, but in the new epoch 6, the leader is OptionalInt[3001]. Reverting to last stable offset "
+                    "120."
+                ),
             ),
         ),
     ),
@@ -90,8 +92,10 @@ WORDINGS = (
         (
             (
                 "constants of BrokerHeartbeatManager in 3.9.2",
-                "[QuorumController id=3000] The request from broker 2 to unfence has been granted because it has "
-                "caught up with the offset of its register broker record 118.",
+                (
+                    "[QuorumController id=3000] The request from broker 2 to unfence has been granted because it has "
+                    "caught up with the offset of its register broker record 118."
+                ),
             ),
         ),
     ),

@@ -58,8 +58,10 @@ WORDINGS = (
         (
             (
                 "constants of ReplicaFetcherThread in 2.7.1 and 3.9.2",
-                "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating ledger-0 to offset 24 below high "
-                "watermark 48",
+                (
+                    "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating ledger-0 to offset 24 below high "
+                    "watermark 48"
+                ),
             ),
         ),
     ),
