@@ -1,7 +1,7 @@
 """What happened on a cluster, one event at a time, and what held between: the parts of a post-mortem.
 
-All times are seconds since the epoch, UTC, by the clock of whoever told them: kfix's host for a look, ZooKeeper's server
-for a znode, the broker for a line of its log. Nobody's clock is corrected here.
+All times are seconds since the epoch, UTC, by the clock of whoever told them: kfix's host for a look, ZooKeeper's
+server for a znode, the broker for a line of its log. Nobody's clock is corrected here.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Event:
 class Known(NamedTuple):
     """What one source said of one partition at `at`. `since`: when that was written, None where the source is silent.
 
-    `isr` None: not told. `version` is the state znode's, -1 where the source does not know it: equal versions prove that
-    nothing was written between, a version one higher that nothing else was.
+    `isr` None: not told. `version` is the state znode's, -1 where the source does not know it: equal versions prove
+    that nothing was written between, a version one higher that nothing else was.
     """
 
     at: float

@@ -1,4 +1,4 @@
-"""Topics that were deleted on purpose: their partitions lose leaders and replicas then, which is no sign of anything."""
+"""Topics that were deleted on purpose: their partitions lose leaders and replicas then, which is no sign."""
 
 from __future__ import annotations
 

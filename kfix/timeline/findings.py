@@ -14,7 +14,7 @@ from kfix.timeline.when import name_of, where
 
 @dataclass(slots=True)
 class Seen:
-    """One finding through the looks; `worst` is the finding where it was worst, by its last words. `gone` None: still there at the end."""
+    """One finding through the looks; `worst`: where it was worst, by its last words. `gone` None: never after."""
 
     first: float
     last: float

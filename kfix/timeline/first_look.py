@@ -1,4 +1,4 @@
-"""What the first look already shows: things whose beginning lies before it, with the time of writing where it is kept."""
+"""What the first look already shows: its beginning lies before; the time of writing where it is kept."""
 
 from __future__ import annotations
 

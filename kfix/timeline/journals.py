@@ -1,6 +1,7 @@
 """What kfix itself did: the records of a run's journal as events, and the run in one row.
 
-Samples of checks and locks are not told one by one: a post-mortem asks who decided what, what was sent, what came of it.
+Samples of checks and locks are not told one by one: a post-mortem asks who decided what, what was sent, what came of
+it.
 """
 
 from __future__ import annotations

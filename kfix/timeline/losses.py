@@ -83,6 +83,6 @@ class Losses:
                 yield LossRow(Certainty.UNKNOWN, text)
 
     def _nothing(self) -> LossRow:
-        looked = "looks and logs show" if self.logs else "looks show (no broker's log was read)"
-        text = f"nothing in the {looked} that records were lost; producers with acks=0 or 1 may still have lost some"
+        looked = "no look and no log shows" if self.logs else "no look shows (brokers' logs were not given)"
+        text = f"{looked} that records were lost; producers with acks=0 or 1 may still have lost some"
         return LossRow(Certainty.NONE_SEEN, text)

@@ -41,11 +41,11 @@ def _in_order(known: Iterable[Known], end: float) -> list[Known]:
                 one = one._replace(isr=last.isr)
             if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
                 continue
-            if _same(last, one) and (one.version == last.version or -1 in (one.version, last.version)):
-                if _proved_same(last, one):
-                    keep = one if last.version < 0 else last
-                    found[-1] = keep._replace(at=last.at, since=last.since, until=max(last.last, one.last))
-                    continue
+            told_again = one.version == last.version or -1 in (one.version, last.version)
+            if told_again and _same(last, one) and _proved_same(last, one):
+                keep = one if last.version < 0 else last
+                found[-1] = keep._replace(at=last.at, since=last.since, until=max(last.last, one.last))
+                continue
         elif one.leader == -2:
             continue
         if one.at <= end or (one.since is not None and one.since <= end):

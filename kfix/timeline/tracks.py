@@ -40,7 +40,7 @@ class Tracks:
         _add(self.controller, Known(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch))
 
     def told(self, entries: Iterable[tuple[TopicPartition, Known]]) -> None:
-        """What lines of logs say of partitions, in any order. A line without an ISR or a leader takes the last known."""
+        """What lines of logs say of partitions, in any order."""
         for tp, known in entries:
             self.partitions.setdefault(tp, []).append(known)
 
@@ -57,7 +57,7 @@ class Tracks:
 
 
 def _add(seen: list[Known], told: Known) -> None:
-    """Equal to the last word, and provably nothing written between: that one lasts longer. A look that lags is dropped."""
+    """Equal to the last word, provably nothing written between: that one lasts longer. A lagging look is dropped."""
     if not seen:
         seen.append(told)
         return

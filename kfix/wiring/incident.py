@@ -1,4 +1,4 @@
-"""What a report of an incident is made of: files into the time line, one after another, so that memory stays bounded."""
+"""What a report of an incident is made of: files into the time line, one by one, so that memory stays bounded."""
 
 from __future__ import annotations
 

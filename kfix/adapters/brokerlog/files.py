@@ -1,4 +1,4 @@
-"""Which files are brokers' logs, and their lines; rotated (`server.log.2026-11-21-09`, `server.log.1`) and `.gz` too."""
+"""Which files are brokers' logs, and their lines; rotated (`server.log.2026-11-21-09`) and `.gz` too."""
 
 from __future__ import annotations
 

@@ -101,7 +101,8 @@ def _picture(report: IncidentReport, clock: Clock) -> Iterator[str]:
         yield f"- **controller**: {_story(drawn.controller, ruling, clock)}"
     yield from (f"- **{lane.name}**: {_story(lane, up, clock)}" for lane in drawn.brokers)
     if drawn.hidden[0]:
-        yield f"- {amount(drawn.hidden[0], 'more history', 'more histories')} of {drawn.hidden[1]} partitions: in the JSON"
+        histories = amount(drawn.hidden[0], "more history", "more histories")
+        yield f"- {histories} of {drawn.hidden[1]} partitions did not fit; `--json` has their events"
     if drawn.unchanged:
         yield f"- {amount(drawn.unchanged, 'partition')} without any change"
 

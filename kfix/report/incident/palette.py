@@ -1,5 +1,5 @@
-"""Colours of brokers, beside those that all pages share. Each is told from its neighbours without its hue, too: by the id
-that stands in the bar. On the bars text of `on` has a contrast of 4.5 or more in both schemes.
+"""Colours of brokers, beside those that all pages share. Each is told from its neighbours without its hue, too: by
+the id that stands in the bar. On the bars text of `on` has a contrast of 4.5 or more in both schemes.
 """
 
 from __future__ import annotations

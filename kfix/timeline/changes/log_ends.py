@@ -1,4 +1,4 @@
-"""Log ends that went backward. On one replica: its log was cut. On all that were read: records are gone from the log."""
+"""Log ends that went backward. On one replica: its log was cut. On all that were read: records are gone."""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ WORDINGS = (
         (
             (
                 "lab, 2.7.1; the same constants in 3.9.2",
-                "[Controller id=2] Newly added brokers: , deleted brokers: 3, bounced brokers: , all live brokers: 1,2",
+                (
+                    "[Controller id=2] Newly added brokers: , deleted brokers: "
+                    "3, bounced brokers: , all live brokers: 1,2"
+                ),
             ),
         ),
     ),

@@ -51,7 +51,8 @@ WORDINGS = (
             (
                 "constants of Partition in 2.7.1 and 3.9.2",
                 (
-                    "[Partition orders-0 broker=1] Shrinking ISR from 1,2,3 to 1. Leader: (highWatermark: 20, endOffset: "
+                    "[Partition orders-0 broker=1] Shrinking ISR from 1,2,3 to "
+                    "1. Leader: (highWatermark: 20, endOffset: "
                     "21). Out of sync replicas: (brokerId: 2, endOffset: 20) (brokerId: 3, endOffset: 20)."
                 ),
             ),

@@ -65,8 +65,10 @@ WORDINGS = (
             (
                 "constants of QuorumController in 3.9.2",
                 (
-                    "[QuorumController id=3000] Renouncing the leadership due to a metadata log event. We were the leader "
-                    "at epoch 5, but in the new epoch 6, the leader is OptionalInt[3001]. Reverting to last stable offset "
+                    "[QuorumController id=3000] Renouncing the leadership due "
+                    "to a metadata log event. We were the leader "
+                    "at epoch 5, but in the new epoch 6, the leader is "
+                    "OptionalInt[3001]. Reverting to last stable offset "
                     "120."
                 ),
             ),

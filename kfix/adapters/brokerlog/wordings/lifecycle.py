@@ -53,8 +53,10 @@ WORDINGS = (
         (
             (
                 "constants of KafkaServer in 2.7.1 and 3.9.2",
-                "[KafkaServer id=2] Proceeding to do an unclean shutdown as all the controlled shutdown attempts "
-                "failed",
+                (
+                    "[KafkaServer id=2] Proceeding to do an unclean shutdown as all the controlled shutdown attempts "
+                    "failed"
+                ),
             ),
         ),
     ),

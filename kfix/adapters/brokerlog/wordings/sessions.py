@@ -9,7 +9,7 @@ from kfix.adapters.brokerlog.wording import Wording
 from kfix.model.timeline import Event, Theme, Told, Tone
 
 
-def _expired(said: re.Match[str], line: Entry, source: str) -> Told:
+def _expired(_: re.Match[str], line: Entry, source: str) -> Told:
     who = source.split(":", maxsplit=1)[0]
     text = f"a broker's session with ZooKeeper expired (its log: {who})"
     return Told((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source),))

@@ -64,14 +64,16 @@ WORDINGS = (
             (
                 "lab, 2.7.1",
                 (
-                    "[Controller id=2 epoch=1] Changed partition orders-2 from OfflinePartition to OnlinePartition with "
+                    "[Controller id=2 epoch=1] Changed partition orders-2 from "
+                    "OfflinePartition to OnlinePartition with "
                     "state LeaderAndIsr(leader=1, leaderEpoch=1, isr=List(1, 2), zkVersion=1)"
                 ),
             ),
             (
                 "3.2 to 3.4, LeaderAndIsr.toString",
                 (
-                    "[Controller id=2 epoch=1] Changed partition orders-2 from OfflinePartition to OnlinePartition with "
+                    "[Controller id=2 epoch=1] Changed partition orders-2 from "
+                    "OfflinePartition to OnlinePartition with "
                     "state LeaderAndIsr(leader=1, leaderEpoch=1, isr=List(1, 2), leaderRecoveryState=RECOVERED, "
                     "partitionEpoch=1)"
                 ),
@@ -79,7 +81,8 @@ WORDINGS = (
             (
                 "3.5 to 3.9, LeaderAndIsr.toString",
                 (
-                    "[Controller id=2 epoch=1] Changed partition orders-2 from OfflinePartition to OnlinePartition with "
+                    "[Controller id=2 epoch=1] Changed partition orders-2 from "
+                    "OfflinePartition to OnlinePartition with "
                     "state LeaderAndIsr(leader=1, leaderEpoch=1, isrWithBrokerEpoch=List(BrokerState(brokerId=1, "
                     "brokerEpoch=-1), BrokerState(brokerId=2, brokerEpoch=-1)), leaderRecoveryState=RECOVERED, "
                     "partitionEpoch=1)"
@@ -108,8 +111,10 @@ WORDINGS = (
             (
                 "constants of LeaderIsrAndControllerEpoch in 3.9.2",
                 (
-                    "[Controller id=2 epoch=1] Partition orders-0 state changed to (Leader:1,ISR:1,2,LeaderRecoveryState:"
-                    "RECOVERED,LeaderEpoch:1,ZkVersion:4,ControllerEpoch:1) after removing replica 3 from the ISR as part "
+                    "[Controller id=2 epoch=1] Partition orders-0 state changed "
+                    "to (Leader:1,ISR:1,2,LeaderRecoveryState:"
+                    "RECOVERED,LeaderEpoch:1,ZkVersion:4,ControllerEpoch:1) "
+                    "after removing replica 3 from the ISR as part "
                     "of transition to OfflineReplica"
                 ),
             ),
@@ -128,14 +133,16 @@ WORDINGS = (
             (
                 "lab, 2.7.1",
                 (
-                    "[Broker id=1] Leader orders-2 starts at leader epoch 1 from offset 20 with high watermark 20 ISR [1,2] "
+                    "[Broker id=1] Leader orders-2 starts at leader epoch 1 "
+                    "from offset 20 with high watermark 20 ISR [1,2] "
                     "addingReplicas [] removingReplicas []. Previous leader epoch was 0."
                 ),
             ),
             (
                 "constants of Partition in 3.9.2; the same words in 4.x",
                 (
-                    "[Broker id=1] Leader orders-2 with topic id Some(mTa5CLnKQZ6eYPRaNUxhHA) starts at leader epoch 3 from "
+                    "[Broker id=1] Leader orders-2 with topic id "
+                    "Some(mTa5CLnKQZ6eYPRaNUxhHA) starts at leader epoch 3 from "
                     "offset 20 with partition epoch 5, high watermark 20, ISR [1,2], adding replicas [] and removing "
                     "replicas [] . Previous leader Some(2) and previous leader epoch was 2."
                 ),
@@ -155,7 +162,8 @@ WORDINGS = (
                 "lab, 2.7.1; the same constants in 3.9.2",
                 (
                     "[Broker id=1] Received LeaderAndIsrRequest with correlation id 7 from controller 2 epoch 1 for "
-                    "partition __consumer_offsets-0 (last update controller epoch 1) but cannot become follower since the "
+                    "partition __consumer_offsets-0 (last update controller "
+                    "epoch 1) but cannot become follower since the "
                     "new leader -1 is unavailable."
                 ),
             ),
@@ -173,7 +181,8 @@ WORDINGS = (
             (
                 "lab, 2.7.1 (isr-gone); the trace of a StateChangeFailedException follows",
                 (
-                    "[Controller id=2 epoch=1] Controller 2 epoch 1 failed to change state for partition ledger-0 from "
+                    "[Controller id=2 epoch=1] Controller 2 epoch 1 failed to "
+                    "change state for partition ledger-0 from "
                     "OfflinePartition to OnlinePartition"
                 ),
             ),

@@ -59,7 +59,8 @@ WORDINGS = (
             (
                 "constants of ReplicaFetcherThread in 2.7.1 and 3.9.2",
                 (
-                    "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating ledger-0 to offset 24 below high "
+                    "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] "
+                    "Truncating ledger-0 to offset 24 below high "
                     "watermark 48"
                 ),
             ),
