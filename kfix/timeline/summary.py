@@ -20,7 +20,7 @@ def summarise(findings: Findings, events: tuple[EventRow, ...], runs: tuple[RunR
     began = _began(looks, events, noticed)
     whole = _clear(findings, Severity.WARNING, "nothing that is a warning is found any more")
     grave = any(c.severity == "critical" for c in causes)
-    served = _proved(runs) or (
+    served = _proved(runs, causes) or (
         _clear(findings, Severity.CRITICAL, "nothing critical is found any more") if grave else None
     )
     partitions = _partitions(causes, events)
@@ -69,13 +69,13 @@ def _moment(sign: EventRow) -> Moment:
     return Moment(sign.at, f"{sign.text}{where}; {sign.sources[0]}", sign.not_before)
 
 
-def _proved(runs: tuple[RunRow, ...]) -> Moment | None:
-    proved = [run for run in runs if run.outcome == "proved" and run.ended is not None]
-    if not proved:
+def _proved(runs: tuple[RunRow, ...], causes: tuple[CauseRow, ...]) -> Moment | None:
+    """The last run that proved it, unless a look after it shows something critical again."""
+    proved = [run.ended for run in runs if run.outcome == "proved" and run.ended is not None]
+    if not proved or any(c.severity == "critical" and c.last > proved[-1] for c in causes):
         return None
-    last = proved[-1]
-    assert last.ended is not None
-    return Moment(last.ended, f"run of {last.runbook} proved that clients are served")
+    name = next(run.runbook for run in runs if run.ended == proved[-1])
+    return Moment(proved[-1], f"run of {name} proved that clients are served")
 
 
 def _clear(findings: Findings, least: Severity, why: str) -> Moment | None:

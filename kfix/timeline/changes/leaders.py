@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.snapshot import PartitionState, Snapshot
+from kfix.model.snapshot import NO_LEADER, PartitionState, Snapshot, TopicPartition
 from kfix.model.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, comparable, states, where
 
@@ -15,7 +15,10 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     was = states(before)
     for tp, now in states(after).items():
         old = was.get(tp)
-        if old is None or (old.leader_epoch == now.leader_epoch and old.leader == now.leader):
+        if old is None:
+            yield from _new_without(before, after, tp, now)
+            continue
+        if old.leader_epoch == now.leader_epoch and old.leader == now.leader:
             continue
         if now.leader_epoch < old.leader_epoch:
             continue  # a server of the ensemble that lags, or a topic that was made anew
@@ -25,6 +28,15 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         if skipped > 0 and old.leader != now.leader:
             text += f"; {skipped} {'epoch' if skipped == 1 else 'epochs'} in between were not seen"
         yield Event(at, Theme.LEADER, tone, text, where(after), not_before, tp, key=f"leader:{tp}:{now.leader_epoch}")
+
+
+def _new_without(before: Snapshot, after: Snapshot, tp: TopicPartition, now: PartitionState) -> Iterator[Event]:
+    """A partition that was made since the look before, and has no leader already."""
+    if now.leader == NO_LEADER:
+        at, since = between(before, after, now.mtime_ms)
+        text = f"lost its leader, leader epoch {now.leader_epoch}"
+        key = f"leader:{tp}:{now.leader_epoch}"
+        yield Event(at, Theme.LEADER, Tone.BAD, text, where(after), since, tp, key=key)
 
 
 def told(old: int, new: int, epoch: int) -> tuple[Tone, str]:
