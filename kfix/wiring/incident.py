@@ -47,8 +47,8 @@ def make_report(asked: Asked, tell: Callable[[str], None] = lambda _: None) -> I
     clock = _clock(asked.log_zone)
     logs = found(asked.logs)
     material = Material()
-    for path, vantage in _ordered(asked, tell):
-        _look(material, path, vantage)
+    for found_look in _ordered(asked, tell):
+        _look(material, found_look, tell)
     for journal in asked.journals:
         _journal(material, journal, asked, tell)
     if logs:
@@ -72,10 +72,21 @@ def _clock(zone: str) -> Clock:
 # -- looks
 
 
-def _ordered(asked: Asked, tell: Callable[[str], None]) -> list[tuple[Path, str]]:
-    """(file, vantage point), by the time at which each was taken. Each file is read for its time only, then let go."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """`named`: it was named itself, so it must be a look. `vantage` tells folders apart where there are several."""
+
+    path: Path
+    vantage: str
+    named: bool
+
+
+def _ordered(asked: Asked, tell: Callable[[str], None]) -> list[_File]:
+    """By the time at which each was taken. Each file is read for its time only, then let go."""
     times: dict[Path, float] = {}
+    by_name = set()
     for path, named in _files(asked.looks):
+        by_name |= {path} if named else set()
         if path in times:
             continue
         try:
@@ -90,7 +101,8 @@ def _ordered(asked: Asked, tell: Callable[[str], None]) -> list[tuple[Path, str]
     if not chosen and not asked.journals and not asked.logs:
         raise UsageError("there is no look to report on", hint="kfix snapshot save FILE makes one")
     several = len({p.resolve().parent for p in chosen}) > 1
-    return [(p, str(p.parent) if several else "") for p, _ in sorted(chosen.items(), key=lambda pair: pair[1])]
+    paths = [p for p, _ in sorted(chosen.items(), key=lambda pair: pair[1])]
+    return [_File(p, str(p.parent) if several else "", p in by_name) for p in paths]
 
 
 def _within(at: float, asked: Asked) -> bool:
@@ -122,13 +134,20 @@ def _taken_at(path: Path) -> float:
     return float(head[1]) if head else load_snapshot(path).taken_at
 
 
-def _look(material: Material, path: Path, vantage: str) -> None:
+def _look(material: Material, file: _File, tell: Callable[[str], None]) -> None:
     """In hindsight no broker that is away is "perhaps being restarted": the grace is 0."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
 
-    snapshot = load_snapshot(path)
-    material.look(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), vantage)
-    material.sources.append(SourceRow("look", path.name, _told(snapshot)))
+    try:
+        snapshot = load_snapshot(file.path)
+    except UsageError as error:
+        if file.named:
+            raise
+        tell(f"left out: {error}")
+        material.sources.append(SourceRow("look", file.path.name, "left out", (str(error),)))
+        return
+    material.look(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), file.vantage)
+    material.sources.append(SourceRow("look", file.path.name, _told(snapshot)))
 
 
 def _told(snapshot: Snapshot) -> str:
