@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from kfix.model.timeline import ABSENT, Known, Proof, Span
+from kfix.timeline.when import SKEW
 
 
 def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
@@ -41,6 +42,8 @@ def _in_order(known: Iterable[Known], end: float) -> list[Known]:
                 one = one._replace(isr=last.isr)
             if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
                 continue
+            if one.since is not None and one.since < last.last - SKEW and not _same(last, one):
+                one = one._replace(since=None)  # the look before saw something else after that time
             told_again = one.version == last.version or -1 in (one.version, last.version)
             if told_again and _same(last, one) and _proved_same(last, one):
                 keep = one if last.version < 0 else last

@@ -1,4 +1,4 @@
-"""The post-mortem's page in a real browser: offline, by keyboard, light and dark, small and wide, without scripts too."""
+"""The post-mortem's page in a real browser: offline, by keyboard, light and dark, small and wide."""
 
 import pytest
 

@@ -9,7 +9,7 @@ from kfix.model.incident_report import IncidentReport, Moment
 from kfix.model.timeline import Lane, Look, Proof, Span
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident.palette import LIGHT
-from kfix.report.incident.words import Clock, held, lane_name, named, ruling, up
+from kfix.report.incident.words import Clock, held, lane_name, named, ruling, told, up
 
 #: Bars of one lane; a partition that flapped more is drawn in part, and its lane says so.
 MOST: Final = 400
@@ -118,9 +118,9 @@ class Drawing:
         bars = []
         for span in lane.spans[:MOST]:
             colour, label, hatch = kind(span)
-            told = f"{self._clock.at(span.begin)} \N{EN DASH} {self._clock.at(span.end)}: {tell(span)}"
-            bars.append(self._bar(span.begin, span.end, colour, label, told, hatch))
-        story = tuple((self._clock.at(s.begin), tell(s)) for s in lane.spans[:MOST])
+            words = f"{self._clock.at(span.begin)} \N{EN DASH} {self._clock.at(span.end)}: {tell(span)}"
+            bars.append(self._bar(span.begin, span.end, colour, label, words, hatch))
+        story = tuple((self._clock.at(s.begin), tell(s)) for s in told(lane.spans[:MOST]))
         note = f"drawn in part: {len(lane.spans)} changes" if len(lane.spans) > MOST else ""
         return Row(shortened(name, 60), note, name, tuple(bars), (), 20, story)
 

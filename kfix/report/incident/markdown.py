@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kfix.model.incident_report import EventRow, IncidentReport
-from kfix.model.timeline import Lane, Proof, Span
+from kfix.model.timeline import Lane, Span
 from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident import facts
-from kfix.report.incident.words import Clock, day, headline, held, lane_name, named, ruling, seen, up
+from kfix.report.incident.words import Clock, day, headline, held, lane_name, named, ruling, seen, told, up
 
 #: Of the time line; what is left out is counted. The page has the same number.
 EVENTS: Final = 1000
@@ -108,8 +108,7 @@ def _picture(report: IncidentReport, clock: Clock) -> Iterator[str]:
 
 
 def _story(lane: Lane, tell: Callable[[Span], str], clock: Clock) -> str:
-    told = [s for s in lane.spans if s.proof is not Proof.UNKNOWN or s.end - s.begin > 1]
-    return "; ".join(f"{clock.at(s.begin)} {_md(tell(s))}" for s in told)
+    return "; ".join(f"{clock.at(s.begin)} {_md(tell(s))}" for s in told(lane.spans))
 
 
 def _events(report: IncidentReport, clock: Clock) -> Iterator[str]:

@@ -117,6 +117,22 @@ def held(span: Span) -> str:
     return f"{who}{isr}{same}"
 
 
+def told(spans: Sequence[Span]) -> list[Span]:
+    """Spans for a text, without looks amid a time that is the same at both ends, and without moments of not knowing."""
+    found: list[Span] = []
+    for n, span in enumerate(spans):
+        around = [s for s in (*spans[max(n - 1, 0) : n], *spans[n + 1 : n + 2]) if s.proof is Proof.SAME]
+        point = span.proof is Proof.KNOWN and span.end - span.begin < 0.001
+        if point and any(s.value == span.value for s in around):
+            continue
+        if span.proof is Proof.UNKNOWN and span.end - span.begin < 1:
+            continue
+        if found and (found[-1].value, found[-1].proof, found[-1].isr) == (span.value, span.proof, span.isr):
+            continue
+        found.append(span)
+    return found
+
+
 def up(span: Span) -> str:
     if span.proof is Proof.UNKNOWN:
         return NOT_KNOWN

@@ -1,5 +1,7 @@
 """Between two looks only what is proved is drawn as known."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,4 +81,4 @@ def test_whatever_is_known_the_spans_lie_in_the_window_and_in_order(known):
     for span in made:
         assert 0.0 <= span.begin <= span.end <= 100.0
         assert (span.proof is Proof.UNKNOWN) == (span.value is None) or span.value == -2
-    assert all(a.end <= b.begin + 1e-9 for a, b in zip(made, made[1:], strict=False))
+    assert all(a.end <= b.begin + 1e-9 for a, b in pairwise(made))
