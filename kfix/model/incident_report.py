@@ -110,6 +110,15 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaderless:
+    """Partitions that were without a leader at some time; the longest in seconds; `proved`: solid in the picture."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    longest: float = 0.0
+    proved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """Lanes over `begin` to `end`. `hidden`: histories, and their partitions, that are left out of the picture."""
 
@@ -121,6 +130,7 @@ class Picture:
     runs: tuple[Span, ...]
     hidden: tuple[int, int] = (0, 0)
     unchanged: int = 0
+    leaderless: Leaderless = Leaderless()
 
 
 @dataclass(frozen=True, slots=True)

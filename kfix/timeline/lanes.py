@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kfix.model.incident_report import Picture
+from kfix.model.incident_report import Leaderless, Picture
 from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Lane, Span, changes_over
+from kfix.model.timeline import Lane, Proof, Span, changes_over
 from kfix.timeline.spans import spans
 from kfix.timeline.tracks import Tracks
 
@@ -33,6 +33,18 @@ def picture(tracks: Tracks, begin: float, end: float, runs: tuple[Span, ...]) ->
         runs,
         (len(lanes[MOST:]), sum(len(lane.partitions) for lane in lanes[MOST:])),
         len(every) - len(changed),
+        _without_leader(lanes),
+    )
+
+
+def _without_leader(lanes: Iterable[Lane]) -> Leaderless:
+    """Of all histories, those too that are not drawn."""
+    mine = [(lane, [s for s in lane.spans if s.value == -1]) for lane in lanes]
+    mine = [(lane, none) for lane, none in mine if none]
+    return Leaderless(
+        tuple(sorted(tp for lane, _ in mine for tp in lane.partitions)),
+        max((sum(s.end - s.begin for s in none) for _, none in mine), default=0.0),
+        all(s.proof is Proof.KNOWN for _, none in mine for s in none),
     )
 
 

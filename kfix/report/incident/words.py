@@ -174,17 +174,16 @@ def headline(report: IncidentReport) -> str:
 
 
 def _leaderless(report: IncidentReport) -> str:
-    """`orders-3 had no leader for 41 s`; the time is what is proved, so it is "at least" where a bar is not."""
-    lanes = [lane for lane in report.picture.partitions if any(s.value == -1 for s in lane.spans)]
-    if not lanes:
+    """`orders-3 had no leader for 41 s`; "about" where a part of the time is not proved."""
+    none = report.picture.leaderless
+    if not none.partitions:
         return ""
-    times = [sum(s.end - s.begin for s in lane.spans if s.value == -1) for lane in lanes]
-    proved = all(s.proof is Proof.KNOWN for lane in lanes for s in lane.spans if s.value == -1)
-    partitions = [tp for lane in lanes for tp in lane.partitions]
-    least = "" if proved else "about "
-    if len(partitions) == 1:
-        return f"{partitions[0]} had no leader for {least}{long(times[0])}"
-    return f"{len(partitions)} partitions had no leader, for up to {least}{long(max(times))}: {named(partitions, 4)}"
+    time = f"{'' if none.proved else 'about '}{long(none.longest)}"
+    if len(none.partitions) == 1:
+        return f"{none.partitions[0]} had no leader for {time}"
+    topics = sorted({tp.topic for tp in none.partitions})
+    of = f"of {', '.join(topics[:3])}" if len(topics) <= 3 else f"of {len(topics)} topics"
+    return f"{len(none.partitions)} partitions {of} had no leader, for up to {time}"
 
 
 def brokers(ids: Sequence[int]) -> str:

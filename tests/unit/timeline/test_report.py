@@ -72,6 +72,17 @@ def test_partitions_with_one_history_share_a_lane_and_those_without_change_have_
     assert sum(len(lane.partitions) for lane in lanes) + report.picture.unchanged == 11
 
 
+def test_partitions_without_a_leader_are_counted_even_where_they_are_not_drawn():
+    paper = cluster().topic("many", 90)
+    before = at(paper, 0, "a")
+    for n in range(90):
+        paper.part("many", n).write(leader=-1, isr=(2,), age=age(100 + n * 10))
+    drawn = material([before, at(paper, 3000, "b")]).report("t", "0", (None, None)).picture
+    assert drawn.hidden[0] == 60
+    assert len(drawn.leaderless.partitions) == 90
+    assert (drawn.leaderless.longest, drawn.leaderless.proved) == (2900.0, True)
+
+
 def test_other_clusters_are_refused_by_name():
     looks = founding()
     other = replace(looks[1], cluster=ClusterIdentity("other", Mode.ZOOKEEPER), origin="/looks/strange.json")
