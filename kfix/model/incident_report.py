@@ -60,7 +60,10 @@ class CauseRow:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run of a runbook: who did what, who said yes to it, how it ended. `ended` None: killed, or going on."""
+    """A run of a runbook: who did what, who said yes to it, how it ended. `ended` None: killed, or going on.
+
+    `stakes`: of each change that was sent, what its plan said may be lost at worst; "none ..." is left out.
+    """
 
     id: str
     runbook: str
@@ -75,6 +78,7 @@ class RunRow:
     changed: tuple[str, ...]
     proof: str
     notes: tuple[str, ...] = ()
+    stakes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

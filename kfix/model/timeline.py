@@ -34,11 +34,15 @@ class Theme(StrEnum):
 
 
 class Tone(StrEnum):
-    """`bad` is a sign of an incident, `good` takes one back, `act` is what somebody did on purpose."""
+    """`bad` is a sign of an incident, `good` takes one back, `act` is what somebody did on purpose.
+
+    `note` is neither, and worth a line; `plain` is what an output may leave out first.
+    """
 
     BAD = "bad"
     GOOD = "good"
     ACT = "act"
+    NOTE = "note"
     PLAIN = "plain"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from kfix.errors import UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.incident_report import IncidentReport, RunRow, SourceRow
+from kfix.model.plan import Plan
 from kfix.model.snapshot import ClusterIdentity, Mode, Snapshot
 from kfix.model.timeline import Event, Proof, Span, Told
 from kfix.timeline import first_look, journals
@@ -59,9 +60,11 @@ class Material:
         self.losses.look(snapshot)
         self.findings.look(snapshot, diagnosis, vantage)
 
-    def journal(self, records: tuple[Mapping[str, Any], ...], name: str, notes: tuple[str, ...] = ()) -> None:
-        """UsageError where the run was on another cluster."""
-        run = journals.run_row(records, name, notes)
+    def journal(
+        self, records: tuple[Mapping[str, Any], ...], name: str, notes: tuple[str, ...] = (), plan: Plan | None = None
+    ) -> None:
+        """`plan`: what the run carried out, where it lies beside. UsageError where the run was on another cluster."""
+        run = journals.run_row(records, name, notes, plan)
         start = next((r for r in records if r["type"] == "run.start"), None)
         if start is not None and self.cluster is not None:
             told = str(start.get("cluster", ""))

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from kfix.model.incident_report import RunRow
+from kfix.model.plan import Plan
 from kfix.model.timeline import Event, Theme, Tone
 
 Record = Mapping[str, Any]
@@ -82,7 +83,7 @@ def at(record: Record) -> float:
     return datetime.fromisoformat(str(record["t"])).timestamp()
 
 
-def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...]) -> RunRow | None:
+def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan: Plan | None = None) -> RunRow | None:
     """None where the journal has no beginning."""
     start = next((r for r in records if r["type"] == "run.start"), None)
     if start is None:
@@ -106,7 +107,16 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...]) -> Ru
         changed=tuple(map(str, (end or {}).get("changed", ()))) or tuple(_changed(records)),
         proof=_proof(records),
         notes=notes,
+        stakes=() if plan is None else tuple(_stakes(records, plan)),
     )
+
+
+def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[str]:
+    """What the plan said of steps that were sent; a step whose answer was lost may have been carried out."""
+    sent = {r.get("step") for r in records if r["type"] == "step.result" and r.get("changed") is not False}
+    for step in plan.steps:
+        if step.id in sent and not step.estimate.max_loss.startswith("none"):
+            yield f"{step.id}: {step.estimate.max_loss}"
 
 
 def _changed(records: Iterable[Record]) -> Iterator[str]:

@@ -69,7 +69,7 @@ class Losses:
             yield LossRow(Certainty.AT_MOST if n else Certainty.UNKNOWN, f"a replica cut its log: {text}", (tp,))
         left = tuple(sorted(unbounded - bounded.keys()))
         if left:
-            text = "replicas cut their logs to follow another leader, and no look had read how far they reached"
+            text = "replicas cut their logs to follow another leader; no look had read how far they reached"
             more = "; with acks=all only records that were never acknowledged go so, unless the election was unclean"
             yield LossRow(Certainty.UNKNOWN, text + more, left)
 
@@ -78,8 +78,11 @@ class Losses:
             text = "an unclean election was triggered: what only the lost replicas held is gone, acknowledged or not"
             yield LossRow(Certainty.UNKNOWN, text, tuple(sorted(self.unclean)))
         for run in runs:
-            if "unclean" in run.runbook and run.changed:
-                text = f"run {run.id} elected a leader uncleanly; its plan states the most that was accepted to be lost"
+            yield from (
+                LossRow(Certainty.AT_MOST, f"{stake} (accepted in the plan of run {run.id})") for stake in run.stakes
+            )
+            if "unclean" in run.runbook and run.changed and not run.stakes:
+                text = f"run {run.id} elected a leader uncleanly; its plan, which states the loss, was not found"
                 yield LossRow(Certainty.UNKNOWN, text)
 
     def _nothing(self) -> LossRow:

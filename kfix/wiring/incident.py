@@ -15,8 +15,9 @@ from kfix.adapters.brokerlog.files import found, labels
 from kfix.adapters.brokerlog.lines import Clock, Window
 from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
-from kfix.errors import UsageError
+from kfix.errors import KfixError, UsageError
 from kfix.model.incident_report import IncidentReport, SourceRow
+from kfix.model.plan import Plan
 from kfix.model.snapshot import Snapshot
 from kfix.runbook.journal import read_back
 from kfix.timeline.build import Material
@@ -173,7 +174,18 @@ def _journal(material: Material, place: Path, asked: Asked, tell: Callable[[str]
     if not any(_within(at(r), asked) for r in records):
         tell(f"left out: the run {name} is not between --since and --until")
         return
-    material.journal(records, name, tuple(notes))
+    material.journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))
+
+
+def _plan(path: Path, wanted: str) -> Plan | None:
+    """The plan that a run's folder keeps beside its journal; None where it is another's, or cannot be read."""
+    from kfix.runbook import planfile  # noqa: PLC0415 - only a report with a run pays for it
+
+    try:
+        plan = planfile.read(path)
+    except KfixError:
+        return None
+    return plan if wanted in {plan.plan_id, plan.short_id} else None
 
 
 # -- logs
@@ -182,12 +194,14 @@ def _journal(material: Material, place: Path, asked: Asked, tell: Callable[[str]
 def _logs(material: Material, logs: tuple[Path, ...], clock: Clock, asked: Asked) -> None:
     window = _window(material, asked)
     named = labels(logs)
+    material.losses.logs = True
+    reads = []
     for path in logs:
-        read = LogRead(named[path])
+        reads.append(read := LogRead(named[path]))
         for told in read_log(path, read.label, clock, window, read):
             material.log(told)
-        material.losses.logs = True
-        material.sources.append(SourceRow("log", read.label, _counted(read), _trouble(read)))
+    none = not any(read.counted.entries for read in reads)
+    material.sources += [SourceRow("log", read.label, _counted(read), _trouble(read, none=none)) for read in reads]
 
 
 def _window(material: Material, asked: Asked) -> Window:
@@ -202,7 +216,8 @@ def _counted(read: LogRead) -> str:
     return f"{counted.entries} entries in the time, {counted.outside} outside it, {read.told} of them told of something"
 
 
-def _trouble(read: LogRead) -> tuple[str, ...]:
+def _trouble(read: LogRead, *, none: bool) -> tuple[str, ...]:
+    """`none`: no log has an entry of the time; that one of many rotated ones has none is as it should be."""
     counted, found_ = read.counted, list(read.trouble)
     if counted.torn:
         found_.append(f"{counted.torn} line{'' if counted.torn == 1 else 's'} could not be read as entries of a log")
@@ -212,6 +227,6 @@ def _trouble(read: LogRead) -> tuple[str, ...]:
         found_.append(f"{read.dropped} more entries told of something and were left out")
     if not counted.entries and not counted.outside:
         found_.append("holds no entry of Kafka's default pattern ([date] LEVEL message (logger))")
-    elif not counted.entries:
+    elif none:
         found_.append("holds no entry of this time; is --log-timezone right?")
     return tuple(found_)

@@ -48,7 +48,7 @@ def test_the_page_stands_and_nothing_hangs_over(opened, case, width, dark):
     assert page.run("document.documentElement.scrollWidth") <= width
     assert page.run("document.querySelectorAll('.lane svg').length") >= 3
     widths = page.run(
-        "[...document.querySelectorAll('.lane:not(.axis) svg')].map(s => s.getBoundingClientRect().width)"
+        "[...document.querySelectorAll('.lane:not(.axis) svg.track')].map(s => s.getBoundingClientRect().width)"
     )
     assert min(widths) > 200
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kfix.model.incident_report import EventRow, IncidentReport
+from kfix.model.incident_report import EventRow, IncidentReport, LossRow
 from kfix.model.timeline import Lane, Span
 from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import amount, shortened
@@ -28,9 +28,7 @@ def incident_markdown(report: IncidentReport) -> str:
         _table(("", "", ""), [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]),
         _section("Cause, as diagnosed", _causes(report, clock)),
         _section("What was done", _runs(report, clock)),
-        _section(
-            "What was lost", (f"- **{_md(r.certainty)}**: {_md(r.text)}{_where(r.partitions)}" for r in report.losses)
-        ),
+        _section("What was lost", (f"- **{_md(r.certainty)}**: {_md(r.text)}{_where(r)}" for r in report.losses)),
         _section("Not known", (f"- {_md(q)}" for q in report.questions)),
         _section("Leaders and replicas in sync", _picture(report, clock)),
         _section("Time line (UTC)", _events(report, clock)),
@@ -156,8 +154,8 @@ def _sources(report: IncidentReport) -> Iterator[str]:
     )
 
 
-def _where(partitions: tuple[object, ...]) -> str:
-    return f" ({len(partitions)} partitions)" if len(partitions) > 1 else ""
+def _where(row: LossRow) -> str:
+    return f" ({_md(named(row.partitions))})" if row.partitions and str(row.partitions[0]) not in row.text else ""
 
 
 def _md(text: str) -> str:

@@ -22,7 +22,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         return
     at, not_before = between(before, after, new.elected_ms)
     key = f"controller:{new.broker}:{new.epoch}"
-    yield Event(at, Theme.CONTROLLER, Tone.PLAIN, _told(old, new), where(after), not_before, None, new.broker, key)
+    yield Event(at, Theme.CONTROLLER, Tone.NOTE, _told(old, new), where(after), not_before, None, new.broker, key)
 
 
 def _told(old: ControllerNode, new: ControllerNode) -> str:

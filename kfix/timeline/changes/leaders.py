@@ -49,7 +49,7 @@ def told(old: int, new: int, epoch: int) -> tuple[Tone, str]:
         return Tone.GOOD, f"got a leader: {new}, leader epoch {epoch}"
     if old == new:
         return Tone.PLAIN, f"leader {new} confirmed, leader epoch {epoch}"
-    return Tone.PLAIN, f"leader {who.get(old, old)} \N{RIGHTWARDS ARROW} {new}, leader epoch {epoch}"
+    return Tone.NOTE, f"leader {who.get(old, old)} \N{RIGHTWARDS ARROW} {new}, leader epoch {epoch}"
 
 
 def _last_write_was_the_election(old: PartitionState, now: PartitionState) -> bool:

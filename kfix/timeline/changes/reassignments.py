@@ -17,9 +17,9 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     for tp in sorted(now.keys() - was.keys()):
         asked = now[tp]
         text = f"reassignment began: adding {list(asked.adding)}, removing {list(asked.removing)}"
-        yield Event(at, Theme.REASSIGNMENT, Tone.PLAIN, text, where(after), since, tp)
+        yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, text, where(after), since, tp)
     for tp in sorted(was.keys() - now.keys()):
-        yield Event(at, Theme.REASSIGNMENT, Tone.PLAIN, "reassignment ended", where(after), since, tp)
+        yield Event(at, Theme.REASSIGNMENT, Tone.NOTE, "reassignment ended", where(after), since, tp)
 
 
 def moving(snapshot: Snapshot) -> Mapping[TopicPartition, Assignment] | None:

@@ -18,7 +18,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
     for topic in sorted(now.keys() - was.keys()):
         text = f"topic {topic} was made, {now[topic]} partition{'' if now[topic] == 1 else 's'}"
-        yield Event(at, Theme.CONFIG, Tone.PLAIN, text, where(after), since)
+        yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
     for topic in sorted(was.keys() - now.keys()):
         yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} is gone", where(after), since)
     for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t]):

@@ -27,4 +27,4 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 def _tone(old: str, new: str) -> Tone:
     if new not in _SERVING:
         return Tone.BAD
-    return Tone.PLAIN if old in _SERVING else Tone.GOOD
+    return Tone.NOTE if old in _SERVING else Tone.GOOD

@@ -39,7 +39,7 @@ def test_two_equal_looks_give_no_event():
 def test_a_leader_change_tells_from_to_epoch_and_the_time_of_writing():
     before, after = two(lambda p: p.part("orders", 0).write(leader=2, isr=(1, 2, 3), age=age(40)))
     [event] = said(before, after)
-    assert (event.theme, event.tone, event.partition) == (Theme.LEADER, Tone.PLAIN, ORDERS)
+    assert (event.theme, event.tone, event.partition) == (Theme.LEADER, Tone.NOTE, ORDERS)
     assert "1 → 2" in event.text
     assert "epoch 1" in event.text
     assert (event.at, event.not_before) == (BEGAN + 40, None)
@@ -158,7 +158,7 @@ def test_zookeeper_nodes_that_lose_the_quorum_are_told():
     events = said(with_modes(before, "leader", "follower"), with_modes(after, "no quorum", "leader"), Theme.ZOOKEEPER)
     assert [(e.tone, e.text) for e in events] == [
         (Tone.BAD, "ZooKeeper zk0:2181: leader → no quorum"),
-        (Tone.PLAIN, "ZooKeeper zk1:2181: follower → leader"),
+        (Tone.NOTE, "ZooKeeper zk1:2181: follower → leader"),
     ]
 
 

@@ -13,14 +13,14 @@ def _elected(said: re.Match[str], line: Entry, source: str) -> Told:
     broker, epoch = int(said["broker"]), int(said["epoch"])
     text = f"broker {broker} became the controller, epoch {epoch}"
     key = f"controller:{broker}:{epoch}"
-    event = Event(line.at, Theme.CONTROLLER, Tone.PLAIN, text, source, None, None, broker, key)
+    event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker, key)
     return Told((event,), controller=Known(line.at, line.at, broker, epoch, None, epoch))
 
 
 def _resigned(said: re.Match[str], line: Entry, source: str) -> Told:
     broker = int(said["broker"])
     text = f"broker {broker} resigned as controller"
-    return Told((Event(line.at, Theme.CONTROLLER, Tone.PLAIN, text, source, None, None, broker),))
+    return Told((Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker),))
 
 
 def _moved(said: re.Match[str], line: Entry, source: str) -> Told:
@@ -54,7 +54,7 @@ WORDINGS = (
         _BY,
         re.compile(r"\[Controller id=(?P<broker>\d+)\] Resigned$"),
         _resigned,
-        (("constants of KafkaController in 2.7.1 and 3.9.2", "[Controller id=1] Resigned"),),
+        (("lab, 2.7.1; the same constants in 3.9.2", "[Controller id=1] Resigned"),),
     ),
     Wording(
         "moved",

@@ -49,7 +49,7 @@ WORDINGS = (
         _wanted,
         (
             (
-                "constants of Partition in 2.7.1 and 3.9.2",
+                "lab, 2.7.1; the same constants in 3.9.2",
                 (
                     "[Partition orders-0 broker=1] Shrinking ISR from 1,2,3 to "
                     "1. Leader: (highWatermark: 20, endOffset: "

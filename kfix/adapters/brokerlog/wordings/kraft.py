@@ -13,7 +13,7 @@ def _active(said: re.Match[str], line: Entry, source: str) -> Told:
     node, epoch = int(said["node"]), int(said["epoch"])
     text = f"node {node} became the active controller, epoch {epoch}"
     key = f"controller:{node}:{epoch}"
-    event = Event(line.at, Theme.CONTROLLER, Tone.PLAIN, text, source, None, None, node, key)
+    event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, node, key)
     return Told((event,), controller=Known(line.at, line.at, node, epoch, None, epoch))
 
 

@@ -21,6 +21,6 @@ WORDINGS = (
         ("ZooKeeperClient",),
         re.compile(r"\[ZooKeeperClient[^\]]*\] Session expired\.$"),
         _expired,
-        (("constants of ZooKeeperClient in 2.7.1 and 3.9.2", "[ZooKeeperClient Kafka server] Session expired."),),
+        (("lab, 2.7.1; the same constants in 3.9.2", "[ZooKeeperClient Kafka server] Session expired."),),
     ),
 )

@@ -40,7 +40,7 @@ WORDINGS = (
         ),
         _cut,
         (
-            ("constants of Log in 2.7.1", "[Log partition=ledger-0, dir=/data/broker-1] Truncating to offset 24"),
+            ("lab, 2.7.1", "[Log partition=ledger-0, dir=/data/broker-1] Truncating to offset 24"),
             (
                 "constants of UnifiedLog in 3.9.2",
                 "[UnifiedLog partition=ledger-0, dir=/data/broker-1] Truncating to offset 24",
