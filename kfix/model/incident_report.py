@@ -62,7 +62,8 @@ class CauseRow:
 class RunRow:
     """A run of a runbook: who did what, who said yes to it, how it ended. `ended` None: killed, or going on.
 
-    `stakes`: of each change that was sent, what its plan said may be lost at worst; "none ..." is left out.
+    `stakes`: of each change that was sent, what its plan said may be lost at worst, and whether that is a number;
+    "none ..." is left out.
     """
 
     id: str
@@ -78,7 +79,7 @@ class RunRow:
     changed: tuple[str, ...]
     proof: str
     notes: tuple[str, ...] = ()
-    stakes: tuple[str, ...] = ()
+    stakes: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from kfix.timeline.tracks import Tracks
 from kfix.timeline.when import name_of
 
 #: Events that are kept; a report of more is no report. What comes after is counted and told.
-MOST_EVENTS = 100_000
+MOST_EVENTS = 300_000
 
 
 @dataclass(slots=True)

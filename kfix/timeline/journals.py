@@ -111,12 +111,13 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
     )
 
 
-def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[str]:
+def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[tuple[str, bool]]:
     """What the plan said of steps that were sent; a step whose answer was lost may have been carried out."""
     sent = {r.get("step") for r in records if r["type"] == "step.result" and r.get("changed") is not False}
     for step in plan.steps:
         if step.id in sent and not step.estimate.max_loss.startswith("none"):
-            yield f"{step.id}: {step.estimate.max_loss}"
+            most = step.args.get("lost_at_most")
+            yield f"{step.id}: {step.estimate.max_loss}", isinstance(most, int) and most >= 0
 
 
 def _changed(records: Iterable[Record]) -> Iterator[str]:

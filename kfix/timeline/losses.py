@@ -78,9 +78,9 @@ class Losses:
             text = "an unclean election was triggered: what only the lost replicas held is gone, acknowledged or not"
             yield LossRow(Certainty.UNKNOWN, text, tuple(sorted(self.unclean)))
         for run in runs:
-            yield from (
-                LossRow(Certainty.AT_MOST, f"{stake} (accepted in the plan of run {run.id})") for stake in run.stakes
-            )
+            for stake, bounded in run.stakes:
+                certainty = Certainty.AT_MOST if bounded else Certainty.UNKNOWN
+                yield LossRow(certainty, f"{stake} (accepted in the plan of run {run.id})")
             if "unclean" in run.runbook and run.changed and not run.stakes:
                 text = f"run {run.id} elected a leader uncleanly; its plan, which states the loss, was not found"
                 yield LossRow(Certainty.UNKNOWN, text)

@@ -9,6 +9,7 @@ import yaml
 
 from kfix.report import json_findings
 from kfix.report.fleet import json_audit
+from kfix.report.incident import json_incident
 from kfix.runbook.catalogue import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,7 @@ def json_page():
     parts = [
         ("# JSON of `kfix diagnose --json`", "kfix/report/json_findings.py", json_findings),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
+        ("# JSON of the report of an incident", "kfix/report/incident/json_incident.py", json_incident),
     ]
     return "\n".join(
         f"{title}\n\nGenerated from `{path}`.\n\n```\n{module.__doc__.strip()}\n```\n" for title, path, module in parts

@@ -13,6 +13,8 @@ from kfix.model.timeline import Proof, Span
 from kfix.report.fleet.words import amount
 
 NOT_KNOWN: Final = "not known"
+#: Ranges of partitions of one topic that are named; every third of ten thousand is no name.
+_RUNS: Final = 12
 
 
 class Clock:
@@ -92,13 +94,21 @@ def named(partitions: Sequence[TopicPartition], most: int = 12) -> str:
     return ", ".join(shown)
 
 
-def _numbers(numbers: Iterable[int]) -> str:
-    runs = []
+def _numbers(numbers: Sequence[int]) -> str:
+    runs: list[str] = []
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         them = [n for _, n in run]
         runs.append(str(them[0]) if len(them) == 1 else f"{them[0]}\N{EN DASH}{them[-1]}")
+    if len(runs) > _RUNS:
+        left = len(numbers) - sum(_size(run) for run in runs[:_RUNS])
+        return f"[{','.join(runs[:_RUNS])} and {left} more]"
     text = ",".join(runs)
     return text if len(runs) == 1 and "\N{EN DASH}" not in text else f"[{text}]"
+
+
+def _size(run: str) -> int:
+    first, _, last = run.partition("\N{EN DASH}")
+    return int(last or first) - int(first) + 1
 
 
 def lane_name(partitions: Sequence[TopicPartition]) -> str:

@@ -1,6 +1,7 @@
 """The founding incident as a report: when, what, why, who, what was lost, what is not known."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -129,6 +130,20 @@ def test_what_was_lost_is_proven_bounded_or_not_known():
     assert "30 offsets of orders-0" in rows[0].text
     nothing = material([before, after]).report("t", "0", (None, None)).losses
     assert [r.certainty for r in nothing] == [Certainty.NONE_SEEN]
+
+
+def test_what_a_plan_said_may_be_lost_is_told_for_steps_that_were_sent():
+    from kfix.timeline.journals import run_row
+
+    def step(name, loss, **args):
+        return SimpleNamespace(id=name, estimate=SimpleNamespace(max_loss=loss), args=args)
+
+    steps = (step("nudge", "20 records", lost_at_most=20), step("other", "9 records"), step("nudge", "none: nothing"))
+    run = run_row(records(), RUN, (), SimpleNamespace(steps=steps))
+    assert run.stakes == (("nudge: 20 records", True),)
+    made = material(founding()[:1])
+    assert [r.certainty for r in made.losses.rows((run,))] == [Certainty.AT_MOST]
+    assert [r.certainty for r in made.losses.rows((replace(run, stakes=(("x", False),)),))] == [Certainty.UNKNOWN]
 
 
 def test_a_deleted_topic_loses_its_leaders_without_being_a_sign():

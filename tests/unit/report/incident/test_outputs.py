@@ -100,6 +100,7 @@ def test_partitions_are_named_by_ranges():
 
     assert named([TopicPartition("a", n) for n in (0, 1, 2, 5)]) == "a-[0\N{EN DASH}2,5]"
     assert named([TopicPartition("a", 3)]) == "a-3"
+    assert named([TopicPartition("a", n) for n in range(0, 3000, 3)]).endswith("30,33 and 988 more]")
     assert (
         named([TopicPartition(f"t{n:02}", 0) for n in range(20)], 2)
         == "t00-0, t01-0, and 18 more partitions of 18 topics"
