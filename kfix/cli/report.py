@@ -105,3 +105,5 @@ def _tell(report: IncidentReport, html: str | None, markdown: str | None, json_o
         typer.echo(incident_json(report))
     elif "-" not in (html, markdown):
         typer.echo(summary_text(report) if html or markdown else incident_markdown(report), nl=False)
+        for file in filter(None, (html, markdown)):
+            typer.echo(f"written: {file}")

@@ -23,13 +23,17 @@ _UNTEXT: Final = re.compile("[\x00-\x08\x0e-\x1a\ufffd]")
 
 
 class Entry(NamedTuple):
-    """`logger` "" where the message goes on in the next line: Kafka writes its settings so."""
+    """`logger` "" where the message goes on in the next line: Kafka writes its settings so.
+
+    `writer` is the broker whose log it is, by what the log says of itself; -1: it does not.
+    """
 
     at: float
     level: str
     text: str
     logger: str
     number: int
+    writer: int = -1
 
 
 @dataclass(slots=True)

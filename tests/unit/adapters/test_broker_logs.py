@@ -79,8 +79,26 @@ def test_the_stuck_partition_of_the_lab_is_told_as_lost():
 def test_a_truncation_without_effect_is_none():
     text = "[Log partition=orders-0, dir=/data/broker-2] Truncating to 20 has no effect as the largest offset is 19"
     assert told(text, "kafka.log.Log") is None
-    made = told("[Log partition=a-b-0, dir=/data/broker-2] Truncating to offset 20", "kafka.log.Log")
-    assert made.cut == (AT, TopicPartition("a-b", 0), 2, 20)
+    made = told("[Log partition=a-b-0, dir=/data/2] Truncating to offset 20", "kafka.log.Log")
+    assert made.cut == (AT, TopicPartition("a-b", 0), -1, 20)
+
+
+def test_a_log_is_known_by_the_first_line_that_names_its_own_broker(tmp_path):
+    path = tmp_path / "server.log"
+    expired = line("[ZooKeeperClient Kafka server] Session expired.", "kafka.zookeeper.ZooKeeperClient")
+    cut = line("[Log partition=a-0, dir=/data] Truncating to offset 20", "kafka.log.Log")
+    own = line("[KafkaServer id=7] started", "kafka.server.KafkaServer")
+    path.write_text(f"{expired}\n{own}\n{expired}\n{cut}" + "\n")
+    result, _ = read_file(path)
+    assert [t.events[0].text for t in result] == [
+        "broker 7 lost its session with ZooKeeper: it expired",
+        "broker 7 started",
+        "broker 7 lost its session with ZooKeeper: it expired",
+        "broker 7 cut its log back to offset 20",
+    ]
+    assert result[-1].cut.broker == 7
+    path.write_text(f"{expired}\n")
+    assert read_file(path)[0][0].events[0].text.startswith("the broker of server.log lost its session")
 
 
 def test_words_of_another_logger_are_not_believed():

@@ -10,9 +10,10 @@ from kfix.model.timeline import Event, Theme, Told, Tone
 
 
 def _expired(_: re.Match[str], line: Entry, source: str) -> Told:
-    who = source.split(":", maxsplit=1)[0]
-    text = f"a broker's session with ZooKeeper expired (its log: {who})"
-    return Told((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source),))
+    who = f"broker {line.writer}" if line.writer >= 0 else f"the broker of {source.rpartition(':')[0]}"
+    broker = line.writer if line.writer >= 0 else None
+    text = f"{who} lost its session with ZooKeeper: it expired"
+    return Told((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
 
 
 WORDINGS = (

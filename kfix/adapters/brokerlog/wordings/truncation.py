@@ -8,14 +8,9 @@ from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, partition
 from kfix.model.timeline import Cut, Event, Theme, Told, Tone
 
-_BROKER = re.compile(r"broker-(\d+)")
-
 
 def _cut(said: re.Match[str], line: Entry, source: str) -> Told:
-    """The log names its directory, not its broker; the lab's directories, and the lab's logs, end with the id."""
-    tp, offset = partition(said["tp"]), int(said["offset"])
-    named = _BROKER.search(said["dir"]) or _BROKER.search(source)
-    broker = int(named[1]) if named else -1
+    tp, offset, broker = partition(said["tp"]), int(said["offset"]), line.writer
     who = f"broker {broker}" if broker >= 0 else "this broker"
     text = f"{who} cut its log back to offset {offset}"
     event = Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker if broker >= 0 else None)
@@ -31,7 +26,35 @@ def _below(said: re.Match[str], line: Entry, source: str) -> Told:
     return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker),))
 
 
+def _conflict(said: re.Match[str], line: Entry, source: str) -> Told:
+    who = f"broker {line.writer}" if line.writer >= 0 else "this broker"
+    text = (
+        f"{who} found that its log had another history than the leader's: epochs {said['gone'].strip()} are struck out"
+    )
+    broker = line.writer if line.writer >= 0 else None
+    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(said["tp"]), broker),))
+
+
 WORDINGS = (
+    Wording(
+        "epochs struck out",
+        ("LeaderEpochFileCache",),
+        re.compile(
+            r"\[LeaderEpochCache (?P<tp>\S+-\d+)\] New epoch entry .*? caused truncation of conflicting entries "
+            r"(?:ListBuffer|ArrayBuffer|Vector)?(?P<gone>.*?)\. Cache now contains"
+        ),
+        _conflict,
+        (
+            (
+                "constants of LeaderEpochFileCache in 2.7.1 and 3.9.2",
+                (
+                    "[LeaderEpochCache ledger-0] New epoch entry EpochEntry(epoch=4, startOffset=24) caused truncation "
+                    "of conflicting entries ListBuffer(EpochEntry(epoch=3, startOffset=30)). Cache now contains 2 "
+                    "entries."
+                ),
+            ),
+        ),
+    ),
     Wording(
         "truncated",
         ("Log", "UnifiedLog"),
