@@ -26,6 +26,8 @@ from kfix.timeline.when import name_of
 
 #: Events that are kept; a report of more is no report. What comes after is counted and told.
 MOST_EVENTS = 300_000
+#: Seconds since the epoch of the first and the last moment that a calendar knows.
+_CALENDAR = (-62_135_596_800.0, 253_402_300_799.0)
 
 
 @dataclass(slots=True)
@@ -147,5 +149,6 @@ class Material:
         times = [look.at for look in self.findings.looks]
         times += [e.at for e in self.events] + [r.ended for r in self.runs if r.ended is not None]
         first, last = min(times, default=0.0), max(times, default=0.0)
-        air = max((last - first) * 0.02, 5.0)
-        return (first - air if since is None else since), (last + air if until is None else until)
+        air = min(max((last - first) * 0.02, 5.0), 3600.0)
+        begin, end = max(first - air, _CALENDAR[0]), min(last + air, _CALENDAR[1])
+        return (begin if since is None else since), (end if until is None else until)

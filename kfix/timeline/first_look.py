@@ -8,15 +8,16 @@ from kfix.model.snapshot import Snapshot
 from kfix.model.timeline import Event, Theme, Tone
 from kfix.timeline.changes import leaders
 from kfix.timeline.changes.views import leaders as disagreeing
-from kfix.timeline.when import states, where
+from kfix.timeline.when import stamped, states, where
 
 
 def signs(first: Snapshot) -> Iterator[Event]:
     for tp, state in states(first).items():
         if state.leader == -1:
             _, text = leaders.told(-2, -1, state.leader_epoch)
-            at = state.mtime_ms / 1000 if state.mtime_ms > 0 else first.taken_at
-            known = "" if state.mtime_ms > 0 else " (before the first look, unknown when)"
+            written = stamped(state.mtime_ms, first.taken_at)
+            at = first.taken_at if written is None else written
+            known = "" if written is not None else " (before the first look, unknown when)"
             key = f"leader:{tp}:{state.leader_epoch}"
             yield Event(at, Theme.LEADER, Tone.BAD, text + known, where(first), None, tp, key=key)
     for tp in sorted(disagreeing(first)):

@@ -16,7 +16,7 @@ from kfix.timeline.when import SKEW
 
 def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
     """From `begin` to `end`, without holes and without overlaps."""
-    points = _in_order(known, end)
+    points = _in_order(_of_record(tuple(known)), end)
     if not points:
         return (Span(begin, end, None, Proof.UNKNOWN),)
     made = [*_head(points[0], begin)]
@@ -27,6 +27,13 @@ def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
     if last.last < end:
         made.append(Span(last.last, end, None, Proof.UNKNOWN))
     return tuple(_joined(_clipped(made, begin, end)))
+
+
+def _of_record(known: tuple[Known, ...]) -> Iterable[Known]:
+    """Where any look read ZooKeeper's record of a partition, what brokers believed in others is not mixed into it."""
+    if not any(k.version >= 0 and k.isr is not None for k in known):
+        return known
+    return (k for k in known if k.version >= 0 or k.since is not None or k.isr is None)
 
 
 def _in_order(known: Iterable[Known], end: float) -> list[Known]:
@@ -103,7 +110,10 @@ def _gap(before: Known, after: Known) -> Iterator[Span]:
 
 
 def _follows(before: Known, after: Known) -> bool:
-    """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens."""
+    """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens.
+
+    Where a line of a log has no version, the epochs prove the leader; an ISR change between would be in the logs too.
+    """
     if after.since is None:
         return False
     if after.epoch == ABSENT:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.model.timeline import Known
-from kfix.timeline.when import SKEW, states
+from kfix.timeline.when import stamped, states
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Tracks:
     def look(self, snapshot: Snapshot) -> None:
         at = snapshot.taken_at
         for tp, state in states(snapshot).items():
-            since = _stamp(state.mtime_ms, at)
+            since = stamped(state.mtime_ms, at)
             told = Known(at, since, state.leader, state.leader_epoch, state.isr, state.version)
             _add(self.partitions.setdefault(tp, []), told)
         zookeeper = snapshot.zookeeper
@@ -33,10 +33,10 @@ class Tracks:
             if mine is None:
                 _add(seen, Known(at, None, -1, -1, None))
             else:
-                _add(seen, Known(at, _stamp(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
+                _add(seen, Known(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
         node = zookeeper.controller
         leader = -1 if node.broker is None else node.broker
-        since = _stamp(node.elected_ms, at) if node.broker is not None else None
+        since = stamped(node.elected_ms, at) if node.broker is not None else None
         _add(self.controller, Known(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch))
 
     def told(self, entries: Iterable[tuple[TopicPartition, Known]]) -> None:
@@ -69,11 +69,6 @@ def _add(seen: list[Known], told: Known) -> None:
         seen[-1] = last._replace(until=told.at)
     else:
         seen.append(told)
-
-
-def _stamp(ms: int, at: float) -> float | None:
-    """A time that a source kept; None where it has none, or where its clock is ahead of the look by too much."""
-    return ms / 1000 if 0 < ms / 1000 <= at + SKEW else None
 
 
 def _assigned(snapshot: Snapshot) -> set[int]:

@@ -18,6 +18,11 @@ def between(before: Snapshot, after: Snapshot, stamp_ms: int = 0) -> tuple[float
     return after.taken_at, before.taken_at
 
 
+def stamped(ms: int, at: float) -> float | None:
+    """A time that a source kept; None where it has none, or where its clock is ahead of the look by too much."""
+    return ms / 1000 if 0 < ms / 1000 <= at + SKEW else None
+
+
 def where(after: Snapshot) -> str:
     """The look as a source: its file's name."""
     return f"look {name_of(after)}"

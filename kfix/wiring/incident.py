@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -132,7 +133,10 @@ def _taken_at(path: Path) -> float:
     """From the head of a snapshot's file, where kfix writes it; else from the whole."""
     text = files.read_text(path)
     head = _TAKEN_AT.search(text[:300]) if files.is_snapshot(text) else None
-    return float(head[1]) if head else load_snapshot(path).taken_at
+    with suppress(ValueError):
+        if head:
+            return float(head[1])
+    return load_snapshot(path).taken_at
 
 
 def _look(material: Material, file: _File, tell: Callable[[str], None]) -> None:

@@ -19,7 +19,8 @@ from kfix.model.timeline import Told
 _HEAD: Final = 5000
 #: What a broker says of itself.
 _SELF: Final = re.compile(
-    r"(?:INFO|WARN|ERROR|FATAL) \[(?:(?:Controller|Broker|KafkaServer|BrokerServer) id=(\d{1,9})\b|Partition \S+ broker=(\d{1,9})\])"
+    r"(?:INFO|WARN|ERROR|FATAL) \[(?:(?:Controller|Broker|KafkaServer|BrokerServer) id=(\d{1,9})\b|"
+    r"Partition \S+ broker=(\d{1,9})\])"
 )
 #: Lines of one file that are kept as told; a broker in a loop must not fill the memory. The rest is counted.
 MOST: Final = 20_000

@@ -129,6 +129,20 @@ def test_what_cannot_be_is_one_line_and_exit_code_2(looks, tmp_path, args, words
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.parametrize("taken_at", ["-62135596800", "253402300799", "1e3", "0", "--", "1.8e9.1", "1e999"])
+def test_no_time_of_a_look_is_a_crash(looks, tmp_path, taken_at):
+    import gzip
+    import re
+
+    text = gzip.decompress((looks / "02-fallen.json.gz").read_bytes()).decode()
+    strange = tmp_path / "strange.json"
+    strange.write_text(re.sub(r'"taken_at":[0-9.]+', f'"taken_at":{taken_at}', text, count=1))
+    for more in ((), ("--from", str(looks))):
+        args = ["report", "incident", "--from", str(strange), *more, "--html", str(tmp_path / "x.html")]
+        said = CliRunner().invoke(app, args)
+        assert said.exit_code in {0, 2}, said.output
+
+
 def test_looks_of_two_clusters_are_refused_by_name(looks):
     from dataclasses import replace
 

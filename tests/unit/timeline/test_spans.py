@@ -62,6 +62,12 @@ def test_a_lagging_server_does_not_turn_time_back():
     assert 1 not in [v for b, _, v, _ in drawn(new, old) if b >= 5.0]
 
 
+def test_beliefs_of_brokers_are_not_mixed_into_what_the_record_proves():
+    record = Known(10.0, 5.0, 1, 7, (1, 2), 9, until=60.0)
+    belief = Known(30.0, None, 3, 6, (3,))
+    assert drawn(record, belief) == drawn(record)
+
+
 KNOWN = st.builds(
     Known,
     at=st.floats(-50, 150),
