@@ -22,6 +22,7 @@ from kfix.cli import (
     lab,
     lab_network,
     lab_workload,
+    report,
     runbook,
     snapshot,
 )
@@ -83,6 +84,7 @@ app.add_typer(fleet.app, name="fleet")
 app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
 lab.app.command("workload")(lab_workload.workload)
+app.add_typer(report.app, name="report")
 lab.app.command("demo")(demo.demo)
 for word, command in (
     ("cut", lab_network.cut),
