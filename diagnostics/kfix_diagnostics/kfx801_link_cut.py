@@ -6,8 +6,8 @@ Why it matters
 
 How kfix knows
     Both are registered, all brokers agree on controller and leaders, and the isr of what each of the two leads lacks
-    exactly the other, dropped while it was registered. The log end of who was dropped does not move between two looks:
-    a slow replica's moves. Who is dropped by one side only follows somebody else in time. Idle partitions never shrink.
+    exactly the other, dropped while it was registered. Where there were two looks, the log end of who was dropped did not
+    move: a slow replica's does. Who is dropped by one side only follows somebody else in time. Idle partitions never shrink.
 
 What helps
     Mend the network between the two. The isr is whole again within seconds, by itself.
@@ -64,7 +64,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
         summary=f"{one} and {other} do not reach each other ({way}); {since(case, cut)}",
         cause=Cause(
             f"the network between {one} and {other} is cut",
-            Confidence.LIKELY if cut.sampled and len(sides) == 2 else Confidence.POSSIBLE,
+            Confidence.LIKELY if len(sides) == 2 else Confidence.POSSIBLE,
         ),
         evidence=(
             *for_and_against(

@@ -63,7 +63,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
         summary=f"{here} reaches no other broker, though it reaches ZooKeeper{led}{stuck}; {since(case, cut)}",
         cause=Cause(
             f"the network between {here} and the other brokers is cut",
-            Confidence.LIKELY if cut.sampled else Confidence.POSSIBLE,
+            Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
         ),
         evidence=(
             *for_and_against(_signs(case, cut, is_controller), _neighbours(is_controller)),

@@ -48,7 +48,7 @@ class Wanted:
 #: A hung broker costs the first round this share of the deadline, so that the second round keeps its own.
 _FIRST_ROUND = 0.6
 #: Who is not listed is most often dead, and a dead machine's address answers nothing at all.
-_STRANGERS_SECONDS = 1.0
+_STRANGERS_SECONDS = 1.5
 
 
 def collect(target: Target, wanted: Wanted | None = None) -> Snapshot:
