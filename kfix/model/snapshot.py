@@ -202,10 +202,15 @@ class EpochEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one."""
+    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one.
+
+    `leaders` are {partition: (leader, its epoch)} of that moment, `visible` the high watermarks at these leaders.
+    """
 
     taken_at: float
     ends: Mapping[TopicPartition, Mapping[int, int]]
+    leaders: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    visible: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

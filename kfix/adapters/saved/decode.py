@@ -53,7 +53,7 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         visible=_rows(raw.get("visible", {}), _ends),
         epoch_ends=_rows(raw.get("epoch_ends", {}), lambda f: EpochEnd(int(f[0]), int(f[1]), int(f[2]), str(f[3]))),
         ensemble=tuple(ZooKeeperNode(**n) for n in _ensemble(raw)),
-        samples=tuple(Sample(_moment(s["taken_at"]), _rows(s["ends"], _ends)) for s in raw.get("samples", ())),
+        samples=tuple(_sample(s) for s in raw.get("samples", ())),
         vantages=tuple(_vantage(v) for v in raw.get("vantages", ())),
         reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
         addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
@@ -71,6 +71,15 @@ def _ensemble(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _ends(pairs: list[Any]) -> dict[int, int]:
     return {int(broker): int(end) for broker, end in pairs}
+
+
+def _sample(raw: Mapping[str, Any]) -> Sample:
+    return Sample(
+        _moment(raw["taken_at"]),
+        _rows(raw["ends"], _ends),
+        _rows(raw["leaders"], lambda f: (int(f[0]), int(f[1]))),
+        _rows(raw["visible"], lambda f: int(f[0])),
+    )
 
 
 def _vantage(raw: Mapping[str, Any]) -> Vantage:
