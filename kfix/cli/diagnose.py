@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFile, Timeout, ZooKeeper
+from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def diagnose(
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
-    from_file: FromFile = None,
+    from_files: FromFiles = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="GROUP", help="Why does this consumer group hang?")
     ] = None,
@@ -83,12 +83,17 @@ def diagnose(
         )
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
-    if from_file is not None:
+    if from_files:
         from kfix.wiring.cluster import diagnose_saved
 
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
-        diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace, prevention=choice.prevention)
+        diagnosis, snapshot = diagnose_saved(
+            from_files,
+            restart_grace=restart_grace,
+            prevention=choice.prevention,
+            saying=lambda sentence: typer.echo(sentence, err=True),
+        )
     else:
         from kfix.wiring.cluster import diagnose_live, make_target
 

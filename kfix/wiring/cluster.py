@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -32,10 +32,10 @@ RESTART_GRACE = 120.0
 __all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_saved", "look", "make_target"]
 
 
-def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True) -> Snapshot:
-    """One look, whatever it shows."""
+def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True, vantage: str = "") -> Snapshot:
+    """One look, whatever it shows; with a `vantage` it tells whom this place did not reach."""
     store = SnapshotStore(_state_home())
-    snapshot = collect(target, Wanted(groups=groups, recall=store.recall))
+    snapshot = collect(target, Wanted(groups=groups, vantage=vantage, recall=store.recall))
     if keep:
         store.keep(snapshot)
     return snapshot
@@ -132,12 +132,43 @@ def load_snapshot(path: Path) -> Snapshot:
     )
 
 
+def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
+    """Looks from several places as one (kfix/model/merging); `saying` hears what is taken on trust. One file is read
+    as it is.
+    """
+    from kfix.model.merging.looks import taken_on_trust  # noqa: PLC0415
+    from kfix.model.merging.merge import merge  # noqa: PLC0415
+
+    if len(paths) == 1:
+        return load_snapshot(paths[0])
+    looks = [_load_look(path) for path in paths]
+    merged = merge(looks)
+    for sentence in taken_on_trust(looks):
+        saying(sentence)
+    return merged
+
+
+def _load_look(path: Path) -> Snapshot:
+    text = files.read_text(path)
+    if not files.is_snapshot(text):
+        raise UsageError(
+            f"{path}: is no snapshot; text tells neither of which cluster nor from where, and is not merged",
+            hint="give it alone, or save a look there: kfix snapshot save --vantage NAME FILE",
+        )
+    return files.parse(text, path)
+
+
 def diagnose_saved(
-    path: Path, *, restart_grace: float = RESTART_GRACE, prevention: bool = False
+    paths: Sequence[Path],
+    *,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = False,
+    saying: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
+    """`saying` as of `load_merged`."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
-    snapshot = load_snapshot(path)
+    snapshot = load_merged(paths, saying)
     return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
 
 

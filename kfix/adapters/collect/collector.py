@@ -31,6 +31,7 @@ from kfix.model.snapshot import (
     Snapshot,
     ZooKeeperView,
 )
+from kfix.model.vantage import broker_called, vantage_of
 
 
 def _remember_nothing(_: str) -> Memory:
@@ -39,9 +40,14 @@ def _remember_nothing(_: str) -> Memory:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember."""
+    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember.
+
+    With a `vantage`, the name of this place, a look is meant to be laid beside those of other places: it tells whom it
+    did not reach, and asks for what only another place can compare (logs of partitions that miss a replica here).
+    """
 
     groups: tuple[str, ...] = ()
+    vantage: str = ""
     recall: Callable[[str], Memory] = _remember_nothing
 
 
@@ -71,6 +77,7 @@ class _Collection:
         self._tasks: dict[int, Task[BrokerAnswers]] = {}
         self._addresses: dict[int, Endpoint] = {}
         self._answers: dict[int, BrokerAnswers] = {}
+        self._dead: dict[int, str] = {}
         self._memory: Memory | None = None
 
     def close(self) -> None:
@@ -101,7 +108,12 @@ class _Collection:
         self._one_cluster(authority.cluster_id, booted)
         if not self._answers and authority.view is None:
             raise unreachable(self._look)
-        return replace(self._snapshot(taken_at, mode, authority), seconds=round(time.time() - taken_at, 3))
+        snapshot = self._snapshot(taken_at, mode, authority)
+        if self._wanted.vantage:
+            tried = {broker_called(b): why for b, why in self._dead.items()}
+            tried |= bootstrap.unanswered(self._addresses.values())
+            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
+        return replace(snapshot, seconds=round(time.time() - taken_at, 3))
 
     def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
@@ -210,7 +222,7 @@ class _Collection:
             # One that ZooKeeper does not list and that does not answer is dead, which is knowledge, not a gap.
             for broker in self._tasks.keys() - live - views.keys():
                 self._look.forgive(f"broker {broker}")
-                del self._tasks[broker]
+                self._dead[broker] = self._tasks.pop(broker).error
         details = Details(self._look, {b: self._lines[b] for b in views}, self._deadline)
         controller = view.controller.broker if view is not None else _majority_controller(views, mode)
         topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
@@ -218,8 +230,9 @@ class _Collection:
         groups = details.groups(listed)
         cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
-        doubtful = suspicious(view, views, live)
-        visible, epoch_ends = details.claimed(doubtful, views)
+        apart = bool(self._wanted.vantage)
+        doubtful = suspicious(view, views, live, apart=apart)
+        visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,

@@ -1,0 +1,72 @@
+"""Whom each place reached, side by side: a small table for people, and the same as JSON (`vantages`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from kfix.model.snapshot import Vantage
+from kfix.model.vantage import Reach, reach_of
+from kfix.report.findings_lines import Line
+
+WIDEST = 78
+#: With more columns than these only those are shown that some place did not reach.
+MOST_COLUMNS = 12
+_WORDS = {True: "yes", False: "no", None: "?"}
+
+
+def reach_lines(vantages: Sequence[Vantage]) -> Iterator[Line]:
+    """Nothing for fewer than two places."""
+    rows = reach_of(vantages)
+    if len(rows) < 2:
+        return
+    asked = list(rows[0].cells)
+    shown = asked
+    if len(asked) > MOST_COLUMNS:
+        shown = [who for who in asked if not all(row.cells[who] for row in rows)]
+    yield Line("")
+    yield Line("reached from (yes, no, ? not asked):", style="bold")
+    for block in _blocks(rows, shown):
+        for text in _table(rows, block):
+            yield Line(text, 2, verbatim=True)
+    if len(shown) < len(asked):
+        yield Line(f"and {len(asked) - len(shown)} more, which every place reached", 2)
+
+
+def _blocks(rows: Sequence[Reach], columns: Sequence[str]) -> Iterator[list[str]]:
+    """As many columns side by side as fit; one at least."""
+    first = max(len(_row_name(row)) for row in rows)
+    block: list[str] = []
+    for who in columns:
+        if block and first + sum(len(each) + 2 for each in (*block, who)) > WIDEST:
+            yield block
+            block = []
+        block.append(who)
+    if block:
+        yield block
+
+
+def _table(rows: Sequence[Reach], block: Sequence[str]) -> Iterator[str]:
+    first = max(len(_row_name(row)) for row in rows)
+    yield "  ".join((" " * first, *block))
+    for row in rows:
+        cells = (_WORDS[row.cells[who]].ljust(len(who)) for who in block)
+        yield "  ".join((_row_name(row).ljust(first), *cells)).rstrip()
+
+
+def _row_name(row: Reach) -> str:
+    at = datetime.fromtimestamp(row.vantage.taken_at, UTC).strftime("%H:%M:%SZ")
+    return f"{row.vantage.name} ({at})"
+
+
+def vantages_json(vantages: Sequence[Vantage]) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "name": row.vantage.name,
+            "taken_at": row.vantage.taken_at,
+            "reach": dict(row.cells),
+            "errors": dict(row.vantage.unreached),
+        }
+        for row in reach_of(vantages)
+    ]
