@@ -27,32 +27,46 @@ def reach_lines(vantages: Sequence[Vantage]) -> Iterator[Line]:
         shown = [who for who in asked if not all(row.cells[who] for row in rows)]
     yield Line("")
     yield Line("reached from (yes, no, ? not asked):", style="bold")
-    for block in _blocks(rows, shown):
-        for text in _table(rows, block):
-            yield Line(text, 2, verbatim=True)
+    for kind, columns in _kinds(shown).items():
+        for block in _blocks(rows, columns):
+            for text in _table(rows, kind, block):
+                yield Line(text, 2, verbatim=True)
     if len(shown) < len(asked):
-        yield Line(f"and {len(asked) - len(shown)} more, which every place reached", 2)
+        yield Line(f"every place reached {'the other' if shown else 'all'} {len(asked) - len(shown)}", 2)
 
 
-def _blocks(rows: Sequence[Reach], columns: Sequence[str]) -> Iterator[list[str]]:
-    """As many columns side by side as fit; one at least."""
-    first = max(len(_row_name(row)) for row in rows)
-    block: list[str] = []
+def _kinds(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """{broker, zookeeper or address: (who was asked, what its column is called)}"""
+    found: dict[str, list[tuple[str, str]]] = {}
     for who in columns:
-        if block and first + sum(len(each) + 2 for each in (*block, who)) > WIDEST:
+        kind, _, name = who.rpartition(" ")
+        found.setdefault(kind or "address", []).append((who, name))
+    return found
+
+
+def _blocks(rows: Sequence[Reach], columns: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    """As many columns side by side as fit; one at least."""
+    first = _first_width(rows)
+    block: list[tuple[str, str]] = []
+    for column in columns:
+        if block and first + sum(max(len(name), 3) + 2 for _, name in (*block, column)) > WIDEST:
             yield block
             block = []
-        block.append(who)
+        block.append(column)
     if block:
         yield block
 
 
-def _table(rows: Sequence[Reach], block: Sequence[str]) -> Iterator[str]:
-    first = max(len(_row_name(row)) for row in rows)
-    yield "  ".join((" " * first, *block))
+def _table(rows: Sequence[Reach], kind: str, block: Sequence[tuple[str, str]]) -> Iterator[str]:
+    first = _first_width(rows)
+    yield "  ".join((kind.ljust(first), *(name.ljust(3) for _, name in block))).rstrip()
     for row in rows:
-        cells = (_WORDS[row.cells[who]].ljust(len(who)) for who in block)
+        cells = (_WORDS[row.cells[who]].ljust(max(len(name), 3)) for who, name in block)
         yield "  ".join((_row_name(row).ljust(first), *cells)).rstrip()
+
+
+def _first_width(rows: Sequence[Reach]) -> int:
+    return max(len("zookeeper"), *(len(_row_name(row)) for row in rows))
 
 
 def _row_name(row: Reach) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,13 +14,13 @@ from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import suspicious
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Look, Task, as_finished
+from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
 from kfix.errors import UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.snapshot import (
     BrokerView,
     ClusterIdentity,
@@ -224,7 +223,7 @@ class _Collection:
                 self._look.forgive(f"broker {broker}")
                 self._dead[broker] = self._tasks.pop(broker).error
         details = Details(self._look, {b: self._lines[b] for b in views}, self._deadline)
-        controller = view.controller.broker if view is not None else _majority_controller(views, mode)
+        controller = view.controller.broker if view is not None else majority_controller(views, mode)
         topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
         groups = details.groups(listed)
@@ -233,6 +232,11 @@ class _Collection:
         apart = bool(self._wanted.vantage)
         doubtful = suspicious(view, views, live, apart=apart)
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
+        log_ends = details.log_ends(doubtful)
+        reassignments = details.reassignments(controller)
+        probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
+        # Last: a broker that is cut off from ZooKeeper does not answer this, and its line is blocked from then on.
+        topic_configs = self._topic_configs(details, view, topics)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -246,12 +250,12 @@ class _Collection:
             zookeeper=view,
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
-            topic_configs=self._topic_configs(details, view, topics),
+            topic_configs=topic_configs,
             groups=groups,
             groups_complete=len(listed) == len(live) and bool(live),
-            reassignments=details.reassignments(controller),
-            probes=self._probes(details, views, (*(g.name for g in groups), *memory.groups)),
-            log_ends=details.log_ends(doubtful),
+            reassignments=reassignments,
+            probes=probes,
+            log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,
             addresses=dict(sorted(self._addresses.items())),
@@ -277,19 +281,7 @@ class _Collection:
         self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]
     ) -> tuple[CoordinatorProbe, ...]:
         # FindCoordinator would create the offsets topic where it is missing: never ask then.
-        partitions = max((_offsets_partitions(v) for v in views.values()), default=0)
+        partitions = max((offsets_partitions(v) for v in views.values()), default=0)
         if not partitions:
             return ()
         return details.probes(representatives(known, self._wanted.groups, partitions))
-
-
-def _offsets_partitions(view: BrokerView) -> int:
-    return sum(1 for tp in view.partitions if tp.topic == OFFSETS_TOPIC)
-
-
-def _majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | None:
-    """In KRaft a broker names a random live broker as controller (kraft-facts 3): any of them will do to ask."""
-    votes = Counter(v.controller for v in views.values() if v.controller >= 0)
-    if not votes:
-        return None
-    return votes.most_common(1)[0][0] if mode is not Mode.KRAFT else next(iter(views))
