@@ -22,9 +22,10 @@ def zones(tmp_path_factory):
 
 def save_in(lab, names, folder):
     """A file a zone, all at once; {zone: (the file, exit code of the command)}."""
-    env = os.environ | {"KFIX_STATE_HOME": str(folder / "state"), "NO_COLOR": "1"}
     started = {}
     for name in names:
+        # No place knows what another one remembers.
+        env = os.environ | {"KFIX_STATE_HOME": str(folder / f"state-{name}"), "NO_COLOR": "1"}
         path = folder / f"{name}.json"
         words = ["snapshot", "save", "--vantage", name, str(path), "--bootstrap-server", lab.bootstrap_servers]
         started[name] = (
@@ -51,7 +52,7 @@ def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(zones, tmp_p
     assert {name: code for name, (_, code) in saved.items()} == {here: 22, there: 0}
     paths = [word for path, _ in saved.values() for word in ("--from", path)]
     merged = kfix.run("diagnose", "--json", "--restart-grace", "0", *paths)
-    live = kfix.diagnose("--no-keep")
+    live = kfix.on("diagnose", "--json", "--debounce", "0", "--restart-grace", "0", "--no-keep")
 
     assert merged.code == live.code == 21
     assert merged.json["could_not_read"] == []

@@ -12,8 +12,7 @@ from kfix.adapters.saved.files import parse, read_text, save
 from kfix.cli.app import app
 from kfix.model.snapshot import Snapshot
 from tests.unit.diagnostics.clusters import healthy
-from tests.unit.model.places import seen_by
-from tests.unit.model.test_merging import two
+from tests.unit.model.places import seen_by, two
 
 DESCRIBED = "Topic: t\tPartitionCount: 1\n\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
 

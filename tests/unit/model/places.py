@@ -8,8 +8,21 @@ from typing import Any
 
 from kfix.model.snapshot import CoordinatorProbe, Snapshot, Source, ZooKeeperNode
 from kfix.model.vantage import vantage_of
+from tests.unit.diagnostics import cut_clusters
 
 WHY = "no answer in time"
+A, B = "zk-a:2181", "zk-b:2181"
+
+
+def two(whole: Snapshot | None = None) -> tuple[Snapshot, Snapshot]:
+    """Zone az1 with broker 1 and one server without a quorum, and everything else a second later."""
+    seen = whole if whole is not None else cut_clusters.zone_isolated()
+    modes = (ZooKeeperNode(A, "no quorum"), ZooKeeperNode(B, "leader", zxid=9))
+    seen = replace(seen, ensemble=modes)
+    return (
+        seen_by(seen, "az1", {1}, {A}, zookeeper=False),
+        seen_by(seen, "az2", {2, 3}, {B}, later=1.0),
+    )
 
 
 def seen_by(

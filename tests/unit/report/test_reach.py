@@ -14,8 +14,7 @@ from kfix.report.reach import WIDEST, reach_lines
 from kfix.report.snapshot import described
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import healthy
-from tests.unit.model.places import seen_by
-from tests.unit.model.test_merging import two
+from tests.unit.model.places import seen_by, two
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "vantages" / "zone-isolated.txt"
 
