@@ -191,7 +191,8 @@ class LogEnd(NamedTuple):
 class EpochEnd(NamedTuple):
     """Where the leader of today says that an older epoch ended (OffsetForLeaderEpoch): what follows there differs.
 
-    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell.
+    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell. A
+    look from a vantage asks for the one before the leader's own and keeps the epoch that the answer names.
     """
 
     leader: int

@@ -28,6 +28,7 @@ from kfix.model.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from kfix.model.vantage import is_name
 
 T = TypeVar("T")
 
@@ -84,7 +85,9 @@ def _sample(raw: Mapping[str, Any]) -> Sample:
 
 def _vantage(raw: Mapping[str, Any]) -> Vantage:
     unreached = {str(name): str(error) for name, error in raw["unreached"].items()}
-    return Vantage(str(raw["name"]), _moment(raw["taken_at"]), _names(raw["reached"]), unreached)
+    if not is_name(raw["name"]):
+        raise ValueError(f"{raw['name']!r} is no name of a vantage")
+    return Vantage(raw["name"], _moment(raw["taken_at"]), _names(raw["reached"]), unreached)
 
 
 def _view(broker: int, raw: Mapping[str, Any]) -> BrokerView:
