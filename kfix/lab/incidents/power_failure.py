@@ -52,7 +52,7 @@ def run(stage: Stage) -> Broken:
 INCIDENT = Incident(
     name="power-failure",
     title="D1: the power fails before the last records are replicated",
-    does="A leader acknowledges records that its follower has not got; all brokers die at once; the leader starts last.",
+    does="A leader acknowledges records that its follower has not got; all die at once; the leader starts last.",
     expect=(
         "all is well to look at: the records that acks=1 acknowledged are gone without a trace",
         "a look from before tells: kfix diagnose --before FILE (the lab kept one, see `details`)",
