@@ -48,6 +48,7 @@ from kfix_diagnostics import (
     kfx805_zookeeper_node,
     kfx806_zookeeper_quorum,
     kfx807_broker_alone,
+    kfx808_replica_lag,
     kfx901_source_unreadable,
 )
 
@@ -96,6 +97,7 @@ ALL: tuple[Check, ...] = (
     kfx805_zookeeper_node.CHECK,
     kfx806_zookeeper_quorum.CHECK,
     kfx807_broker_alone.CHECK,
+    kfx808_replica_lag.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

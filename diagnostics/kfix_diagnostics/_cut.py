@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.cuts import Cut, Kind
 from kfix.model.finding import Evidence, FactValue, Remedy
 from kfix.model.isolation import Loss
+from kfix.model.naming import brokers_named
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import ago, count, per_topic, some
 

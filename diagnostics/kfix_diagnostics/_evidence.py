@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.finding import Evidence
+from kfix.model.naming import brokers_named
 from kfix.model.snapshot import PartitionView, TopicPartition
 from kfix_diagnostics._words import error_name, ids
 

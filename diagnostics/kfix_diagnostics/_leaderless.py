@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Rows
 from kfix.model.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.model.naming import brokers_named
 from kfix.model.partition_facts import PartitionFacts
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, look_again, preferred_election, runbook
 from kfix_diagnostics._evidence import partition_rows, probe_rows

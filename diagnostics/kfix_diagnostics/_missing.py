@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Rows
 from kfix.model.finding import Cause, Confidence, Remedy
+from kfix.model.naming import brokers_named
 from kfix.model.partition_facts import PartitionFacts
 from kfix_diagnostics._advice import look_again
 from kfix_diagnostics._words import ago, either
 
 Missing = tuple[int, ...]
+LAG_CODE = "KFX808"
 
 
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
@@ -36,6 +38,13 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
         return case.explained_by(missing)
     away = set(case.dead) | set(case.shut_out)
     return case.explained_by(missing) if missing and away.issuperset(missing) else ()
+
+
+def lag_keys(missing: Missing, case: CaseFile) -> tuple[str, ...]:
+    """Findings that tell how one of these moves (KFX808)."""
+    return tuple(
+        dict.fromkeys(f"{LAG_CODE}:broker {lag.broker} {lag.pace}" for lag in case.lags if lag.broker in missing)
+    )
 
 
 def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Rows
 from kfix.model.finding import Evidence
+from kfix.model.naming import brokers_named
 from kfix.model.partition_facts import PartitionFacts
 from kfix.model.snapshot import TopicPartition
 from kfix_diagnostics._words import count, some

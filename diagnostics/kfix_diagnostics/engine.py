@@ -20,6 +20,9 @@ from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks
 from kfix_diagnostics.folding import fold
 
 DEBOUNCE = 10.0
+#: Seconds between two looks that only ask how fast replicas move.
+PACE = 3.0
+_LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,14 @@ def settle_seconds(look: Snapshot | Examination, debounce: float = DEBOUNCE, opt
     if any(check.debounce is not Debounce.NONE for check, _ in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
-    return max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
+    pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
+    return max(pause, min(debounce, PACE)) if _moves(seen) else pause
+
+
+def _moves(seen: Examination) -> bool:
+    """A living replica is out of sync: how fast it moves, if at all, only a second look tells (KFX808)."""
+    lacking = (rows for check, rows in seen.hits if check.code in _LACK_REPLICAS)
+    return any(row.leader_live and row.n_live_replicas > row.n_live_isr for rows in lacking for row in rows)
 
 
 def diagnose(

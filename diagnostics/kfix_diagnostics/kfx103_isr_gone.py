@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import PartitionCheck, Rows
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.naming import brokers_named
 from kfix.model.snapshot import TopicPartition
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows

@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import ClusterCheck, Debounce
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.naming import brokers_named
 from kfix_diagnostics._advice import look_again
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import ago, count, per_topic

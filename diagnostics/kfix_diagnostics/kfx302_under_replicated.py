@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Debounce, PartitionCheck, Rows
 from kfix.model.finding import Finding, Remedy, Severity
+from kfix.model.naming import brokers_named
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained
+from kfix_diagnostics._missing import Missing, bring_back, by_missing, cause_of, explained, lag_keys
 from kfix_diagnostics._words import ago, per_topic
 
 CODE = "KFX302"
@@ -55,7 +56,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         remedies=tuple(_remedies(missing, case)),
         never=("no election, and no restart of the brokers that are in sync",),
         partitions=tps,
-        follows=explained(missing, case),
+        follows=(*explained(missing, case), *lag_keys(missing, case)),
     )
 
 
@@ -85,6 +86,7 @@ CHECK = PartitionCheck(
         "explained_by",
         "facts",
         "isr",
+        "lags",
         "live",
         "registrations",
         "restarting",

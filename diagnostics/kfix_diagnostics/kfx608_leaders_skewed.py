@@ -26,9 +26,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kfix.model.casefile import CaseFile, brokers_named
+from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import ClusterCheck, Debounce
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.naming import brokers_named
 from kfix.model.partition_facts import PartitionFacts
 from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._prevention import overloaded, setting_rows, tps_of

@@ -11,7 +11,21 @@ import typer
 from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import audit, demo, diagnose, explain, fleet, fleet_store, lab, lab_network, runbook, snapshot
+from kfix.cli import (
+    audit,
+    demo,
+    diagnose,
+    explain,
+    fleet,
+    fleet_store,
+    inspect,
+    lab,
+    lab_network,
+    lab_workload,
+    report,
+    runbook,
+    snapshot,
+)
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -63,11 +77,14 @@ app = typer.Typer(
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(inspect.app, name="inspect")
 fleet.app.command("prune")(fleet_store.prune)
 fleet.app.command("demo")(fleet_store.demo)
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(audit.app, name="audit")
 app.add_typer(runbook.app, name="runbook")
+lab.app.command("workload")(lab_workload.workload)
+app.add_typer(report.app, name="report")
 lab.app.command("demo")(demo.demo)
 for word, command in (
     ("cut", lab_network.cut),

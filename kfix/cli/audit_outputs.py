@@ -50,24 +50,12 @@ class Outputs:
 
     def check(self) -> None:
         """Before any work: a wrong word or a folder that is not there must not cost a night."""
-        from pathlib import Path
-
-        from kfix.errors import UsageError
+        from kfix.cli.output_files import check_outputs
         from kfix.report.fleet.verdict import fail_on
 
         fail_on(self.fail_on)
-        files = [f for f in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus) if f is not None]
-        if files.count("-") + self.json > 1:
-            raise UsageError("standard output takes one of --json and the outputs that are '-'")
-        named = [f for f in files if f != "-"]
-        if len({str(Path(f).absolute()) for f in named}) < len(named):
-            raise UsageError("two outputs have one file: the later would replace the earlier")
-        for file in named:
-            if file and Path(file).is_dir():
-                raise UsageError(f"{file}: is a folder; name a file in it")
-        for file in files:
-            if not file or (file != "-" and not Path(file).absolute().parent.is_dir()):
-                raise UsageError(f"{file or 'an output'}: there is no such folder", hint="make it first, or use -")
+        files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
+        check_outputs(files, json=self.json)
 
     def tell(self, report: AuditReport) -> int:
         """All that was asked for; the exit code."""

@@ -13,8 +13,6 @@ from kfix.cli.lab_console import (
     print_json,
     process_named,
     progress,
-    show_counts,
-    watch,
 )
 
 app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
@@ -233,63 +231,3 @@ def mend(name: Name = None, as_json: Json = False) -> None:
         return
     for sentence in did:
         typer.echo(sentence)
-
-
-@app.command()
-def workload(
-    topic: Annotated[
-        str, typer.Option("--topic", help="Which topic; created with 3 partitions where it is missing.")
-    ] = "workload",
-    group: Annotated[str | None, typer.Option("--group", help="The consumer's group.")] = None,
-    offsets_partition: Annotated[
-        int | None,
-        typer.Option(
-            "--offsets-partition", metavar="N", help="Take a group whose offsets live in __consumer_offsets-N."
-        ),
-    ] = None,
-    acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="What the producer waits for.")] = "all",
-    retries: Annotated[int, typer.Option("--retries", metavar="N", help="How often the producer tries again.")] = 5,
-    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages a second.")] = 50.0,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long.")] = 30.0,
-    produce_only: Annotated[bool, typer.Option("--produce-only", help="No consumer.")] = False,
-    consume_only: Annotated[bool, typer.Option("--consume-only", help="No producer.")] = False,
-    background: Annotated[
-        bool,
-        typer.Option("--background", help="As a process of its own, which `down` ends; --counts tells how it goes."),
-    ] = False,
-    counts: Annotated[
-        int | None,
-        typer.Option("--counts", metavar="N", help="Do not start anything: the counts of background workload N."),
-    ] = None,
-    name: Name = None,
-    as_json: Json = False,
-) -> None:
-    """Produce and consume, and count what was sent, acknowledged, received, lost and duplicated."""
-    from kfix.lab.background import read_counts, start_in_background
-    from kfix.lab.planning import target
-
-    lab = open_lab(name)
-    if counts is not None:
-        print_json(read_counts(lab, counts))
-        return
-    from kfix.lab.workload import Workload, WorkloadPlan
-
-    aim = target(lab, topic, group, offsets_partition)
-    # Without a word about a group, the consumer has one of its own.
-    reader = aim.group or (None if produce_only else f"{aim.topic}-readers")
-    plan = WorkloadPlan(
-        lab.bootstrap_servers,
-        aim.topic,
-        reader,
-        acks,
-        retries,
-        rate,
-        seconds,
-        produce=not consume_only,
-        consume=not produce_only,
-    )
-    if background:
-        number = start_in_background(lab, plan)
-        typer.echo(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
-        return
-    show_counts(watch(Workload(plan), as_json), plan.group, as_json)

@@ -83,6 +83,14 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
+def print_recount(lab: Lab, number: int) -> None:
+    from dataclasses import asdict
+
+    from kfix.lab.recount import recount
+
+    print_json(asdict(recount(lab, number)))
+
+
 def watch(load: Any, as_json: bool) -> Counts:
     import time
 

@@ -27,6 +27,11 @@ def counts_file(folder: Path, number: int) -> Path:
     return folder / f"workload-{number}.counts.json"
 
 
+def acknowledged_file(folder: Path, number: int) -> Path:
+    """What was acknowledged, by its producer's own word: {topic, run, numbers}. Written once it sends no more."""
+    return folder / f"workload-{number}.acknowledged.json"
+
+
 def start_in_background(lab: Lab, plan: WorkloadPlan, zone: str | None = None) -> int:
     """The number of the workload; `down` ends it with everything else. In a `zone` it reaches what the zone reaches."""
     state = lab.state
@@ -42,6 +47,7 @@ def start_in_background(lab: Lab, plan: WorkloadPlan, zone: str | None = None) -
         "kfix.lab.background",
         str(plan_file),
         str(counts_file(lab.store.dir, number)),
+        str(acknowledged_file(lab.store.dir, number)),
     ]
     lab.nodes.spawn("workload", number, command, lab.zone(zone).host() if zone is not None else LOOPBACK)
     return number
@@ -71,7 +77,7 @@ def _write(file: Path, counts: dict[str, Any]) -> None:
     draft.replace(file)
 
 
-def main(plan_file: str, counts: str) -> None:
+def main(plan_file: str, counts: str, acknowledged: str) -> None:
     from kfix.lab.workload import Workload, WorkloadPlan  # noqa: PLC0415 - brings the client library
 
     workload = Workload(WorkloadPlan(**json.loads(Path(plan_file).read_text(encoding="utf-8"))))
@@ -79,8 +85,9 @@ def main(plan_file: str, counts: str) -> None:
     while workload.running:
         _write(Path(counts), asdict(workload.counts()) | {"done": False})
         time.sleep(_WRITE_SECONDS)
+    _write(Path(acknowledged), workload.acknowledged())
     _write(Path(counts), asdict(workload.wait()) | {"done": True})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:4])

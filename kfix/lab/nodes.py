@@ -49,8 +49,9 @@ class Nodes:
         (data / "myid").write_text(str(node.id), encoding="ascii")
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
         settings = zookeeper_settings(node, ensemble, data)
-        # Without a quorum a member of an ensemble goes on for clients that only read, as in careful installations.
-        flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 else ()
+        # Without a quorum a member of an ensemble goes on for clients that only read, as in careful installations. Not
+        # where it is cut on purpose: on 3.5.9 such a one forgets sessions for good, and a lab is to heal by itself.
+        flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 and state.network is None else ()
         self._start_jvm(state, "zookeeper", node, render(settings), flags)
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:

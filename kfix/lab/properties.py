@@ -44,6 +44,9 @@ DEFAULTS: dict[str, str] = {
 def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str, log_dir: Path) -> dict[str, str]:
     settings = dict(DEFAULTS)
     settings["transaction.state.log.replication.factor"] = str(min(3, len(spec.ids)))
+    if spec.zones:
+        # A broker may be connected to the ZooKeeper of a zone that is cut off: it must have the time to find another.
+        settings["zookeeper.session.timeout.ms"] = "6000"
     settings.update(spec.settings)
     settings["offsets.topic.replication.factor"] = str(spec.offsets_replication)
     settings["broker.id"] = str(broker.id)

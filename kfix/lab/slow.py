@@ -30,7 +30,12 @@ _HEAD_START_RECORDS = 12
 
 
 def fall_behind(
-    stage: Stage, partitions: Iterable[TopicPartition], followers: tuple[int, ...], *, one_by_one: bool = False
+    stage: Stage,
+    partitions: Iterable[TopicPartition],
+    followers: tuple[int, ...],
+    *,
+    one_by_one: bool = False,
+    backlog_records: int = _BACKLOG_RECORDS,
 ) -> None:
     """With `one_by_one` the first of `followers` has the fewest records, the last the most."""
     partitions = tuple(partitions)
@@ -42,7 +47,7 @@ def fall_behind(
         _drop_out(stage, partitions, group)
         last = number == len(groups) - 1
         for topic, partition in partitions:
-            records = backlog(_BACKLOG_RECORDS if last else _HEAD_START_RECORDS)
+            records = backlog(backlog_records if last else _HEAD_START_RECORDS)
             stage.access.produce(topic, {partition: records}, acks="1" if last else "all")
     _wait_replicated(stage, partitions)
     for broker in followers:

@@ -70,6 +70,10 @@ class Tally:
                 if number in self._places:
                     self._places[number] |= places
 
+    def acknowledged(self) -> list[int]:
+        with self._lock:
+            return sorted(self._acknowledged)
+
     def all_received(self) -> bool:
         with self._lock:
             return self._acknowledged <= self._places.keys()

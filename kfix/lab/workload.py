@@ -83,6 +83,9 @@ class Workload:
     def counts(self) -> Counts:
         return self._tally.counts()
 
+    def acknowledged(self) -> dict[str, Any]:
+        return {"topic": self.plan.topic, "run": self._run, "numbers": self._tally.acknowledged()}
+
     @property
     def last_received_age(self) -> float | None:
         return self.counts().last_received_age
@@ -184,7 +187,7 @@ class Workload:
     def _audit(self) -> None:
         found: dict[int, set[tuple[int, int]]] = {}
         try:
-            for message in _whole_log(self.plan.bootstrap_servers, self.plan.topic):
+            for message in whole_log(self.plan.bootstrap_servers, self.plan.topic):
                 number = self._number(message.value())
                 if number is not None:
                     found.setdefault(number, set()).add((message.partition(), message.offset()))
@@ -195,7 +198,7 @@ class Workload:
         self._tally.audited(found)
 
 
-def _whole_log(bootstrap_servers: str, topic: str) -> Iterator[Any]:
+def whole_log(bootstrap_servers: str, topic: str) -> Iterator[Any]:
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "kfix-lab-audit", "enable.auto.commit": False, **_QUIET}
     )

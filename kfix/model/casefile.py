@@ -14,6 +14,8 @@ from kfix.model.background import Background, assignment_counts, background_of, 
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cuts import Cut, cut_of
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.lag import Lag, lags_of
+from kfix.model.naming import brokers_named
 from kfix.model.partition_facts import PartitionFacts, derive
 from kfix.model.snapshot import (
     Assignment,
@@ -34,12 +36,6 @@ from kfix.model.snapshot import (
 
 DEAD_CODE = "KFX401"
 SHUT_OUT_CODE = "KFX403"
-
-
-def brokers_named(brokers: Iterable[int]) -> str:
-    """`broker 3`, `brokers 1, 3`: also the object of findings about brokers, so it must stay as it is."""
-    ids = sorted(set(brokers))
-    return f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}" if ids else "no broker"
 
 
 @dataclass(frozen=True)
@@ -134,6 +130,11 @@ class CaseFile:
     def cut(self) -> Cut | None:
         """The one cut of the network that explains what these sources say."""
         return cut_of(self.snapshot, self.facts) if self.zookeeper_rules else None
+
+    @cached_property
+    def lags(self) -> tuple[Lag, ...]:
+        """Living replicas out of sync, over time; empty where there was one look only."""
+        return lags_of(self.snapshot, self.facts)
 
     @property
     def ensemble(self) -> tuple[ZooKeeperNode, ...]:

@@ -180,16 +180,18 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
 
 
 def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int) -> bool:
-    """Both dropped each other, or who was dropped follows somebody else in time."""
+    """Both dropped each other; or who was dropped follows somebody else in time, and this leader nowhere.
+
+    One that the same leader keeps elsewhere is stuck or throttled on these partitions alone.
+    """
     if len({gap.leader for gap in gaps}) == 2:
         return True
     zookeeper = snapshot.zookeeper
     assert zookeeper is not None
     [missing] = {gap.missing for gap in gaps}
-    return any(
-        missing in state.isr and state.leader not in (one, other) and len(state.isr) > 1
-        for state in zookeeper.states.values()
-    )
+    [leader] = {gap.leader for gap in gaps}
+    follows = {state.leader for state in zookeeper.states.values() if missing in state.isr and len(state.isr) > 1}
+    return leader not in follows and bool(follows - {one, other})
 
 
 def _sampled(gaps: tuple[Gap, ...]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kfix.model.lag import recent
 from kfix.model.snapshot import NO_LEADER, Snapshot, TopicPartition
 
 
@@ -85,7 +86,7 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
 
 
 def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int) -> bool | None:
-    ends = [sample.ends[tp][broker] for sample in snapshot.samples if broker in sample.ends.get(tp, {})]
+    ends = [sample.ends[tp][broker] for sample in recent(snapshot) if broker in sample.ends.get(tp, {})]
     now = snapshot.log_ends.get(tp, {}).get(broker)
     if now is not None and not now.error:
         ends.append(now.end)

@@ -39,6 +39,17 @@ def test_an_example_is_diagnosed_as_its_page_says(name):
     assert all(c in done.stdout for c in codes)
 
 
+def test_the_disks_tell_what_their_page_says():
+    command = [sys.executable, "-m", "kfix", "inspect", "log-dir", "examples/log-dirs", "--topic", "invoices"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
+    assert done.returncode == 21, done.stdout + done.stderr
+    assert done.stdout in (EXAMPLES.parent / "docs" / "inspect.md").read_text()
+    groups = [*command[:-2], "--groups", "all", "--names"]
+    assert (
+        subprocess.run(groups, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent).stdout == "shipping\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["crontab", "fleet/crontab"])
 def test_the_crontab_is_shipped_switched_off(name):
     lines = (EXAMPLES / name).read_text().splitlines()

@@ -112,8 +112,9 @@ def test_the_wheel_carries_runbooks_and_the_labs_pom(wheel):
     assert any(n.startswith("kfix/lab/resources/") and n.endswith(".xml") for n in names)
 
 
-def test_the_wheel_carries_the_page_of_the_audit(wheel):
-    assets = {str(p.relative_to(ROOT)) for p in (ROOT / "kfix/report/fleet/html/assets").iterdir()}
+@pytest.mark.parametrize("folder", ["kfix/report/fleet/html/assets", "kfix/report/incident/assets"])
+def test_the_wheel_carries_the_pages_of_the_reports(wheel, folder):
+    assets = {str(p.relative_to(ROOT)) for p in (ROOT / folder).iterdir()}
     assert assets
     assert assets <= set(wheel.namelist())
 

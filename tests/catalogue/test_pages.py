@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kfix.report import json_findings
+from kfix.report import json_findings, logdir_json
 from kfix.report.fleet import json_audit
+from kfix.report.incident import json_incident
 from kfix.runbook.catalogue import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,9 @@ def runbooks_page():
 def json_page():
     parts = [
         ("# JSON of `kfix diagnose --json`", "kfix/report/json_findings.py", json_findings),
+        ("# JSON of `kfix inspect log-dir --json`", "kfix/report/logdir_json.py", logdir_json),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
+        ("# JSON of the report of an incident", "kfix/report/incident/json_incident.py", json_incident),
     ]
     return "\n".join(
         f"{title}\n\nGenerated from `{path}`.\n\n```\n{module.__doc__.strip()}\n```\n" for title, path, module in parts

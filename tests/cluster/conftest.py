@@ -105,6 +105,31 @@ def lab(shared_lab):
         shared_lab.mend()
 
 
+@pytest.fixture(scope="session")
+def zones(tmp_path_factory):
+    """A cluster whose brokers and ZooKeepers stand in three network namespaces."""
+    from tests.cluster.cutting import nothing_left
+
+    os.environ.setdefault("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("labs")))
+    lab = Lab.up(LabSpec(name="cut", zones=3, zookeepers=3))
+    network = lab.state.network
+    yield lab
+    lab.down()
+    nothing_left(network)
+
+
+@pytest.fixture
+def zoned(zones):
+    yield zones
+    if zones.status().incident is not None or zones.status().network:
+        zones.mend()
+
+
+@pytest.fixture
+def kfix_of_zones(zoned, tmp_path):
+    return Kfix(zoned, tmp_path / "state")
+
+
 @pytest.fixture
 def kfix(lab, tmp_path):
     return Kfix(lab, tmp_path / "state")

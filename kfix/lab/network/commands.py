@@ -12,7 +12,7 @@ from kfix.lab.host import program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_DEBIAN = {"ip": "iproute2", "tc": "iproute2", "iptables-restore": "iptables"}
+_DEBIAN = {"ip": "iproute2", "tc": "iproute2", "iptables-restore": "iptables", "iptables-save": "iptables"}
 _SECONDS = 20.0
 
 

@@ -103,9 +103,9 @@ _LINK: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmp
 _MENTION: Final = re.compile(r"@")
 
 
-def prose(text: str) -> str:
+def prose(text: str, most: int = _SUMMARY) -> str:
     """One line with Markdown's own characters escaped, no address that a chat tool makes a link of, no mention."""
-    line = _SPECIAL.sub(r"\\\1", shortened(text, _SUMMARY))
+    line = _SPECIAL.sub(r"\\\1", shortened(text, most))
     return _MENTION.sub("@\u200b", _LINK.sub(r"\\\g<0>", line))
 
 

@@ -152,6 +152,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(cut_clusters.controller_alone, "broker 3", WARNING),
         Sick(cut_clusters.broker_alone, "broker 1", WARNING),
     ],
+    "KFX808": [
+        Sick(lambda: cut_clusters.lagging(20, 20), "broker 2 stuck", WARNING),
+        Sick(lambda: cut_clusters.lagging(20, 25), "broker 2 slow", WARNING),
+        Sick(lambda: cut_clusters.lagging(20, 80), "broker 2 catching up", INFO),
+    ],
     "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
 }
 
@@ -254,6 +259,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         # Nobody answers us: that may be us.
         lambda: no_zookeeper(base(), Mode.ZOOKEEPER).snapshot(ensemble=cut_clusters.servers(a="-", b="-")),
     ],
+    # One look tells nothing of a pace; a cut is told as a cut.
+    "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
     "KFX807": [cut_clusters.slow_broker, cut_clusters.link_cut, cut_clusters.zone_isolated],
     "KFX901": [
         # A dead broker is no riddle, nor is one dead bootstrap address of several.

@@ -59,7 +59,15 @@ def link_cut() -> Snapshot:
 def one_sided_link_cut() -> Snapshot:
     paper = zoned(base())
     dropped(paper, 1, 2)
+    dropped(paper, 1, 2, topic="__consumer_offsets")
     return paper.snapshot()
+
+
+def lagging(before: int, now: int) -> Snapshot:
+    """E3: broker 2 is out of sync with 1 on one topic only; its log end `before` and `now`, the leader's 60 and 90."""
+    paper = zoned(base())
+    dropped(paper, 1, 2)
+    return paper.snapshot(**sampled({1: 90, 2: now, 3: 90}, {1: 60, 2: before, 3: 60}))
 
 
 def slow_link() -> Snapshot:

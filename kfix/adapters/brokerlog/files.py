@@ -1,0 +1,75 @@
+"""Which files are brokers' logs, and their lines; rotated (`server.log.2026-11-21-09`) and `.gz` too."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from kfix.adapters.brokerlog.lines import LONGEST
+from kfix.errors import UsageError
+
+#: Kafka's own names, and the lab's `broker-1.log`; a start script's `kafkaServer.out` holds the console.
+_LOG: Final = re.compile(r"(server|controller|state-change|broker-\d+|kafka)\.log(\.[\w.-]+)?|kafkaServer\.out")
+_GZIP: Final = b"\x1f\x8b"
+
+
+def found(places: Sequence[Path]) -> tuple[Path, ...]:
+    """Files that were named, and all logs in folders that were. UsageError where a place is not there or holds none."""
+    files: dict[Path, None] = {}
+    for place in places:
+        if place.is_dir():
+            mine = sorted(p for p in place.rglob("*") if _LOG.fullmatch(p.name) and p.is_file())
+            if not mine:
+                raise UsageError(
+                    f"{place}: holds no broker's log",
+                    hint="server.log, controller.log, state-change.log and their rotated ones are looked for; "
+                    "or name the files",
+                )
+            files |= dict.fromkeys(mine)
+        elif place.exists():
+            files[place] = None
+        else:
+            raise UsageError(f"{place}: there is no such file or folder")
+    return tuple(files)
+
+
+def labels(files: Sequence[Path]) -> dict[Path, str]:
+    """The shortest end of each path that no other has: every broker calls its log server.log."""
+    named: dict[Path, str] = {}
+    for file in files:
+        parts = file.parts
+        for n in range(1, len(parts) + 1):
+            label = "/".join(parts[-n:])
+            if sum("/".join(other.parts[-n:]) == label for other in files) == 1:
+                break
+        named[file] = label.lstrip("/")
+    return named
+
+
+def lines(path: Path, trouble: list[str]) -> Iterator[str]:
+    """Lines without their ends, no longer than LONGEST. What ends the file too early is told in `trouble`."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            if packed:
+                with gzip.open(raw) as unpacked:
+                    yield from _text(unpacked)  # type: ignore[arg-type]
+            else:
+                yield from _text(raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        trouble.append("the gzip file is damaged or ends too early; what stands before that was read")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
+
+
+def _text(raw: IO[bytes]) -> Iterator[str]:
+    while line := raw.readline(LONGEST):
+        whole = line.endswith(b"\n")
+        yield line.decode("utf-8", "replace").rstrip("\r\n")
+        while not whole and (rest := raw.readline(LONGEST)):
+            whole = rest.endswith(b"\n")

@@ -1,0 +1,26 @@
+"""All wordings that are understood, one file a topic. Written by hand; a test compares it with the folder."""
+
+from kfix.adapters.brokerlog.wording import Wording
+from kfix.adapters.brokerlog.wordings import (
+    brokers,
+    controller,
+    deletions,
+    isr,
+    kraft,
+    lifecycle,
+    sessions,
+    state_changes,
+    truncation,
+)
+
+ALL: tuple[Wording, ...] = (
+    *controller.WORDINGS,
+    *deletions.WORDINGS,
+    *brokers.WORDINGS,
+    *state_changes.WORDINGS,
+    *isr.WORDINGS,
+    *truncation.WORDINGS,
+    *sessions.WORDINGS,
+    *lifecycle.WORDINGS,
+    *kraft.WORDINGS,
+)

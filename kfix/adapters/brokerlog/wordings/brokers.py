@@ -1,0 +1,48 @@
+"""What the controller notices of brokers coming and going (`kafka.controller.KafkaController`, 2.x and 3.x)."""
+
+from __future__ import annotations
+
+import re
+
+from kfix.adapters.brokerlog.lines import Entry
+from kfix.adapters.brokerlog.wording import Wording, ids
+from kfix.model.timeline import Event, Known, Theme, Told, Tone
+
+
+def _changed(said: re.Match[str], line: Entry, source: str) -> Told:
+    gone, came, back = ids(said["gone"]), ids(said["came"]), ids(said["bounced"])
+    telling = (
+        *((b, Tone.BAD, "gone", "vanished from ZooKeeper") for b in gone),
+        *((b, Tone.GOOD, "up", "registered") for b in came),
+        *((b, Tone.BAD, "up", "registered anew: it restarted, or its session expired") for b in back),
+    )
+    events = tuple(
+        Event(
+            line.at, Theme.BROKER, tone, f"broker {b} {text}", source, None, None, b, key=f"{kind}:{b}", lasting=False
+        )
+        for b, tone, kind, text in telling
+    )
+    known = tuple((b, Known(line.at, line.at, -1, -1, None)) for b in gone)
+    return Told(events, brokers=known)
+
+
+WORDINGS = (
+    Wording(
+        "brokers changed",
+        ("KafkaController",),
+        re.compile(
+            r"\[Controller id=\d+\] Newly added brokers: (?P<came>[\d,]*), deleted brokers: (?P<gone>[\d,]*), "
+            r"bounced brokers: (?P<bounced>[\d,]*), all live brokers:"
+        ),
+        _changed,
+        (
+            (
+                "lab, 2.7.1; the same constants in 3.9.2",
+                (
+                    "[Controller id=2] Newly added brokers: , deleted brokers: "
+                    "3, bounced brokers: , all live brokers: 1,2"
+                ),
+            ),
+        ),
+    ),
+)

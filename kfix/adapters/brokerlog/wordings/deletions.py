@@ -1,0 +1,30 @@
+"""Topics that are deleted (`kafka.controller.TopicDeletionManager`, 2.x and 3.x)."""
+
+from __future__ import annotations
+
+import re
+
+from kfix.adapters.brokerlog.lines import Entry
+from kfix.adapters.brokerlog.wording import Wording
+from kfix.model.timeline import Event, Theme, Told, Tone
+
+#: Seconds that a deletion may take; a broker that is away holds it up longer.
+_TAKES = 30.0
+
+
+def _began(said: re.Match[str], line: Entry, source: str) -> Told:
+    topic = said["topic"]
+    text = f"deletion of topic {topic} began"
+    event = Event(line.at, Theme.CONFIG, Tone.ACT, text, source, key=f"delete:{topic}", lasting=False)
+    return Told((event,), deleted=(topic, line.at, line.at + _TAKES))
+
+
+WORDINGS = (
+    Wording(
+        "deletion began",
+        ("TopicDeletionManager",),
+        re.compile(r"\[Topic Deletion Manager \d+\] Deletion of topic (?P<topic>\S+) \(re\)started"),
+        _began,
+        (("lab, 2.7.1", "[Topic Deletion Manager 2] Deletion of topic ledger (re)started"),),
+    ),
+)

@@ -1,0 +1,27 @@
+"""Sessions with ZooKeeper as a broker sees them (`kafka.zookeeper.ZooKeeperClient`, 2.x and 3.x)."""
+
+from __future__ import annotations
+
+import re
+
+from kfix.adapters.brokerlog.lines import Entry
+from kfix.adapters.brokerlog.wording import Wording
+from kfix.model.timeline import Event, Theme, Told, Tone
+
+
+def _expired(_: re.Match[str], line: Entry, source: str) -> Told:
+    who = f"broker {line.writer}" if line.writer >= 0 else f"the broker of {source.rpartition(':')[0]}"
+    broker = line.writer if line.writer >= 0 else None
+    text = f"{who} lost its session with ZooKeeper: it expired"
+    return Told((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
+
+
+WORDINGS = (
+    Wording(
+        "session expired",
+        ("ZooKeeperClient",),
+        re.compile(r"\[ZooKeeperClient[^\]]*\] Session expired\.$"),
+        _expired,
+        (("lab, 2.7.1; the same constants in 3.9.2", "[ZooKeeperClient Kafka server] Session expired."),),
+    ),
+)

@@ -1,0 +1,92 @@
+"""Logs that were cut (`Log`, `UnifiedLog`, `ReplicaFetcherThread`). "has no effect" cut nothing and is not told."""
+
+from __future__ import annotations
+
+import re
+
+from kfix.adapters.brokerlog.lines import Entry
+from kfix.adapters.brokerlog.wording import Wording, partition
+from kfix.model.timeline import Cut, Event, Theme, Told, Tone
+
+
+def _cut(said: re.Match[str], line: Entry, source: str) -> Told:
+    tp, offset, broker = partition(said["tp"]), int(said["offset"]), line.writer
+    who = f"broker {broker}" if broker >= 0 else "this broker"
+    text = f"{who} cut its log back to offset {offset}"
+    event = Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker if broker >= 0 else None)
+    return Told((event,), cut=Cut(line.at, tp, broker, offset))
+
+
+def _below(said: re.Match[str], line: Entry, source: str) -> Told:
+    tp, broker = partition(said["tp"]), int(said["broker"])
+    text = (
+        f"broker {broker} was made to cut its log back to {said['offset']}, below its high watermark "
+        f"{said['high']}: records that were in every ISR's log are gone"
+    )
+    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker),))
+
+
+def _conflict(said: re.Match[str], line: Entry, source: str) -> Told:
+    who = f"broker {line.writer}" if line.writer >= 0 else "this broker"
+    text = (
+        f"{who} found that its log had another history than the leader's: epochs {said['gone'].strip()} are struck out"
+    )
+    broker = line.writer if line.writer >= 0 else None
+    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(said["tp"]), broker),))
+
+
+WORDINGS = (
+    Wording(
+        "epochs struck out",
+        ("LeaderEpochFileCache",),
+        re.compile(
+            r"\[LeaderEpochCache (?P<tp>\S+-\d+)\] New epoch entry .*? caused truncation of conflicting entries "
+            r"(?:ListBuffer|ArrayBuffer|Vector)?(?P<gone>.*?)\. Cache now contains"
+        ),
+        _conflict,
+        (
+            (
+                "constants of LeaderEpochFileCache in 2.7.1 and 3.9.2",
+                (
+                    "[LeaderEpochCache ledger-0] New epoch entry EpochEntry(epoch=4, startOffset=24) caused truncation "
+                    "of conflicting entries ListBuffer(EpochEntry(epoch=3, startOffset=30)). Cache now contains 2 "
+                    "entries."
+                ),
+            ),
+        ),
+    ),
+    Wording(
+        "truncated",
+        ("Log", "UnifiedLog"),
+        re.compile(
+            r"\[(?:Unified)?Log partition=(?P<tp>\S+-\d+), dir=(?P<dir>.*?)\] Truncating to offset (?P<offset>\d+)$"
+        ),
+        _cut,
+        (
+            ("lab, 2.7.1", "[Log partition=ledger-0, dir=/data/broker-1] Truncating to offset 24"),
+            (
+                "constants of UnifiedLog in 3.9.2",
+                "[UnifiedLog partition=ledger-0, dir=/data/broker-1] Truncating to offset 24",
+            ),
+        ),
+    ),
+    Wording(
+        "below high watermark",
+        ("ReplicaFetcherThread",),
+        re.compile(
+            r"\[ReplicaFetcher replicaId=(?P<broker>\d+), .*?\] Truncating (?P<tp>\S+-\d+) to offset (?P<offset>\d+) "
+            r"below high watermark (?P<high>\d+)"
+        ),
+        _below,
+        (
+            (
+                "constants of ReplicaFetcherThread in 2.7.1 and 3.9.2",
+                (
+                    "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] "
+                    "Truncating ledger-0 to offset 24 below high "
+                    "watermark 48"
+                ),
+            ),
+        ),
+    ),
+)

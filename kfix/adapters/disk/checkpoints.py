@@ -1,0 +1,115 @@
+"""Kafka's checkpoint files: a version, a count, then a line an entry. Written beside and renamed, so never half.
+
+Source: `CheckpointFile`, `OffsetCheckpointFile`, `LeaderEpochCheckpointFile` of Kafka 2.7.1; the same in 3.9. A file of
+0 bytes is there for a moment after it was created: no entries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from kfix.adapters.disk.opening import read_small, shown
+from kfix.model.logdir import Epoch, Oddity
+from kfix.model.snapshot import TopicPartition
+
+HIGH_WATERMARK = "replication-offset-checkpoint"
+RECOVERY_POINT = "recovery-point-offset-checkpoint"
+LOG_START = "log-start-offset-checkpoint"
+CLEANER = "cleaner-offset-checkpoint"
+LEADER_EPOCH = "leader-epoch-checkpoint"
+OFFSET_CHECKPOINTS = (HIGH_WATERMARK, RECOVERY_POINT, LOG_START, CLEANER)
+
+#: A million partitions of names as long as Kafka allows them would not fill it.
+MOST_BYTES = 64 << 20
+_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
+_MOST_MISTAKES = 5
+
+T = TypeVar("T")
+Entries = tuple[list[T], list[Oddity]]
+
+
+def read_offsets(path: Path) -> tuple[dict[TopicPartition, int], list[Oddity]]:
+    """`topic partition offset` a line. NotReadError where the file cannot be read."""
+    entries, odd = _parse(shown(path), read_small(path, MOST_BYTES), _offset_entry)
+    found = dict(entries)
+    if len(found) < len(entries):
+        odd.append(Oddity(shown(path), None, f"names {len(entries) - len(found)} partitions twice"))
+    return found, odd
+
+
+def read_epochs(path: Path) -> tuple[tuple[Epoch, ...], list[Oddity]]:
+    """`epoch startOffset` a line, both growing. NotReadError where the file cannot be read."""
+    entries, odd = _parse(shown(path), read_small(path, MOST_BYTES), _epoch_entry)
+    kept: list[Epoch] = []
+    for entry in entries:
+        if kept and (entry.epoch <= kept[-1].epoch or entry.start < kept[-1].start):
+            what = f"epoch {entry.epoch} from offset {entry.start} stands after {kept[-1].epoch} from {kept[-1].start}"
+            odd.append(Oddity(shown(path), None, what))
+            break
+        kept.append(entry)
+    return tuple(kept), odd
+
+
+def _offset_entry(words: list[str]) -> tuple[TopicPartition, int] | None:
+    if len(words) != 3 or not _TOPIC.match(words[0]):
+        return None
+    partition, offset = _number(words[1]), _number(words[2])
+    if partition is None or not 0 <= partition < 1 << 31 or offset is None or offset < 0:
+        return None
+    return TopicPartition(words[0], partition), offset
+
+
+def _epoch_entry(words: list[str]) -> Epoch | None:
+    epoch, start = (_number(w) for w in words) if len(words) == 2 else (None, None)
+    if epoch is None or not 0 <= epoch < 1 << 31 or start is None or start < 0:
+        return None
+    return Epoch(epoch, start)
+
+
+def _number(word: str) -> int | None:
+    value = int(word) if _NUMBER.match(word) else None
+    return value if value is not None and -(1 << 63) <= value < 1 << 63 else None
+
+
+def _parse(name: str, raw: bytes, entry_of: Callable[[list[str]], T | None]) -> Entries[T]:
+    """Entries that can be read, and what is wrong; a file that is no checkpoint has none."""
+    lines = list(_lines(raw))
+    if not lines:
+        return [], []
+    if lines[0][1] != ["0"]:
+        return [], [Oddity(name, 0, f"version {_said(lines[0][1])}: only version 0 is known, not read")]
+    count = _number(lines[1][1][0]) if len(lines) > 1 and len(lines[1][1]) == 1 else None
+    if count is None or count < 0:
+        at = lines[1][0] if len(lines) > 1 else len(raw)
+        return [], [Oddity(name, at, "the second line does not tell how many entries there are")]
+    entries: list[T] = []
+    odd: list[Oddity] = []
+    for at, words in lines[2:]:
+        entry = entry_of(words)
+        if entry is not None:
+            entries.append(entry)
+        elif len(odd) < _MOST_MISTAKES:
+            odd.append(Oddity(name, at, f"no entry: {_said(words)}"))
+    if count != len(lines) - 2:
+        odd.append(Oddity(name, lines[1][0], f"says {count} entries, there are {len(lines) - 2}"))
+    return entries, odd
+
+
+def _lines(raw: bytes) -> Iterator[tuple[int, list[str]]]:
+    """(byte offset, words) of each line; blank lines at the end do not count."""
+    at = 0
+    body = raw.rstrip(b" \t\r\n")
+    if not body:
+        return
+    for line in body.split(b"\n"):
+        yield at, line.decode("utf-8", "backslashreplace").split()
+        at += len(line) + 1
+
+
+def _said(words: list[str]) -> str:
+    text = " ".join(words)
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")

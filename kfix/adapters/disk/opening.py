@@ -1,0 +1,107 @@
+"""Files of a disk that is damaged, hostile, or in use by a running broker: opened for reading, never waited for.
+
+Not mapped into memory: a broker that truncates a segment would end this process with SIGBUS.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kfix.model.logdir import Grade, Oddity
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+#: Leaves the access time as it is; only a file's owner and root may ask for it.
+_QUIET = getattr(os, "O_NOATIME", 0)
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+class NotReadError(Exception):
+    """One file could not be read; it carries what is to be told. Other files are read on."""
+
+    def __init__(self, oddity: Oddity) -> None:
+        super().__init__(oddity.what)
+        self.oddity = oddity
+
+
+class DiskFile:
+    """An open regular file. `size` is what it had when it was opened; `grown` looks again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = shown(path)
+        try:
+            # Before it is opened: to open a device may do something.
+            kind = stat.S_IFMT(path.lstat().st_mode)
+            if kind != stat.S_IFREG:
+                raise self._not_read(f"is {_KINDS.get(kind, 'no file')}, not a file: not opened")
+            self._handle = _open(path)
+        except OSError as error:
+            raise not_read(path, error) from None
+        status = os.fstat(self._handle)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._handle)
+            raise self._not_read("is no file any more: not read")
+        self.size = status.st_size
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        os.close(self._handle)
+
+    def read(self, at: int, count: int) -> bytes:
+        """Fewer bytes where the file ends, or was cut meanwhile."""
+        try:
+            return os.pread(self._handle, count, at)
+        except OSError as error:
+            raise not_read(self.path, error) from None
+
+    def grown(self) -> bool:
+        """A broker has appended since: `size` is the new one."""
+        now = os.fstat(self._handle).st_size
+        before, self.size = self.size, now
+        return now > before
+
+    def _not_read(self, what: str) -> NotReadError:
+        return NotReadError(Oddity(self.name, None, what, Grade.UNREAD))
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS | _QUIET)
+    except PermissionError:
+        return os.open(path, _FLAGS)
+
+
+def not_read(path: Path, error: OSError) -> NotReadError:
+    """What a running broker deletes while it is read is no damage."""
+    if isinstance(error, FileNotFoundError):
+        return NotReadError(Oddity(shown(path), None, "went away while the folder was read", Grade.NOTE))
+    return NotReadError(
+        Oddity(shown(path), None, f"cannot be read: {(error.strerror or 'error').lower()}", Grade.UNREAD)
+    )
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """A whole file that Kafka keeps small."""
+    with DiskFile(path) as file:
+        if file.size > most:
+            what = f"has {file.size} bytes: no such file is that large, not read"
+            raise NotReadError(Oddity(file.name, None, what, Grade.UNREAD))
+        return file.read(0, most)
+
+
+def shown(path: Path) -> str:
+    """A path as text that can be printed, whatever bytes it is made of."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,146 @@
+"""The records of a batch, unpacked where that can be done within bounds.
+
+Source: `DefaultRecord` of Kafka 2.7.1. A record: length varint, attributes i8, timestamp delta varlong, offset delta
+varint, key (varint length, -1 is null), value (the same), headers. The whole set after the batch's header is compressed
+at once.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from kfix.adapters.disk.batches import HEADER, Batch
+from kfix.adapters.disk.opening import DiskFile
+
+#: Of one batch, packed or unpacked. Brokers take 1 MB unless told otherwise.
+MOST_BYTES = 64 << 20
+_XERIAL = b"\x82SNAPPY\x00"
+
+
+class UnreadBatchError(Exception):
+    """Why the records of a batch are not told; the next batch may be well."""
+
+
+class Record(NamedTuple):
+    key: bytes | None
+    value: bytes | None
+
+
+def records(file: DiskFile, batch: Batch) -> Iterator[Record]:
+    """UnreadBatchError where they cannot be read, at once or in the middle."""
+    if batch.magic < 2:
+        raise UnreadBatchError("is of a record format older than Kafka 0.11: not read")
+    if batch.size > MOST_BYTES:
+        raise UnreadBatchError(f"has {batch.size} bytes: no such batch is that large, not read")
+    raw = file.read(batch.at + HEADER, batch.size - HEADER)
+    data = raw if batch.codec == "none" else unpacked(batch.codec, raw)
+    at = 0
+    for _ in range(batch.records or 0):
+        length, begin = _varint(data, at)
+        at = begin + length
+        if length < 0 or at > len(data):
+            raise UnreadBatchError("holds a record that is longer than its batch")
+        yield _record(data[begin:at])
+
+
+def _record(raw: bytes) -> Record:
+    _, at = _varint(raw, 1)
+    _, at = _varint(raw, at)
+    key, at = _bytes(raw, at)
+    value, _ = _bytes(raw, at)
+    return Record(key, value)
+
+
+def _bytes(raw: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = _varint(raw, at)
+    if length < 0:
+        return None, at
+    if at + length > len(raw):
+        raise UnreadBatchError("holds a key or a value that is longer than its record")
+    return raw[at : at + length], at + length
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while shift < 70:
+        if at >= len(raw):
+            break
+        byte = raw[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if not byte & 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7
+    raise UnreadBatchError("holds a record that ends too early")
+
+
+def unpacked(codec: str, raw: bytes) -> bytes:
+    """At most `MOST_BYTES`. gzip by Python itself; the others where the package `cramjam` is installed."""
+    if codec == "gzip":
+        return _gunzip(raw)
+    try:
+        import cramjam  # noqa: PLC0415 - of the extra "inspect"
+    except ImportError:
+        raise UnreadBatchError(f"is compressed with {codec}: not read without cramjam (kafka-kfix[inspect])") from None
+    into = {"lz4": cramjam.lz4.decompress_into, "zstd": cramjam.zstd.decompress_into}
+    try:
+        if codec == "snappy":
+            return _unsnap(raw, cramjam.snappy)
+        if codec in into:
+            return _bounded(into[codec], raw)
+    except UnreadBatchError:
+        raise
+    except Exception:  # noqa: BLE001 - the library's own error, and what its Rust panics become
+        raise UnreadBatchError(f"is compressed with {codec}, and cannot be unpacked") from None
+    raise UnreadBatchError(f"is compressed with an unknown {codec}: not read")
+
+
+def _gunzip(raw: bytes) -> bytes:
+    unpacker = zlib.decompressobj(31)
+    try:
+        data = unpacker.decompress(raw, MOST_BYTES)
+    except zlib.error:
+        raise UnreadBatchError("is compressed with gzip, and cannot be unpacked") from None
+    if unpacker.unconsumed_tail or not unpacker.eof:
+        raise UnreadBatchError("is compressed with gzip, and too large or cut")
+    return data
+
+
+def _bounded(unpack: Callable[[bytes, bytearray], int], raw: bytes) -> bytes:
+    """Into a buffer that is made larger until all fits: the library never allocates by what the batch says."""
+    size = max(1 << 16, len(raw) * 4)
+    while size <= MOST_BYTES:
+        buffer = bytearray(size)
+        try:
+            return bytes(buffer[: unpack(raw, buffer)])
+        except Exception as error:
+            if "whole buffer" not in str(error):
+                raise
+            size *= 4
+    raise UnreadBatchError("is compressed, and too large unpacked: not read")
+
+
+def _unsnap(raw: bytes, snappy: Any) -> bytes:
+    """Raw snappy, or blocks of it as the Java client frames them: magic, two versions, then length and block each."""
+    if not raw.startswith(_XERIAL):
+        return _unsnap_block(raw, snappy, MOST_BYTES)
+    at, blocks, room = 16, [], MOST_BYTES
+    while at < len(raw):
+        length = struct.unpack_from(">i", raw.ljust(at + 4, b"\0"), at)[0]
+        if length <= 0:
+            raise UnreadBatchError("is compressed with snappy, and cannot be unpacked")
+        blocks.append(_unsnap_block(raw[at + 4 : at + 4 + length], snappy, room))
+        room -= len(blocks[-1])
+        at += 4 + length
+    return b"".join(blocks)
+
+
+def _unsnap_block(raw: bytes, snappy: Any, room: int) -> bytes:
+    size = snappy.decompress_raw_len(raw)
+    if size > room:
+        raise UnreadBatchError("is compressed, and too large unpacked: not read")
+    buffer = bytearray(size)
+    return bytes(buffer[: snappy.decompress_raw_into(raw, buffer)])

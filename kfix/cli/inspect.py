@@ -1,0 +1,101 @@
+"""`kfix inspect`: brokers' disks read without a broker."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kfix.cli.options import AsJson
+from kfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from kfix.model.snapshot import TopicPartition
+
+app = typer.Typer(no_args_is_help=True, help="Read brokers' disks, without a broker: nothing is written to them.")
+
+
+@app.command("log-dir")
+def log_dir(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Log directories of brokers, or folders that hold some.")
+    ],
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only partitions of this topic.")
+    ] = None,
+    partition: Annotated[
+        list[str] | None, typer.Option("--partition", metavar="TOPIC-N", help="Only this partition.")
+    ] = None,
+    only_divergent: Annotated[
+        bool, typer.Option("--only-divergent", help="Leave out partitions whose replicas do not differ.")
+    ] = False,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--groups",
+            metavar="TOPIC-N|all",
+            help="Name the groups in this partition of __consumer_offsets, or in all of them.",
+        ),
+    ] = None,
+    names: Annotated[
+        bool, typer.Option("--names", help="With --groups: print their names and nothing else, one a line.")
+    ] = False,
+    all_segments: Annotated[
+        bool, typer.Option("--all-segments", help="Walk every segment, also those that can tell nothing about epochs.")
+    ] = False,
+    check_crc: Annotated[
+        bool, typer.Option("--check-crc", help="Check every batch walked, not only the last of each segment.")
+    ] = False,
+    json_output: AsJson = False,
+) -> None:
+    """Epochs, log ends and damage of log directories; where replicas part, and which records each would lose.
+
+    Exit code: 0 no difference and nothing odd, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
+    """
+    from kfix.report.logdir import names_lines, print_inspection
+    from kfix.wiring.inspect import Chosen, Depth, inspect_log_dirs
+
+    if names and (not groups or json_output):
+        raise UsageError("--names goes with --groups, and without --json")
+    every = "all" in (groups or [])
+    chosen = Chosen(
+        topics=tuple(topic or ()),
+        partitions=tuple(_partition(text, "--partition") for text in partition or ()),
+        groups=tuple(_offsets_partition(text) for text in groups or () if text != "all"),
+        all_groups=every,
+    )
+    found = inspect_log_dirs(paths, chosen, Depth(every=all_segments, crc=check_crc))
+    if names:
+        for line in names_lines(found.groups):
+            typer.echo(line)
+    elif json_output:
+        from kfix.report.logdir_json import logdirs_json
+
+        typer.echo(logdirs_json(found, only_divergent=only_divergent))
+    else:
+        from kfix.report.console import console_on
+
+        print_inspection(found, console_on(sys.stdout), only_divergent=only_divergent)
+    raise typer.Exit(found.exit_code)
+
+
+def _partition(text: str, option: str) -> TopicPartition:
+    from kfix.model.snapshot import TopicPartition
+
+    topic, dash, number = text.rpartition("-")
+    if not (dash and topic and number.isascii() and number.isdecimal() and len(number) <= 10):
+        raise UsageError(f"{option}: {text!r} is no partition", hint="a topic and a number, such as orders-3")
+    return TopicPartition(topic, int(number))
+
+
+def _offsets_partition(text: str) -> TopicPartition:
+    from kfix.model.coordinator import OFFSETS_TOPIC
+
+    found = _partition(text, "--groups")
+    if found.topic != OFFSETS_TOPIC:
+        raise UsageError(
+            f"--groups: {text!r}: groups are kept in {OFFSETS_TOPIC} alone", hint=f"{OFFSETS_TOPIC}-3, all"
+        )
+    return found

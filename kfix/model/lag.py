@@ -1,0 +1,84 @@
+"""How replicas out of sync move over time: stuck, slow, or catching up is told by two samples, never by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.snapshot import Sample, Snapshot, TopicPartition
+
+#: An older sample tells what was lost since, not how fast a replica moves now. Seconds.
+RECENT = 300.0
+
+
+class Pace(StrEnum):
+    STUCK = "stuck"  # its log end does not move, and the leader's is ahead
+    SLOW = "slow"  # it moves, and does not come nearer
+    CATCHING_UP = "catching up"  # it comes nearer
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """`before` and `now` are records behind the leader, `rate` records a second of the replica, over `seconds`."""
+
+    tp: TopicPartition
+    leader: int
+    broker: int
+    before: int
+    now: int
+    rate: float
+    leader_rate: float
+    seconds: float
+
+    @property
+    def pace(self) -> Pace:
+        if self.rate <= 0:
+            return Pace.STUCK
+        return Pace.CATCHING_UP if self.now < self.before else Pace.SLOW
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until it has caught up, at this pace; None where it never will."""
+        gain = self.rate - self.leader_rate
+        return self.now / gain if gain > 0 else None
+
+
+def recent(snapshot: Snapshot) -> tuple[Sample, ...]:
+    return tuple(s for s in snapshot.samples if 0 < snapshot.taken_at - s.taken_at <= RECENT)
+
+
+def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, ...]:
+    """Of living replicas that are out of sync by ZooKeeper's record, where both moments know them and their leader."""
+    samples, zookeeper = recent(snapshot), snapshot.zookeeper
+    if not samples or zookeeper is None:
+        return ()
+    missing = [
+        (f.tp, f.leader, broker)
+        for f in facts
+        if f.n_isr < f.n_replicas and not f.deleting and f.tp in zookeeper.assignments and f.tp in zookeeper.states
+        for broker in zookeeper.assignments[f.tp].replicas
+        if broker not in zookeeper.states[f.tp].isr and broker in zookeeper.registrations
+    ]
+    first = min(samples, key=lambda s: s.taken_at)
+    seconds = snapshot.taken_at - first.taken_at
+    found = []
+    for tp, leader, broker in missing:
+        then = first.ends.get(tp, {})
+        now = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
+        if not {leader, broker} <= then.keys() & now.keys() or now[leader] <= now[broker]:
+            continue
+        found.append(
+            Lag(
+                tp,
+                leader,
+                broker,
+                before=then[leader] - then[broker],
+                now=now[leader] - now[broker],
+                rate=(now[broker] - then[broker]) / seconds,
+                leader_rate=(now[leader] - then[leader]) / seconds,
+                seconds=seconds,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,211 @@
+"""The picture as numbers: every lane as bars in percent of the time, so that the page scales without any script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from kfix.model.incident_report import IncidentReport, Moment
+from kfix.model.timeline import Lane, Look, Proof, Span
+from kfix.report.fleet.words import amount, shortened
+from kfix.report.incident.palette import LIGHT
+from kfix.report.incident.words import Clock, held, lane_name, named, ruling, told, up
+
+#: Bars of one lane; a partition that flapped more is drawn in part, and its lane says so.
+MOST: Final = 400
+_WIDE_ENOUGH: Final = 1.8  # percent, for a broker's id in the bar
+_STRIP: Final = 6  # pixels, a replica's line with its gap
+
+
+class Bar(NamedTuple):
+    """`x` and `width` in percent; `kind` is a class of the style sheet; `hatch` "" or a pattern's name."""
+
+    x: float
+    width: float
+    kind: str
+    label: str
+    title: str
+    hatch: str = ""
+
+
+class Strip(NamedTuple):
+    """One replica: where it was in the ISR."""
+
+    y: int
+    broker: int
+    bars: tuple[Bar, ...]
+
+
+class Row(NamedTuple):
+    name: str
+    note: str
+    title: str
+    bars: tuple[Bar, ...]
+    strips: tuple[Strip, ...]
+    height: int
+    story: tuple[tuple[str, str], ...]
+    brokers: tuple[int, ...] = ()
+
+
+class Mark(NamedTuple):
+    """A moment that goes through all lanes; `row` keeps names from lying on each other, `end` puts it to the left."""
+
+    x: float
+    name: str
+    row: int
+    end: bool
+    kind: str
+
+
+class Tick(NamedTuple):
+    """`anchor` keeps the first and the last name within the picture."""
+
+    x: float
+    text: str
+    minor: bool
+    anchor: str
+
+
+class Drawing:
+    """All that the template needs. `colours`: broker id -> number of its colour."""
+
+    def __init__(self, report: IncidentReport) -> None:
+        self._report = report
+        self._clock = Clock(report)
+        self._begin = report.picture.begin
+        self._length = max(report.picture.end - report.picture.begin, 0.001)
+        ids = {b for lane in report.picture.partitions for b in lane.replicas}
+        ids |= {int(lane.name.split()[-1]) for lane in report.picture.brokers}
+        self.colours = {broker: n % len(LIGHT) for n, broker in enumerate(sorted(ids))}
+
+    # -- lanes
+
+    def partitions(self) -> list[Row]:
+        return [self._partition(lane) for lane in self._report.picture.partitions]
+
+    def brokers(self) -> list[Row]:
+        return [self._row(lane, lane.name, up, self._up) for lane in self._report.picture.brokers]
+
+    def controller(self) -> list[Row]:
+        lane = self._report.picture.controller
+        return [] if lane is None else [self._row(lane, "controller", ruling, self._leader)]
+
+    def runs(self) -> list[Bar]:
+        return [
+            self._bar(r.began, r.ended or self._begin + self._length, "run", r.runbook, f"{r.runbook}: {r.outcome}")
+            for r in self._report.runs
+        ]
+
+    def looks(self) -> list[Bar]:
+        return [self._bar(look.at, look.at, _severity(look), "", self._look(look)) for look in self._report.looks]
+
+    def _look(self, look: Look) -> str:
+        found = amount(look.findings, "finding") if look.findings else "nothing found"
+        return f"{self._clock.at(look.at)} {look.name}: {found}"
+
+    def _partition(self, lane: Lane) -> Row:
+        row = self._row(lane, lane_name(lane.partitions), held, self._leader)
+        strips = tuple(self._strip(n, broker, lane.spans) for n, broker in enumerate(lane.replicas))
+        note = "" if len(lane.partitions) == 1 else "with the same history"
+        title = named(lane.partitions)
+        return row._replace(
+            note=note, title=title, strips=strips, height=row.height + 3 + _STRIP * len(strips), brokers=lane.replicas
+        )
+
+    def _row(
+        self, lane: Lane, name: str, tell: Callable[[Span], str], kind: Callable[[Span], tuple[str, str, str]]
+    ) -> Row:
+        bars = []
+        for span in lane.spans[:MOST]:
+            colour, label, hatch = kind(span)
+            words = f"{self._clock.at(span.begin)} \N{EN DASH} {self._clock.at(span.end)}: {tell(span)}"
+            bars.append(self._bar(span.begin, span.end, colour, label, words, hatch))
+        story = tuple((self._clock.at(s.begin), tell(s)) for s in told(lane.spans[:MOST]))
+        note = f"drawn in part: {len(lane.spans)} changes" if len(lane.spans) > MOST else ""
+        return Row(shortened(name, 60), note, name, tuple(bars), (), 20, story)
+
+    def _strip(self, n: int, broker: int, spans: Sequence[Span]) -> Strip:
+        bars = [
+            self._bar(s.begin, s.end, self._colour(broker), "", f"broker {broker} in the ISR", _hatched(s))
+            for s in spans[:MOST]
+            if s.isr is not None and broker in s.isr and s.proof is not Proof.UNKNOWN
+        ]
+        return Strip(23 + n * _STRIP, broker, tuple(bars))
+
+    def _leader(self, span: Span) -> tuple[str, str, str]:
+        if span.proof is Proof.UNKNOWN or span.value is None:
+            return "unknown", "", "unknown"
+        if span.value < 0:
+            return "none", "no leader" if self._percent(span) > 7 else "", _hatched(span)
+        wide = self._percent(span) > _WIDE_ENOUGH
+        return self._colour(span.value), str(span.value) if wide else "", _hatched(span)
+
+    def _up(self, span: Span) -> tuple[str, str, str]:
+        if span.proof is Proof.UNKNOWN or span.value is None:
+            return "unknown", "", "unknown"
+        if span.value < 0:
+            return "down", "not registered" if self._percent(span) > 10 else "", _hatched(span)
+        return self._colour(span.value), "", _hatched(span)
+
+    def _colour(self, broker: int) -> str:
+        return f"b{self.colours.get(broker, broker % len(LIGHT))}"
+
+    # -- scale
+
+    def _percent(self, span: Span) -> float:
+        return (span.end - span.begin) / self._length * 100
+
+    def _x(self, at: float) -> float:
+        return round(min(max((at - self._begin) / self._length * 100, 0.0), 100.0), 4)
+
+    def _bar(self, begin: float, end: float, kind: str, label: str, title: str, hatch: str = "") -> Bar:
+        x = self._x(begin)
+        return Bar(x, round(max(self._x(end) - x, 0.0), 4), kind, label, title, hatch)
+
+    def ticks(self) -> list[Tick]:
+        """Round times, at most eight; every second one is left out on a narrow screen."""
+        step = next((s for s in _STEPS if self._length / s <= 8), _STEPS[-1])
+        first = int(self._begin // step + 1)
+        times = [n * step for n in range(first, int((self._begin + self._length) // step) + 1)][:9]
+        texts = [self._clock.at(at).removesuffix(".0") for at in times]
+        return [_tick(self._x(at), text, n) for n, (at, text) in enumerate(zip(times, texts, strict=True))]
+
+    def marks(self) -> list[Mark]:
+        """Names that would lie on each other go to different rows."""
+        summary = self._report.summary
+        moments: tuple[tuple[str, Moment | None, str], ...] = (
+            ("began", summary.began, "bad"),
+            ("noticed", summary.noticed, "warn"),
+            ("served again", summary.served, "good"),
+            ("whole again", summary.whole, "good"),
+        )
+        ends: list[float] = []
+        made = []
+        for name, moment, kind in moments:
+            if moment is None:
+                continue
+            x = self._x(moment.at)
+            left, right = (x - 26, x + 2) if x > 70 else (x - 2, x + 26)
+            row = next((n for n, end in enumerate(ends) if left > end), len(ends))
+            ends[row : row + 1] = [right]
+            made.append(Mark(x, name, row, x > 70, kind))
+        return made
+
+    def legend(self) -> list[tuple[int, int]]:
+        return sorted(self.colours.items())
+
+
+_STEPS: Final = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+                 172_800, 604_800, 2_592_000)  # fmt: skip
+
+
+def _tick(x: float, text: str, n: int) -> Tick:
+    return Tick(x, text, n % 2 == 1, "start" if x < 5 else "end" if x > 95 else "middle")
+
+
+def _hatched(span: Span) -> str:
+    return "same" if span.proof is Proof.SAME else ""
+
+
+def _severity(look: Look) -> str:
+    return {"critical": "critical", "warning": "warning"}.get(look.worst, "good")

@@ -1,0 +1,17 @@
+"""The post-mortem as JSON, format `kfix.incident/1`: `IncidentReport` field by field, nothing left out.
+
+Times are seconds since the epoch, UTC. A partition is `[topic, number]`. `not_before` null: the time is exact, else it
+happened after that and no later than `at`. In a span `value` is a broker id, -1 for none, null where nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from kfix.model.incident_report import IncidentReport
+
+
+def incident_json(report: IncidentReport) -> str:
+    told = {"format": "kfix.incident", "version": 1, **asdict(report)}
+    return json.dumps(told, indent=1, ensure_ascii=True)

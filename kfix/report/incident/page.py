@@ -1,0 +1,87 @@
+"""The post-mortem as one page: offline, without any library, whole without its script, light, dark and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any, Final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from kfix.model.incident_report import IncidentReport
+from kfix.model.timeline import Theme
+from kfix.report.fleet.html.packing import sha256
+from kfix.report.fleet.words import amount, one_line
+from kfix.report.incident import facts, palette
+from kfix.report.incident.drawing import Drawing
+from kfix.report.incident.markdown import chosen, place, source
+from kfix.report.incident.words import Clock, day, headline, named, seen
+
+_ASSETS: Final = resources.files("kfix.report.incident") / "assets"
+
+
+def render_incident(report: IncidentReport) -> str:
+    """One file of UTF-8 text. The same report gives the same page; it holds at most `markdown.EVENTS` events."""
+    script = _asset("filter.js")
+    policy = (
+        f"default-src 'none'; script-src {sha256(script)}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    text = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(**_context(report), policy=policy, style=palette.css() + _asset("style.css"), script=script)
+    )
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"amount": amount, "line": one_line, "iso": _iso, "named": named}
+    return made
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _context(report: IncidentReport) -> Mapping[str, Any]:
+    clock, drawing = Clock(report), Drawing(report)
+    shown, left = chosen(report.events)
+    rows = [*drawing.partitions(), *drawing.controller(), *drawing.brokers()]
+    return {
+        "report": report,
+        "clock": clock,
+        "drawing": drawing,
+        "rows": rows,
+        "marks": drawing.marks(),
+        "ticks": drawing.ticks(),
+        "headline": headline(report),
+        "tone": _tone(report),
+        "day": day(report.since),
+        "last_day": day(report.until),
+        "times": facts.times(report, clock),
+        "durations": facts.durations(report),
+        "affected": facts.affected(report),
+        "about": facts.about(report),
+        "seen": seen,
+        "events": [(row, clock.event(row), place(row), source(row)) for row in shown],
+        "left": left,
+        "quiet": sum(row.tone == "plain" for row in shown),
+        "themes": [theme.value for theme in Theme if any(row.theme is theme for row in shown)],
+    }
+
+
+def _tone(report: IncidentReport) -> str:
+    if report.summary.verdict == "over":
+        return "good"
+    if not report.causes:
+        return "unknown"
+    return "critical" if any(c.severity == "critical" and c.gone is None for c in report.causes) else "warning"

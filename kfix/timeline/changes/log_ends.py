@@ -1,0 +1,44 @@
+"""Log ends that went backward. On one replica: its log was cut. On all that were read: records are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kfix.model.snapshot import LogEnd, Snapshot, TopicPartition
+from kfix.model.timeline import Event, Theme, Tone
+from kfix.timeline.when import between, where
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
+    at, since = between(before, after)
+    for tp in sorted(before.log_ends.keys() & after.log_ends.keys()):
+        old, new = ends(before.log_ends[tp]), ends(after.log_ends[tp])
+        for broker in sorted(old.keys() & new.keys()):
+            if new[broker] < old[broker]:
+                cut = old[broker] - new[broker]
+                text = f"broker {broker}'s log end went back from {old[broker]} to {new[broker]} ({cut} offsets)"
+                yield Event(at, Theme.LOSS, Tone.BAD, text, where(after), since, tp, broker)
+        lost = gone(old, new)
+        if lost:
+            text = f"no replica that was read holds offsets {max(new.values())} to {max(old.values()) - 1} any more"
+            yield Event(at, Theme.LOSS, Tone.BAD, f"{text} ({lost})", where(after), since, tp)
+
+
+def lost_records(before: Snapshot, after: Snapshot) -> dict[TopicPartition, int]:
+    """Offsets that some replica held in the first look and none in the second, where every holder was read again."""
+    both = before.log_ends.keys() & after.log_ends.keys()
+    found = {tp: gone(ends(before.log_ends[tp]), ends(after.log_ends[tp])) for tp in both}
+    return {tp: n for tp, n in found.items() if n}
+
+
+def ends(rows: Mapping[int, LogEnd]) -> dict[int, int]:
+    return {broker: row.end for broker, row in rows.items() if not row.error and row.end >= 0}
+
+
+def gone(old: Mapping[int, int], new: Mapping[int, int]) -> int:
+    """0 also where a broker that held most was not read again: it may still hold them."""
+    if not old or not new:
+        return 0
+    most = max(old.values())
+    holders = {broker for broker, end in old.items() if end > max(new.values())}
+    return max(most - max(new.values()), 0) if holders <= new.keys() else 0

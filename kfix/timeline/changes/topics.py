@@ -1,0 +1,30 @@
+"""Topics made and deleted, and replicas assigned elsewhere, by ZooKeeper's assignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kfix.model.snapshot import Snapshot
+from kfix.model.timeline import Event, Theme, Tone
+from kfix.timeline.when import between, where
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
+    if before.zookeeper is None or after.zookeeper is None:
+        return
+    at, since = between(before, after)
+    old, new = before.zookeeper.assignments, after.zookeeper.assignments
+    was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
+    for topic in sorted(now.keys() - was.keys()):
+        text = f"topic {topic} was made, {now[topic]} partition{'' if now[topic] == 1 else 's'}"
+        yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
+    for topic in sorted(was.keys() - now.keys()):
+        yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} is gone", where(after), since)
+    for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t]):
+        text = f"topic {topic} got more partitions: {was[topic]} \N{RIGHTWARDS ARROW} {now[topic]}"
+        yield Event(at, Theme.CONFIG, Tone.ACT, text, where(after), since)
+    for tp in sorted(old.keys() & new.keys()):
+        if old[tp].replicas != new[tp].replicas:
+            text = f"replicas {list(old[tp].replicas)} \N{RIGHTWARDS ARROW} {list(new[tp].replicas)}"
+            yield Event(at, Theme.REASSIGNMENT, Tone.ACT, text, where(after), since, tp)

@@ -1,0 +1,42 @@
+"""Topics that were deleted on purpose: their partitions lose leaders and replicas then, which is no sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kfix.model.snapshot import Snapshot, TopicPartition
+from kfix.model.timeline import Event, Theme, Tone
+
+_OF_REPLICAS = frozenset({Theme.LEADER, Theme.ISR, Theme.LOSS, Theme.VIEWS})
+#: Seconds by which a broker's line may come after the end of a deletion.
+_AFTER = 5.0
+
+
+@dataclass(slots=True)
+class Deletions:
+    """By topic: (from, to) within which it was deleted."""
+
+    times: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    def pair(self, before: Snapshot, after: Snapshot) -> None:
+        if before.zookeeper is None or after.zookeeper is None:
+            return
+        there = {tp.topic for tp in before.zookeeper.assignments}
+        for topic in there - {tp.topic for tp in after.zookeeper.assignments}:
+            self.add(topic, before.taken_at, after.taken_at)
+
+    def add(self, topic: str, begin: float, end: float) -> None:
+        self.times.setdefault(topic, []).append((begin, end))
+
+    def within(self, partition: TopicPartition | None, at: float) -> bool:
+        if partition is None:
+            return False
+        return any(begin <= at <= end + _AFTER for begin, end in self.times.get(partition.topic, ()))
+
+    def quieted(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            if event.theme in _OF_REPLICAS and event.tone is Tone.BAD and self.within(event.partition, event.at):
+                yield replace(event, tone=Tone.PLAIN, text=f"{event.text} (its topic was being deleted)")
+            else:
+                yield event

@@ -1,0 +1,105 @@
+"""Findings of the catalogue over the looks: first seen, last seen, gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kfix.model.finding import Diagnosis, Finding, Severity
+from kfix.model.incident_report import CauseRow
+from kfix.model.snapshot import Snapshot
+from kfix.model.timeline import Event, Look, Theme, Tone
+from kfix.timeline.when import name_of, where
+
+
+@dataclass(slots=True)
+class Seen:
+    """One finding through the looks; `worst`: where it was worst, by its last words. `gone` None: never after."""
+
+    first: float
+    last: float
+    worst: Finding
+    looks: int = 1
+    gone: float | None = None
+
+
+@dataclass(slots=True)
+class Findings:
+    """Looks in the order of time, all vantage points together: a finding that one of them sees is there."""
+
+    seen: dict[str, Seen] = field(default_factory=dict)
+    looks: list[Look] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    _last: dict[str, tuple[float, frozenset[str]]] = field(default_factory=dict)
+
+    def look(self, snapshot: Snapshot, diagnosis: Diagnosis, vantage: str) -> None:
+        at = snapshot.taken_at
+        now = {f.key: f for f in diagnosis.walk() if f.severity > Severity.INFO}
+        before = self._last.get(vantage)
+        for key, finding in now.items():
+            self._there(key, finding, at, snapshot, before)
+        if before is not None:
+            for key in before[1] - now.keys():
+                self._gone(key, at, before[0], snapshot)
+        self._last[vantage] = (at, frozenset(now))
+        worst = max((f.severity for f in now.values()), default=None)
+        word = worst.word if worst is not None else "nothing found"
+        self.looks.append(Look(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
+
+    def _there(
+        self, key: str, finding: Finding, at: float, snapshot: Snapshot, before: tuple[float, frozenset[str]] | None
+    ) -> None:
+        held = self.seen.get(key)
+        if held is None or held.gone is not None:
+            again = "seen" if held is None else "seen again"
+            text = f"{finding.severity.word} {finding.code} {finding.obj} {again}: {finding.summary}"
+            since = None if before is None else before[0]
+            self.events.append(Event(at, Theme.FINDING, Tone.BAD, text, where(snapshot), since))
+        if held is None:
+            self.seen[key] = Seen(at, at, finding)
+            return
+        held.last, held.looks, held.gone = at, held.looks + 1, None
+        if finding.severity >= held.worst.severity:
+            held.worst = finding
+
+    def _gone(self, key: str, at: float, since: float, snapshot: Snapshot) -> None:
+        held = self.seen[key]
+        if held.gone is None and held.last < at:
+            held.gone = at
+            text = f"{held.worst.code} {held.worst.obj} is no longer found"
+            self.events.append(Event(at, Theme.FINDING, Tone.GOOD, text, where(snapshot), since))
+
+    def causes(self) -> tuple[CauseRow, ...]:
+        """The gravest first, then what was there longest: what one look saw in passing is not the headline."""
+        rows = sorted(self.seen.values(), key=lambda s: (-s.worst.severity, s.first - s.last, s.first, s.worst.key))
+        return tuple(map(_row, rows))
+
+    def clear_from(self, least: Severity) -> tuple[float, float] | None:
+        """(last look with such a finding, first look after it); None where there was none, or it is not over."""
+        grave = [s for s in self.seen.values() if s.worst.severity >= least]
+        if not grave or any(s.gone is None for s in grave):
+            return None
+        last = max(s.last for s in grave)
+        after = [look.at for look in self.looks if look.at > last]
+        return (last, min(after)) if after else None
+
+    def first(self) -> Iterator[Seen]:
+        return iter(sorted(self.seen.values(), key=lambda s: s.first))
+
+
+def _row(seen: Seen) -> CauseRow:
+    worst = seen.worst
+    return CauseRow(
+        code=worst.code,
+        obj=worst.obj,
+        severity=worst.severity.word,
+        summary=worst.summary,
+        cause=worst.cause.text,
+        confidence=worst.cause.confidence.value,
+        first=seen.first,
+        last=seen.last,
+        gone=seen.gone,
+        looks=seen.looks,
+        partitions=worst.partitions,
+        groups=worst.blocked.groups,
+    )

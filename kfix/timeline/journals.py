@@ -1,0 +1,130 @@
+"""What kfix itself did: the records of a run's journal as events, and the run in one row.
+
+Samples of checks and locks are not told one by one: a post-mortem asks who decided what, what was sent, what came of
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from kfix.model.incident_report import RunRow
+from kfix.model.plan import Plan
+from kfix.model.timeline import Event, Theme, Tone
+
+Record = Mapping[str, Any]
+_Told = Callable[[Record], tuple[Tone, str] | None]
+
+
+def _who(record: Record) -> str:
+    who = record.get("who") or {}
+    return f"{who.get('user', '?')}@{who.get('host', '?')}"
+
+
+def _ended(record: Record) -> tuple[Tone, str]:
+    good = record.get("exit") == 0
+    seconds = record.get("seconds_to_proof")
+    took = f", {seconds:.1f} s from the approval to the proof" if isinstance(seconds, int | float) else ""
+    left = record.get("left") or []
+    more = f"; left on: {'; '.join(map(str, left))}" if left else ""
+    return (
+        Tone.GOOD if good else Tone.BAD,
+        f"run ended: {record.get('outcome')} (exit {record.get('exit')}){took}{more}",
+    )
+
+
+def _result(record: Record) -> tuple[Tone, str]:
+    what = {True: "accepted", False: "refused", None: "answer lost"}[record.get("changed")]
+    error = f": {record['error']}" if record.get("error") else ""
+    return Tone.ACT if record.get("changed") else Tone.BAD, f"{record.get('step')}: {what}{error}"
+
+
+def _args(record: Record) -> str:
+    return ", ".join(f"{name}={value}" for name, value in (record.get("args") or {}).items())
+
+
+#: What each type of record is told as; those that are left out are in no post-mortem.
+_TOLD: Mapping[str, _Told] = {
+    "run.start": lambda r: (Tone.ACT, f"run of {r.get('runbook')} began for {r.get('finding')}, by {_who(r)}"),
+    "run.resumed": lambda r: (Tone.ACT, f"run taken up again by {_who(r)}"),
+    "run.end": _ended,
+    "lock.lost": lambda r: (Tone.BAD, f"lost its lock on {r.get('scope')}"),
+    "gate.asked": lambda r: (Tone.PLAIN, f"{r.get('step')}: asked for approval (level {r.get('level')})"),
+    "gate.answered": lambda r: (
+        Tone.ACT if r.get("passed") else Tone.BAD,
+        f"{r.get('step')}: {'approved' if r.get('passed') else 'declined'} by {_who(r)}: {r.get('answer')}",
+    ),
+    "facts.recheck": lambda r: (Tone.BAD, f"a fact had changed: {r.get('key')}: {r.get('was')} \u2192 {r.get('is_')}"),
+    "step.intent": lambda r: (Tone.ACT, f"{r.get('step')}: sends {r.get('action')} ({_args(r)})"),
+    "step.result": _result,
+    "step.verified": lambda r: (Tone.GOOD, f"{r.get('step')}: its effect was verified"),
+    "step.unproved": lambda r: (Tone.BAD, f"{r.get('step')}: not proved ({r.get('verdict')}): {r.get('text')}"),
+    "step.skipped": lambda r: (Tone.PLAIN, f"{r.get('step')}: skipped ({str(r.get('why')).replace('_', ' ')})"),
+    "step.refused": lambda r: (Tone.BAD, f"{r.get('step')}: refused: {r.get('text')}"),
+    "step.operator_did": lambda r: (Tone.ACT, f"{r.get('step')}: done by hand: {r.get('text')}"),
+    "step.waiting": lambda r: (Tone.PLAIN, f"{r.get('step')}: waits"),
+    "throttle.intent": lambda r: (Tone.ACT, f"{r.get('step')}: changes the throttle ({_args(r)})"),
+    "limit.hit": lambda r: (Tone.BAD, f"hit its limit {r.get('limit')}"),
+    "note": lambda r: (Tone.PLAIN, str(r.get("text"))),
+}
+
+
+def events(records: Iterable[Record], source: str) -> Iterator[Event]:
+    for record in records:
+        tell = _TOLD.get(str(record.get("type")))
+        said = None if tell is None else tell(record)
+        if said is not None:
+            yield Event(at(record), Theme.RUN, said[0], said[1], source)
+
+
+def at(record: Record) -> float:
+    return datetime.fromisoformat(str(record["t"])).timestamp()
+
+
+def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan: Plan | None = None) -> RunRow | None:
+    """None where the journal has no beginning."""
+    start = next((r for r in records if r["type"] == "run.start"), None)
+    if start is None:
+        return None
+    end = next((r for r in reversed(records) if r["type"] == "run.end"), None)
+    answers = [r for r in records if r["type"] == "gate.answered"]
+    return RunRow(
+        id=str(start.get("run") or run),
+        runbook=str(start.get("runbook", "")),
+        finding=str(start.get("finding", "")),
+        title=str(start.get("title", "")),
+        who=_who(start),
+        began=at(start),
+        ended=None if end is None else at(end),
+        outcome="unknown" if end is None else str(end.get("outcome", "")),
+        exit=None if end is None else int(end.get("exit", -1)),
+        approvals=tuple(
+            f"{r.get('step')}: {'approved' if r.get('passed') else 'declined'} by {_who(r)} ({r.get('answer')})"
+            for r in answers
+        ),
+        changed=tuple(map(str, (end or {}).get("changed", ()))) or tuple(_changed(records)),
+        proof=_proof(records),
+        notes=notes,
+        stakes=() if plan is None else tuple(_stakes(records, plan)),
+    )
+
+
+def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[tuple[str, bool]]:
+    """What the plan said of steps that were sent; a step whose answer was lost may have been carried out."""
+    sent = {r.get("step") for r in records if r["type"] == "step.result" and r.get("changed") is not False}
+    for step in plan.steps:
+        if step.id in sent and not step.estimate.max_loss.startswith("none"):
+            most = step.args.get("lost_at_most")
+            yield f"{step.id}: {step.estimate.max_loss}", isinstance(most, int) and most >= 0
+
+
+def _changed(records: Iterable[Record]) -> Iterator[str]:
+    return (f"{r.get('step')}" for r in records if r["type"] == "step.result" and r.get("changed") is not False)
+
+
+def _proof(records: Iterable[Record]) -> str:
+    """The last answer of each check of the proof."""
+    last = {r.get("check"): r for r in records if r["type"] == "verify.sample" and r.get("part") == "proof"}
+    return "; ".join(f"{r.get('observed')} ({r.get('verdict')})" for r in last.values())

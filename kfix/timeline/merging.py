@@ -1,0 +1,99 @@
+"""One row for one fact: what several sources told is joined, and equal events of many partitions are one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from kfix.model.incident_report import EventRow
+from kfix.model.timeline import Event, Tone
+
+#: Seconds within which equal events of several partitions are one row.
+TOGETHER: Final = 2.0
+_Fact = tuple[Event, tuple[str, ...]]
+
+
+def merged(events: Iterable[Event]) -> tuple[EventRow, ...]:
+    return tuple(sorted(_rows(_facts(events)), key=lambda r: (r.at, r.theme, r.text)))
+
+
+def _facts(events: Iterable[Event]) -> list[_Fact]:
+    """Events that are one fact as one event, with all sources."""
+    alone: list[_Fact] = []
+    keyed: dict[str, list[Event]] = {}
+    for event in events:
+        if event.key:
+            keyed.setdefault(event.key, []).append(event)
+        else:
+            alone.append((event, (event.source,)))
+    for same in keyed.values():
+        alone += map(_one, [same] if same[0].lasting else _near(same))
+    return alone
+
+
+def _near(same: list[Event]) -> list[list[Event]]:
+    """Exact ones that follow each other closely; one that is only bounded goes to an exact one within its bounds."""
+    groups: list[list[Event]] = []
+    for event in sorted(same, key=lambda e: (e.not_before is not None, e.at)):
+        mine = next((g for g in groups if _touch(g[0], event) or _touch(g[-1], event)), None)
+        if mine is None:
+            groups.append([event])
+        else:
+            mine.append(event)
+    return groups
+
+
+def _touch(exact: Event, other: Event) -> bool:
+    if other.not_before is None:
+        return abs(exact.at - other.at) <= TOGETHER
+    least = other.not_before if exact.not_before is None else max(other.not_before, exact.not_before)
+    return least - TOGETHER <= exact.at <= other.at + TOGETHER
+
+
+def _one(same: list[Event]) -> _Fact:
+    """The time of the one that knows it best, the words of the one that says most."""
+    best = min(same, key=lambda e: (e.not_before is not None, e.at))
+    loudest = max(same, key=lambda e: (e.tone != Tone.PLAIN, e.source.startswith("look "), len(e.text)))
+    told = replace(best, tone=loudest.tone, text=loudest.text, theme=loudest.theme)
+    return told, tuple(dict.fromkeys(e.source for e in sorted(same, key=lambda e: e.at)))
+
+
+def _rows(facts: Iterable[_Fact]) -> Iterable[EventRow]:
+    """Equal but for the partition, and close: one row."""
+    open_rows: dict[tuple[object, ...], list[_Fact]] = {}
+    for event, sources in sorted(facts, key=lambda f: f[0].at):
+        kind = (event.theme, event.tone, event.text, event.broker, event.not_before, event.partition is None)
+        held = open_rows.get(kind)
+        if held and event.partition is not None and event.at - held[-1][0].at <= TOGETHER:
+            held.append((event, sources))
+            continue
+        if held:
+            yield _row(held)
+        open_rows[kind] = [(event, sources)]
+    for held in open_rows.values():
+        yield _row(held)
+
+
+def _row(held: list[_Fact]) -> EventRow:
+    first = held[0][0]
+    return EventRow(
+        at=first.at,
+        until=held[-1][0].at,
+        theme=first.theme,
+        tone=first.tone,
+        text=first.text,
+        sources=_files(s for _, sources in held for s in sources),
+        not_before=first.not_before,
+        partitions=tuple(sorted({e.partition for e, _ in held if e.partition is not None})),
+        broker=first.broker,
+    )
+
+
+def _files(sources: Iterable[str]) -> tuple[str, ...]:
+    """Of each log the first line only: a row of forty partitions stands on forty lines of it."""
+    first: dict[str, str] = {}
+    for source in sources:
+        name, _, line = source.rpartition(":")
+        first.setdefault(name if line.isdigit() else source, source)
+    return tuple(first.values())

@@ -1,0 +1,154 @@
+"""Spans out of what was known at points: between two looks only what is proved is drawn as known.
+
+Proof is the znode's version (or the broker's czxid, the controller's epoch): equal at both ends, nothing was written
+between; one higher, exactly one thing was, at the time that the source kept. All else is unknown, or "the same at both
+ends", which is not "constant".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from kfix.model.timeline import ABSENT, Known, Proof, Span
+from kfix.timeline.when import SKEW
+
+
+def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
+    """From `begin` to `end`, without holes and without overlaps."""
+    points = _in_order(_of_record(tuple(known)), end)
+    if not points:
+        return (Span(begin, end, None, Proof.UNKNOWN),)
+    made = [*_head(points[0], begin)]
+    for before, after in pairwise(points):
+        made += [*_held(before), *_gap(before, after)]
+    last = points[-1]
+    made += [*_held(last)]
+    if last.last < end:
+        made.append(Span(last.last, end, None, Proof.UNKNOWN))
+    return tuple(_joined(_clipped(made, begin, end)))
+
+
+def _of_record(known: tuple[Known, ...]) -> Iterable[Known]:
+    """Where any look read ZooKeeper's record of a partition, what brokers believed in others is not mixed into it."""
+    if not any(k.version >= 0 and k.isr is not None for k in known):
+        return known
+    return (k for k in known if k.version >= 0 or k.since is not None or k.isr is None)
+
+
+def _in_order(known: Iterable[Known], end: float) -> list[Known]:
+    """By time; a line that lacks a leader (-2) or an ISR takes what was known before it; a repeated word is dropped."""
+    found: list[Known] = []
+    for each in sorted(known, key=lambda k: (k.at if k.since is None else min(k.since, k.at), k.epoch, k.version)):
+        one = each
+        if found:
+            last = found[-1]
+            if one.leader == -2:
+                one = one._replace(leader=last.leader, epoch=max(one.epoch, last.epoch))
+            if one.isr is None and one.epoch == last.epoch and one.leader == last.leader:
+                one = one._replace(isr=last.isr)
+            if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
+                continue
+            if one.since is not None and one.since < last.last - SKEW and not _same(last, one):
+                one = one._replace(since=None)  # the look before saw something else after that time
+            told_again = one.version == last.version or -1 in (one.version, last.version)
+            if told_again and _same(last, one) and _proved_same(last, one):
+                keep = one if last.version < 0 else last
+                found[-1] = keep._replace(at=last.at, since=last.since, until=max(last.last, one.last))
+                continue
+        elif one.leader == -2:
+            continue
+        if one.at <= end or (one.since is not None and one.since <= end):
+            found.append(one)
+    return found
+
+
+def _same(a: Known, b: Known) -> bool:
+    return a.leader == b.leader and a.epoch == b.epoch and set(a.isr or ()) == set(b.isr or ())
+
+
+def _proved_same(a: Known, b: Known) -> bool:
+    """The same write told twice: equal versions, or the time of writing of one fits the other."""
+    if a.version >= 0 and a.version == b.version:
+        return True
+    return (a.since is not None and b.since is not None and abs(a.since - b.since) < 1.0) or (
+        b.since is not None and b.since <= a.at
+    )
+
+
+def _start(known: Known) -> float:
+    return known.at if known.since is None else min(known.since, known.at)
+
+
+def _head(first: Known, begin: float) -> Iterator[Span]:
+    start = _start(first)
+    if start > begin:
+        yield Span(begin, start, None, Proof.UNKNOWN)
+
+
+def _held(known: Known) -> Iterator[Span]:
+    yield Span(_start(known), known.last, known.leader, Proof.KNOWN, known.isr, known.epoch)
+
+
+def _gap(before: Known, after: Known) -> Iterator[Span]:
+    """From the last word of `before` to the first of `after`."""
+    begin, end = before.last, _start(after)
+    if end <= begin:
+        return
+    if _follows(before, after):
+        yield Span(begin, end, before.leader, Proof.KNOWN, before.isr, before.epoch)
+    elif _same(before, after) and (before.isr is not None or before.epoch == ABSENT):
+        yield Span(begin, end, before.leader, Proof.SAME, before.isr, before.epoch)
+    elif before.epoch == ABSENT and after.since is not None:
+        # Not there before, and not there until it registered: not proved to have been away all the time.
+        yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
+    elif before.leader == after.leader and before.epoch == after.epoch:
+        # Every election raises the epoch: the leader is proved, its ISR is not.
+        yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
+    else:
+        yield Span(begin, end, None, Proof.UNKNOWN)
+
+
+def _follows(before: Known, after: Known) -> bool:
+    """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens.
+
+    Where a line of a log has no version, the epochs prove the leader; an ISR change between would be in the logs too.
+    """
+    if after.since is None:
+        return False
+    if after.epoch == ABSENT:
+        return True
+    if before.version >= 0 and after.version >= 0:
+        return after.version == before.version + 1
+    return before.epoch >= 0 and after.epoch in (before.epoch, before.epoch + 1)
+
+
+def _clipped(made: Iterable[Span], begin: float, end: float) -> Iterator[Span]:
+    """Later ones win nothing: where clocks differ, a span begins where the one before ended."""
+    at = begin
+    for span in made:
+        first, last = max(span.begin, at), min(span.end, end)
+        if last > first or (last == first and span.proof is Proof.KNOWN and span.begin >= at and first <= end):
+            yield Span(first, max(first, last), span.value, span.proof, span.isr, span.epoch)
+            at = max(at, last)
+
+
+def _joined(made: Iterable[Span]) -> Iterator[Span]:
+    held: Span | None = None
+    for span in made:
+        if held is not None and _alike(held, span):
+            held = Span(held.begin, max(held.end, span.end), held.value, held.proof, held.isr, span.epoch)
+            continue
+        if held is not None:
+            yield held
+        held = span
+    if held is not None:
+        yield held
+
+
+def _alike(a: Span, b: Span) -> bool:
+    return (a.value, a.proof, None if a.isr is None else frozenset(a.isr)) == (
+        b.value,
+        b.proof,
+        None if b.isr is None else frozenset(b.isr),
+    )

@@ -1,0 +1,76 @@
+"""What was known of each partition, broker and controller, compact: one entry for what did not change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from kfix.model.snapshot import Snapshot, TopicPartition
+from kfix.model.timeline import Known
+from kfix.timeline.when import stamped, states
+
+
+@dataclass(slots=True)
+class Tracks:
+    """`partitions` by name; `brokers` by id, leader = the id while registered, -1 while not; `controller`."""
+
+    partitions: dict[TopicPartition, list[Known]] = field(default_factory=dict)
+    brokers: dict[int, list[Known]] = field(default_factory=dict)
+    controller: list[Known] = field(default_factory=list)
+
+    def look(self, snapshot: Snapshot) -> None:
+        at = snapshot.taken_at
+        for tp, state in states(snapshot).items():
+            since = stamped(state.mtime_ms, at)
+            told = Known(at, since, state.leader, state.leader_epoch, state.isr, state.version)
+            _add(self.partitions.setdefault(tp, []), told)
+        zookeeper = snapshot.zookeeper
+        if zookeeper is None:
+            return
+        for broker in zookeeper.registrations.keys() | self.brokers.keys() | _assigned(snapshot):
+            mine = zookeeper.registrations.get(broker)
+            seen = self.brokers.setdefault(broker, [])
+            if mine is None:
+                _add(seen, Known(at, None, -1, -1, None))
+            else:
+                _add(seen, Known(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
+        node = zookeeper.controller
+        leader = -1 if node.broker is None else node.broker
+        since = stamped(node.elected_ms, at) if node.broker is not None else None
+        _add(self.controller, Known(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch))
+
+    def told(self, entries: Iterable[tuple[TopicPartition, Known]]) -> None:
+        """What lines of logs say of partitions, in any order."""
+        for tp, known in entries:
+            self.partitions.setdefault(tp, []).append(known)
+
+    def without(self, unwanted: Callable[[TopicPartition, float], bool]) -> None:
+        """Takes out what was written while a topic was deleted."""
+        for tp, known in self.partitions.items():
+            self.partitions[tp] = [k for k in known if not unwanted(tp, k.at if k.since is None else k.since)] or known[
+                :1
+            ]
+
+    def told_brokers(self, entries: Iterable[tuple[int, Known]]) -> None:
+        for broker, known in entries:
+            self.brokers.setdefault(broker, []).append(known)
+
+
+def _add(seen: list[Known], told: Known) -> None:
+    """Equal to the last word, provably nothing written between: that one lasts longer. A lagging look is dropped."""
+    if not seen:
+        seen.append(told)
+        return
+    last = seen[-1]
+    if told.version >= 0 and last.version > told.version and told.epoch <= last.epoch:
+        return
+    same = (last.leader, last.epoch, last.isr, last.version) == (told.leader, told.epoch, told.isr, told.version)
+    if same and told.version >= 0:
+        seen[-1] = last._replace(until=told.at)
+    else:
+        seen.append(told)
+
+
+def _assigned(snapshot: Snapshot) -> set[int]:
+    assert snapshot.zookeeper is not None
+    return {broker for each in snapshot.zookeeper.assignments.values() for broker in each.replicas}

@@ -1,0 +1,48 @@
+"""What tests of cut networks ask alike: one cut is one finding, wrong remedies are refused, healing is whole."""
+
+import subprocess
+import time
+
+CUTS = {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"}
+
+
+def nothing_left(network):
+    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    links = subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
+    assert not [name for name in (network.switch, *(z.namespace for z in network.zones)) if name in left]
+    assert network.interface not in links
+
+
+def told(kfix, code, *args):
+    """The diagnosis whose one head of a cut is `code`: everything else of the cut is folded under it."""
+    said = kfix.diagnose(*args)
+    heads = {each["code"]: each for each in said.json["findings"] if not each.get("unsettled")}
+    assert code in heads, (sorted(heads), said.out)
+    assert set(said.findings) & CUTS == {code}, "one cut is one finding"
+    found = heads[code]
+    advice = " ".join(each["text"] for each in found["remedies"])
+    assert "mend the network" in advice
+    assert "do nothing to Kafka" in advice
+    assert any("no election, no reassignment" in never for never in found["never"])
+    assert not any(each.get("runbook") for each in found["remedies"])
+    return said, found
+
+
+def refused(kfix, tmp_path, code):
+    """Whatever a person asks for is refused, with that reason; nothing is written."""
+    plan = tmp_path / "wrong.json"
+    for wish in (("controller-reelect",), ("raise-topic-rf", "-p", "topic=ledger", "-p", "rf=3"), ("sweep-throttles",)):
+        said = kfix.on("runbook", "plan", *wish, "--debounce", "0", "-o", plan)
+        assert (said.code, plan.exists()) == (3, False), said.out + said.err
+        assert code in said.err
+        assert "mend the network" in said.err
+
+
+def wait_healed(kfix, seconds=60):
+    ends = time.monotonic() + seconds
+    while True:
+        said = kfix.diagnose("--debounce", "0")
+        if said.code == 0 and not set(said.findings) & CUTS:
+            return said
+        assert time.monotonic() < ends, said.out
+        time.sleep(0.5)

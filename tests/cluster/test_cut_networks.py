@@ -1,0 +1,180 @@
+"""Cut networks on real brokers in network namespaces: told apart, rightly advised, healed, and the loss forecast."""
+
+import json
+import time
+
+import pytest
+
+from kfix.errors import LabError
+from kfix.lab.recount import recount
+from tests.cluster.cutting import CUTS, refused, told, wait_healed
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]
+
+
+@pytest.fixture
+def lab(zoned):
+    return zoned
+
+
+@pytest.fixture
+def kfix(kfix_of_zones):
+    return kfix_of_zones
+
+
+# --- C: cut networks --------------------------------------------------------------------------------------------------
+
+
+def test_c1_a_cut_link_between_two_brokers(lab, kfix, tmp_path):
+    broken = lab.break_("link-to-leader-cut")
+    said, found = told(kfix, "KFX801")
+    assert said.code == 20
+    assert set(found["facts"]["brokers"]) == {broken.details["leader"], broken.details["follower"]}
+    assert "both ways" in found["summary"]
+    assert found["cause"]["confidence"] == "likely"
+    refused(kfix, tmp_path, "KFX801")
+    lab.heal()
+    wait_healed(kfix)
+
+
+@pytest.mark.parametrize("only", ["kafka", "controller"])
+def test_c2_a_broker_that_does_not_hear_the_controller(lab, kfix, tmp_path, only):
+    broken = lab.break_("link-to-controller-cut", only=only)
+    _, found = told(kfix, "KFX802")
+    assert found["facts"]["brokers"] == [broken.details["cut_off"]]
+    assert found["facts"]["controller"] == broken.details["controller"]
+    if only == "kafka":
+        assert "ledger-0" in found["facts"]["stuck"], "what it leads has a high watermark that stands still"
+    refused(kfix, tmp_path, "KFX802")
+    lab.heal()
+    wait_healed(kfix)
+
+
+def wait_done(lab, number, seconds=60):
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            return recount(lab, number)
+        except LabError:
+            assert time.monotonic() < ends
+            time.sleep(0.2)
+
+
+@pytest.mark.parametrize(
+    ("incident", "code", "options"),
+    [
+        ("zone-isolated-with-leader", "KFX803", {}),
+        ("zone-isolated-with-leader", "KFX803", {"acks": "all"}),
+        ("controller-zone-isolated-with-leader", "KFX804", {}),
+        ("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
+    ],
+)
+def test_c3b_c4b_e1_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, options):
+    broken = lab.break_(incident, **options)
+    inside = broken.details["isolated"]
+    wait_done(lab, broken.details["writer_inside"])
+    said, found = told(kfix, code)
+    assert said.code == 21
+    assert found["facts"]["brokers"] == [inside]
+    assert found["facts"]["zone"] == broken.details["zone"]
+    assert "ledger-0" in found["partitions"]
+    assert found["facts"]["forecast_exact"]
+    forecast = dict(each.rsplit("=", 1) for each in found["facts"]["forecast"])
+    refused(kfix, tmp_path, code)
+    lab.heal()
+    wait_healed(kfix)
+    truth = recount(lab, broken.details["writer_inside"])
+    if options.get("acks") == "all":
+        assert truth.lost == 0, "what acks=all acknowledged survives"
+        assert int(forecast["ledger-0"]) > 0, "and yet records are cut off: each try was appended"
+    else:
+        assert int(forecast["ledger-0"]) == truth.lost > 0
+    assert recount(lab, broken.details["writer_outside"]).lost == 0
+
+
+@pytest.mark.parametrize(("incident", "code"), [("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")])
+def test_c3a_c4a_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code):
+    broken = lab.break_(incident)
+    said, found = told(kfix, code)
+    assert said.code == 20
+    assert found["facts"]["brokers"] == [broken.details["isolated"]]
+    assert found["facts"]["two_leaders"] == 0
+    if code == "KFX804":
+        assert f"broker {broken.details['new_controller']} is" in found["summary"]
+    refused(kfix, tmp_path, code)
+    lab.heal()
+    wait_healed(kfix)
+
+
+def test_e1_followers_dropped_and_the_leader_stays_alone(lab, kfix, tmp_path):
+    broken = lab.break_("leader-cut-from-followers")
+    _, found = told(kfix, "KFX807")
+    assert found["facts"]["brokers"] == [broken.details["leader"]]
+    assert found["facts"]["leads_alone"] >= 1
+    refused(kfix, tmp_path, "KFX807")
+    lab.heal()
+    wait_healed(kfix)
+
+
+# --- ZooKeeper --------------------------------------------------------------------------------------------------------
+
+
+def test_a_zookeeper_server_without_quorum_is_named_and_is_no_cut_of_brokers(lab, kfix):
+    broken = lab.break_("zookeeper-node-cut")
+    said = kfix.diagnose()
+    assert said.code == 20, said.out
+    assert not set(said.findings) & CUTS
+    [node] = [each for each in lab.state.zookeepers if each.id == broken.details["zookeeper"]]
+    assert said.findings["KFX805"]["object"] == f"zookeeper {lab.state.address_of(node)}"
+    lab.mend()
+    wait_healed(kfix)
+
+
+def test_a_lost_quorum_is_named_and_nothing_is_changed(lab, kfix, tmp_path):
+    lab.break_("zookeeper-quorum-lost")
+    said = kfix.diagnose()
+    assert said.code == 21, said.out
+    assert "KFX806" in said.findings
+    plan = tmp_path / "wrong.json"
+    refusal = kfix.on("runbook", "plan", "controller-reelect", "--debounce", "0", "-o", plan)
+    assert refusal.code != 0
+    assert not plan.exists()
+    lab.mend()
+    wait_healed(kfix)
+
+
+# --- a plan from before, and no alarm ---------------------------------------------------------------------------------
+
+
+def test_a_plan_made_before_the_cut_is_refused_under_it(lab, kfix, tmp_path):
+    lab.break_("healthy")
+    plan = tmp_path / "plan.json"
+    assert kfix.on("runbook", "plan", "controller-reelect", "-o", plan).code == 0
+    approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"
+    lab.mend()
+    lab.break_("zone-isolated")
+    epoch = controller_epoch(lab)
+    said = kfix.on("runbook", "apply", "--plan", plan, "--approve", approval)
+    assert said.code == 3, said.out + said.err
+    assert "KFX803" in said.err
+    assert controller_epoch(lab) == epoch
+    lab.heal()
+    wait_healed(kfix)
+
+
+def controller_epoch(lab):
+    with lab.access() as access:
+        return access._zk.get("/controller_epoch")[0]
+
+
+def test_a_slow_link_a_rolling_restart_and_a_new_controller_are_no_cut(lab, kfix):
+    lab.break_("healthy")
+    lab.slow("az2", 2_000)
+    assert not set(kfix.diagnose().findings) & CUTS
+    lab.heal()
+    for broker in lab.broker_ids:
+        lab.restart(broker)
+        assert not {code for code, f in kfix.diagnose().findings.items() if not f.get("unsettled")} & CUTS
+    with lab.access() as access:
+        access.drop_controller()
+    assert not {code for code, f in kfix.diagnose().findings.items() if not f.get("unsettled")} & CUTS

@@ -1,0 +1,25 @@
+"""E3 on real brokers: a replica that is stuck, one that is too slow, one that catches up, told by two looks."""
+
+import time
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("kind", "pace", "code"), [("stuck", "stuck", 20), ("slow", "slow", 20), ("catching-up", "catching up", 0)]
+)
+def test_two_looks_tell_the_pace_of_a_replica(kfix, lab, kind, pace, code):
+    broken = lab.break_("replica-lagging", kind=kind)
+    late = broken.details["lagging"]
+    said = kfix.on("diagnose", "--json", "--debounce", "4")
+    found = said.findings["KFX808"]
+    assert (found["facts"]["broker"], found["facts"]["pace"]) == (late, pace), said.out
+    assert found["object"] == f"broker {late} {pace}"
+    assert not set(said.findings) & {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"}, "slow is not cut"
+    assert any("throttle" in each["text"] for each in found["remedies"]) is (pace != "catching up")
+    if pace == "catching up":
+        assert "in sync again in about" in found["summary"]
+        ends = time.monotonic() + 120
+        while "KFX302" in kfix.diagnose("--debounce", "0").findings:
+            assert time.monotonic() < ends, "it comes back by itself"
+            time.sleep(1)
