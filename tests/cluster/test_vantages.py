@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.xdist_group("cluster-zones")]
 
 
 @pytest.fixture(scope="module")
-def zones(tmp_path_factory):
+def three(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KFIX_LAB_HOME", str(tmp_path_factory.mktemp("vantages")))
         lab = Lab.up(LabSpec(name="vantages", zones=3, zookeepers=3))
@@ -40,15 +40,15 @@ def save_in(lab, names, folder):
     return {name: (path, process.wait(timeout=30)) for name, (path, process) in started.items()}
 
 
-def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(zones, tmp_path):
-    broken = zones.break_("zone-isolated-with-leader")
+def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(three, tmp_path):
+    broken = three.break_("zone-isolated-with-leader")
     alone, here = broken.details["isolated"], broken.details["zone"]
-    there = next(zone.name for zone in zones.zones() if zone.name != here)
-    kfix = Kfix(zones, tmp_path / "home")
-    others = sorted(set(zones.broker_ids) - {alone})
-    servers = {node.zone: f"zookeeper {zones.zone(node.zone).address}:{node.port}" for node in zones.state.zookeepers}
+    there = next(zone.name for zone in three.zones() if zone.name != here)
+    kfix = Kfix(three, tmp_path / "home")
+    others = sorted(set(three.broker_ids) - {alone})
+    servers = {node.zone: f"zookeeper {three.zone(node.zone).address}:{node.port}" for node in three.state.zookeepers}
 
-    saved = save_in(zones, (here, there), tmp_path)
+    saved = save_in(three, (here, there), tmp_path)
     assert {name: code for name, (_, code) in saved.items()} == {here: 22, there: 0}
     paths = [word for path, _ in saved.values() for word in ("--from", path)]
     merged = kfix.run("diagnose", "--json", "--restart-grace", "0", *paths)
@@ -71,17 +71,17 @@ def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(zones, tmp_p
 
     reach = {v["name"]: v["reach"] for v in merged.json["vantages"]}
     for name, mine in ((here, {alone}), (there, set(others))):
-        assert {b: reach[name][f"broker {b}"] for b in zones.broker_ids} == {b: b in mine for b in zones.broker_ids}
+        assert {b: reach[name][f"broker {b}"] for b in three.broker_ids} == {b: b in mine for b in three.broker_ids}
         inside = {here} if name == here else servers.keys() - {here}
         assert {z: reach[name][s] for z, s in servers.items()} == {z: z in inside for z in servers}
 
     text = kfix.run("diagnose", "--restart-grace", "0", *paths).out
     matrix = {line.split()[0]: line.split()[2:] for line in text.split("\n\n")[1].splitlines()[2:4]}
-    assert matrix[here] == ["yes" if b == alone else "no" for b in zones.broker_ids]
-    assert matrix[there] == ["no" if b == alone else "yes" for b in zones.broker_ids]
+    assert matrix[here] == ["yes" if b == alone else "no" for b in three.broker_ids]
+    assert matrix[there] == ["no" if b == alone else "yes" for b in three.broker_ids]
 
-    zones.mend()
-    whole = save_in(zones, (here, there), tmp_path / "home")
+    three.mend()
+    whole = save_in(three, (here, there), tmp_path / "home")
     after = kfix.run(
         "diagnose", "--json", "--restart-grace", "0", *(w for p, _ in whole.values() for w in ("--from", p))
     )

@@ -10,8 +10,10 @@
 - Each ZooKeeper server by its best answer: a mode goes before no answer, then the newest.
 - What controllers and ZooKeeper tell of topics (settings, reassignments): of the look whose ZooKeeper view was taken,
   then of the newest. An isolated broker tells what was true before.
-- Log ends, high watermarks: of each replica the newest that is no error. Epoch ends only where two brokers call
-  themselves leader: by the newer of the two, about an epoch not above the older one's.
+- Log ends: of each replica the newest that is no error, and its high watermark by the same look. Of a partition whose
+  log ends are not all of the newest look, samples leave out the leader: ends of different moments tell no lag.
+- Epoch ends only where two brokers call themselves leader: by the newer of the two, about an epoch not above the older
+  one's.
 - A probe whose coordinator answered goes before one with an error, that before no answer; then the newest.
 - Groups: everybody who lists one; its state by the newest who knows it. They are complete where every live broker has
   listed its own.
@@ -44,6 +46,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
     zookeeper = ruling.zookeeper
     addresses = dict(sorted(parts.union(s.addresses for s in now).items()))
     sources = tuple(parts.sources(now, zookeeper))
+    told = parts.told_by(now)
     merged = Snapshot(
         taken_at=now[-1].taken_at,
         seconds=max(s.seconds for s in now),
@@ -57,11 +60,11 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         groups=tuple(parts.groups(now)),
         groups_complete=parts.all_listed(views, zookeeper, sources),
         probes=tuple(parts.probes(now)),
-        log_ends=parts.log_ends(now),
-        visible=parts.visible(now),
+        log_ends=parts.log_ends(now, told),
+        visible=parts.visible(now, told),
         ensemble=tuple(parts.ensemble(now)),
         vantages=tuple(parts.vantages(now, addresses)),
-        samples=tuple(parts.samples(now, before)),
+        samples=tuple(parts.samples(now, before, told, zookeeper)),
         reassignments=next((s.reassignments for s in (ruling, *now[::-1]) if s.reassignments is not None), None),
         addresses=addresses,
         silent={b: why for b, why in sorted(parts.union(s.silent for s in now).items()) if b not in views},

@@ -92,18 +92,31 @@ def _told(probe: CoordinatorProbe) -> int:
     return 2 if probe.answers else 0 if -1 in codes or codes == (None, None) else 1
 
 
-def log_ends(now: Looks) -> dict[TopicPartition, dict[int, LogEnd]]:
-    found: dict[TopicPartition, dict[int, LogEnd]] = {}
-    for tp, ends in (item for s in now for item in s.log_ends.items()):
-        best = found.setdefault(tp, {})
-        best.update({b: e for b, e in ends.items() if not e.error or b not in best or best[b].error})
+Told = dict[TopicPartition, dict[int, int]]  # by partition and broker, the number of a look
+
+
+def told_by(now: Looks) -> Told:
+    """Which look each log end is taken from."""
+    found: Told = {}
+    for number, look in enumerate(now):
+        for tp, ends in look.log_ends.items():
+            best = found.setdefault(tp, {})
+            for broker, end in ends.items():
+                if broker not in best or not end.error or now[best[broker]].log_ends[tp][broker].error:
+                    best[broker] = number
     return found
 
 
-def visible(now: Looks) -> dict[TopicPartition, dict[int, int]]:
+def log_ends(now: Looks, told: Told) -> dict[TopicPartition, dict[int, LogEnd]]:
+    return {tp: {b: now[n].log_ends[tp][b] for b, n in by.items()} for tp, by in told.items()}
+
+
+def visible(now: Looks, told: Told) -> dict[TopicPartition, dict[int, int]]:
     found: dict[TopicPartition, dict[int, int]] = {}
-    for tp, ends in (item for s in now for item in s.visible.items()):
-        found.setdefault(tp, {}).update(ends)
+    for number, look in enumerate(now):
+        for tp, ends in look.visible.items():
+            beside = told.get(tp, {})
+            found.setdefault(tp, {}).update({b: end for b, end in ends.items() if beside.get(b, number) == number})
     return found
 
 
@@ -145,12 +158,18 @@ def _known_by(vantage: Vantage, known: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(left.items(), key=lambda item: in_order(item[0])))
 
 
-def samples(now: Looks, before: Looks) -> list[Sample]:
+def samples(now: Looks, before: Looks, told: Told, zookeeper: ZooKeeperView | None) -> list[Sample]:
+    mixed = {tp for tp, by in told.items() if any(now[n].taken_at != now[-1].taken_at for n in by.values())}
     ends: dict[float, dict[TopicPartition, dict[int, int]]] = {}
-    for look in (*before, *now):
-        earlier = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in look.log_ends.items()}
-        own = (Sample(look.taken_at, earlier),) if look in before else ()
+    for look, own in (*((s, _ends_of(s)) for s in before), *((s, ()) for s in now)):
         for sample in (*look.samples, *own):
             for tp, found in sample.ends.items():
-                ends.setdefault(sample.taken_at, {}).setdefault(tp, {}).update(found)
+                state = zookeeper.states.get(tp) if zookeeper is not None and tp in mixed else None
+                kept = {b: end for b, end in found.items() if state is None or b != state.leader}
+                ends.setdefault(sample.taken_at, {}).setdefault(tp, {}).update(kept)
     return [Sample(at, found) for at, found in sorted(ends.items())]
+
+
+def _ends_of(look: Snapshot) -> tuple[Sample, ...]:
+    ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in look.log_ends.items()}
+    return (Sample(look.taken_at, ends),) if ends else ()

@@ -135,6 +135,23 @@ def test_log_ends_and_high_watermarks_are_the_newest_that_are_no_error() -> None
     assert merged.visible == {TP: {1: 3, 2: 2}}
 
 
+def test_a_high_watermark_stands_beside_the_log_end_of_the_same_look() -> None:
+    """That of an earlier one would look stuck."""
+    here, there = two()
+    here = replace(here, log_ends={TP: {2: LogEnd(0, 4)}}, visible={TP: {1: 1, 2: 4}})
+    assert merge([here, replace(there, log_ends={TP: {2: LogEnd(0, 9)}}, visible={})]).visible == {TP: {1: 1}}
+
+
+@pytest.mark.parametrize(("by_az1", "leader_known"), [((1,), False), ((), True)])
+def test_ends_of_different_moments_tell_no_lag(by_az1: tuple[int, ...], leader_known: bool) -> None:
+    here, there = two()
+    first = replace(there, log_ends={TP: {b: LogEnd(0, 50) for b in (2, 3)}})
+    second = replace(there, taken_at=there.taken_at + 9, log_ends={TP: {b: LogEnd(0, 60) for b in (2, 3)}})
+    merged = merge([first, second, replace(here, log_ends={TP: {b: LogEnd(0, 40) for b in by_az1}})])
+    [sample] = merged.samples
+    assert sample.ends[TP] == ({2: 50, 3: 50} if leader_known else {3: 50})
+
+
 @pytest.mark.parametrize(
     ("end", "kept"),
     [
