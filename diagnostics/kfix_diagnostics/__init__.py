@@ -49,6 +49,7 @@ from kfix_diagnostics import (
     kfx806_zookeeper_quorum,
     kfx807_broker_alone,
     kfx808_replica_lag,
+    kfx809_records_lost,
     kfx901_source_unreadable,
 )
 
@@ -98,6 +99,7 @@ ALL: tuple[Check, ...] = (
     kfx806_zookeeper_quorum.CHECK,
     kfx807_broker_alone.CHECK,
     kfx808_replica_lag.CHECK,
+    kfx809_records_lost.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

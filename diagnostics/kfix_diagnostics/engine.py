@@ -97,6 +97,7 @@ def diagnose(
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
         prevention=seen.options.prevention,
+        vantages=snapshot.vantages,
     )
 
 

@@ -26,6 +26,7 @@ from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import ClusterCheck, Debounce
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.snapshot import ZooKeeperNode
+from kfix_diagnostics._cut import vantage_rows
 from kfix_diagnostics._words import count
 
 CODE = "KFX805"
@@ -58,9 +59,12 @@ def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKee
             "it is cut off from the other servers" if quorum else "it is dead, or cut off from us",
             Confidence.LIKELY if quorum else Confidence.POSSIBLE,
         ),
-        evidence=tuple(
-            Evidence(f"zookeeper {each.address}", "srvr", _said(each))
-            for each in sorted(case.ensemble, key=lambda n: n.address)
+        evidence=(
+            *(
+                Evidence(f"zookeeper {each.address}", "srvr", _said(each))
+                for each in sorted(case.ensemble, key=lambda n: n.address)
+            ),
+            *vantage_rows(case),
         ),
         remedies=(
             Remedy(
@@ -97,5 +101,6 @@ CHECK = ClusterCheck(
     reads=(
         "cut",
         "ensemble",
+        "vantages",
     ),
 )

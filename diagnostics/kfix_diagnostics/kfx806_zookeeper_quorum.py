@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import ClusterCheck, Debounce
 from kfix.model.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._cut import vantage_rows
 from kfix_diagnostics._words import count
 
 CODE = "KFX806"
@@ -50,8 +51,9 @@ def check(case: CaseFile) -> Iterator[Finding]:
             "the servers do not reach each other" if not silent else "servers are dead, or do not reach each other",
             Confidence.LIKELY,
         ),
-        evidence=tuple(
-            Evidence(f"zookeeper {node.address}", "srvr", node.mode or node.error or "no answer") for node in nodes
+        evidence=(
+            *(Evidence(f"zookeeper {node.address}", "srvr", node.mode or node.error or "no answer") for node in nodes),
+            *vantage_rows(case),
         ),
         blocked=Blocked("whoever needs a change: elections, isr changes, new topics, brokers that start"),
         remedies=(
@@ -69,5 +71,5 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=("ensemble",),
+    reads=("ensemble", "vantages"),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFile, Timeout, ZooKeeper
+from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ def diagnose(
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
-    from_file: FromFile = None,
+    from_files: FromFiles = None,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            "--before", metavar="FILE", help="What an earlier `kfix snapshot save` wrote: what was lost since."
+        ),
+    ] = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="GROUP", help="Why does this consumer group hang?")
     ] = None,
@@ -83,12 +90,19 @@ def diagnose(
         )
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
-    if from_file is not None:
+    if from_files:
         from kfix.wiring.cluster import diagnose_saved
 
+        if before is not None:
+            raise UsageError("--before is compared with a live cluster; leave out --from")
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
-        diagnosis, snapshot = diagnose_saved(from_file, restart_grace=restart_grace, prevention=choice.prevention)
+        diagnosis, snapshot = diagnose_saved(
+            from_files,
+            restart_grace=restart_grace,
+            prevention=choice.prevention,
+            saying=lambda sentence: typer.echo(sentence, err=True),
+        )
     else:
         from kfix.wiring.cluster import diagnose_live, make_target
 
@@ -99,6 +113,7 @@ def diagnose(
             restart_grace=restart_grace,
             prevention=choice.prevention,
             keep=keep,
+            before=before,
             waiting=lambda seconds: typer.echo(
                 f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
             ),

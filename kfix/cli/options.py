@@ -28,11 +28,18 @@ CommandConfig = Annotated[
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Bound of one look, all sources together.")
 ]
-FromFile = Annotated[
-    Path | None,
+FromFiles = Annotated[
+    list[Path] | None,
     typer.Option(
-        "--from", metavar="FILE", help="A saved snapshot, or text pasted from kafka-topics --describe, kcat -L."
+        "--from",
+        metavar="FILE",
+        help="A saved snapshot, or text pasted from kafka-topics --describe, kcat -L. Several: snapshots saved in "
+        "several places at one time, merged.",
     ),
+]
+Vantage = Annotated[
+    str | None,
+    typer.Option("--vantage", metavar="NAME", help="What this place is called; the machine's name, if not told."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
 

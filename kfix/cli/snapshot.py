@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, ZooKeeper
+from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
 
 app = typer.Typer(no_args_is_help=True, help="Save one look at a cluster, and see what a saved one holds.")
 
@@ -22,9 +22,13 @@ def save(
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="GROUP", help="Probe this group's coordinator too.")
     ] = None,
+    vantage: Vantage = None,
     force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE where it exists.")] = False,
 ) -> None:
-    """Read every source of a cluster once and write what each said to FILE. The cluster is not changed."""
+    """Read every source of a cluster once and write what each said to FILE. The cluster is not changed.
+
+    Saved in several places at one time, such files show where the network is cut: kfix diagnose --from A --from B.
+    """
     from kfix.adapters.saved import files
     from kfix.errors import UsageError
     from kfix.report.snapshot import described
@@ -32,8 +36,9 @@ def save(
 
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
+    place = _here() if vantage is None else _checked(vantage)
     target = make_target(bootstrap_server, zookeeper, command_config, timeout)
-    snapshot = look(target, groups=tuple(group or ()))
+    snapshot = look(target, groups=tuple(group or ()), vantage=place, every_log_end=True)
     size = files.save(snapshot, file)
     typer.echo(described(snapshot))
     typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
@@ -55,3 +60,20 @@ def show(
 
     snapshot = load_snapshot(file)
     typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))
+
+
+def _here() -> str:
+    import socket
+
+    from kfix.model.vantage import as_name
+
+    return as_name(socket.gethostname().partition(".")[0])
+
+
+def _checked(name: str) -> str:
+    from kfix.errors import UsageError
+    from kfix.model.vantage import LONGEST_NAME, is_name
+
+    if not is_name(name):
+        raise UsageError(f"--vantage {name!r}: 1 to {LONGEST_NAME} printable characters, no space at the ends")
+    return name

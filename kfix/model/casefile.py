@@ -6,17 +6,16 @@ Every answer is worked out once, when first asked for. Nothing here judges: word
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.model.background import Background, assignment_counts, background_of, left_ms
+from kfix.model.background import assignment_counts, background_of, left_ms
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.cuts import Cut, cut_of
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.lag import Lag, lags_of
 from kfix.model.naming import brokers_named
-from kfix.model.partition_facts import PartitionFacts, derive
+from kfix.model.overview import Overview
+from kfix.model.partition_facts import derive
 from kfix.model.snapshot import (
     Assignment,
     BrokerView,
@@ -30,8 +29,6 @@ from kfix.model.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
-    Vantage,
-    ZooKeeperNode,
 )
 
 DEAD_CODE = "KFX401"
@@ -39,15 +36,12 @@ SHUT_OUT_CODE = "KFX403"
 
 
 @dataclass(frozen=True)
-class CaseFile:
+class CaseFile(Overview):
     """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
 
     `expected`: what the site demands, for the checks of prevention.
     """
 
-    snapshot: Snapshot
-    facts: Sequence[PartitionFacts]
-    background: Background
     restart_grace: float = 120.0
     expected: Expected = EXPECTED
 
@@ -125,24 +119,6 @@ class CaseFile:
         keys = [f"{DEAD_CODE}:{brokers_named(self.dead)}"] if ids.intersection(self.dead) else []
         keys += [self.cut.key] if self.cut is not None and self.cut.explains(ids - set(self.dead)) else []
         return (*keys, *(f"{SHUT_OUT_CODE}:broker {b}" for b in self.shut_out if b in ids))
-
-    @cached_property
-    def cut(self) -> Cut | None:
-        """The one cut of the network that explains what these sources say."""
-        return cut_of(self.snapshot, self.facts) if self.zookeeper_rules else None
-
-    @cached_property
-    def lags(self) -> tuple[Lag, ...]:
-        """Living replicas out of sync, over time; empty where there was one look only."""
-        return lags_of(self.snapshot, self.facts)
-
-    @property
-    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
-        return self.snapshot.ensemble
-
-    @property
-    def vantages(self) -> tuple[Vantage, ...]:
-        return self.snapshot.vantages
 
     @cached_property
     def leads(self) -> Mapping[int, int]:
@@ -223,11 +199,6 @@ class CaseFile:
         well = {p.group for p in self.probes if p.answers}
         names = [g for tp in tps if tp.topic == OFFSETS_TOPIC for g in self.groups.get(tp.partition, ())]
         return tuple(sorted(set(names) - well))
-
-    @property
-    def zookeeper_rules(self) -> bool:
-        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
-        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @property
     def kraft(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.snapshot import TopicPartition, Vantage
 
 
 class Severity(IntEnum):
@@ -118,7 +118,7 @@ class Finding:
 class Diagnosis:
     """All findings of one snapshot, heads first by severity, and what could not be read.
 
-    `prevention`: what works today and will bite one day was judged too.
+    `prevention`: what works today and will bite one day was judged too. `vantages`: the named places it was seen from.
     """
 
     cluster: str
@@ -127,6 +127,7 @@ class Diagnosis:
     could_not_read: tuple[str, ...] = ()
     looked_at: Mapping[str, int] = field(default_factory=dict)
     prevention: bool = False
+    vantages: tuple[Vantage, ...] = ()
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

@@ -191,7 +191,8 @@ class LogEnd(NamedTuple):
 class EpochEnd(NamedTuple):
     """Where the leader of today says that an older epoch ended (OffsetForLeaderEpoch): what follows there differs.
 
-    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell.
+    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell. A
+    look from a vantage asks for the one before the leader's own and keeps the epoch that the answer names.
     """
 
     leader: int
@@ -202,10 +203,15 @@ class EpochEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one."""
+    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one.
+
+    `leaders` are {partition: (leader, its epoch)} of that moment, `visible` the high watermarks at these leaders.
+    """
 
     taken_at: float
     ends: Mapping[TopicPartition, Mapping[int, int]]
+    leaders: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    visible: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from rich.console import Console
 from kfix.model.finding import Blocked, Diagnosis, Evidence, Finding, Remedy, Severity
 from kfix.report.findings_lines import Line, lines_text, print_lines
 from kfix.report.findings_verdict import counts
+from kfix.report.reach import reach_lines
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 #: Sources that were not read are listed together at the end.
@@ -28,6 +29,7 @@ def findings_text(diagnosis: Diagnosis, width: int = 100) -> str:
 
 def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     yield from _top(diagnosis)
+    yield from reach_lines(diagnosis.vantages)
     for finding in diagnosis.findings:
         if finding.code != UNREAD:
             yield Line("")

@@ -8,6 +8,10 @@ exit_code       what `kfix diagnose` exits with: 0, 20, 21, 22
 looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
 could_not_read  sources that failed, with the error; what they would have told is not known
 prevention      true: what works today and will bite one day was judged too
+vantages        places that the look was put together from (saved with --vantage), [] for a live one; each:
+    name, taken_at
+    reach                by "broker N" and "zookeeper HOST:PORT": true, false, or null where it was not asked from there
+    errors               why, for each that is false
 findings        heads, worst first; each:
     key, code, object    stable over runs; key is code and object
     severity, worst      its own, and the worst of itself and what is folded under it
@@ -34,6 +38,7 @@ from typing import Any
 
 from kfix.model.finding import Diagnosis, Finding
 from kfix.report.findings_verdict import exit_code
+from kfix.report.reach import vantages_json
 
 SCHEMA = "kfix.diagnosis/v1"
 
@@ -52,6 +57,7 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "looked_at": dict(diagnosis.looked_at),
         "could_not_read": list(diagnosis.could_not_read),
         "prevention": diagnosis.prevention,
+        "vantages": vantages_json(diagnosis.vantages),
         "findings": [finding_dict(f) for f in diagnosis.findings],
     }
 

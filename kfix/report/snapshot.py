@@ -10,9 +10,15 @@ from kfix.model.snapshot import Snapshot
 def described(snapshot: Snapshot) -> str:
     taken = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(snapshot.taken_at))
     zookeeper = snapshot.zookeeper
+    seen_from = [
+        f"  seen from {v.name}: reaches {', '.join(v.reached) or 'nobody'}"
+        + "".join(f"\n    not {who}: {why}" for who, why in v.unreached.items())
+        for v in snapshot.vantages
+    ]
     partitions = max((len(v.partitions) for v in snapshot.views.values()), default=0)
     lines = [
         f"cluster {snapshot.cluster.name} ({snapshot.cluster.mode.value}), taken {taken} by kfix {snapshot.kfix}",
+        *seen_from,
         f"  brokers that answered: {', '.join(map(str, snapshot.views)) or 'none'}; partitions they list: {partitions}",
     ]
     if zookeeper is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -20,6 +20,7 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.inventory import ClusterEntry
+from kfix.model.loss import sample_of
 from kfix.model.places import state_home
 from kfix.model.snapshot import Mode, Sample, Snapshot
 
@@ -32,10 +33,19 @@ RESTART_GRACE = 120.0
 __all__ = ["DEBOUNCE", "RESTART_GRACE", "Target", "diagnose_live", "diagnose_saved", "look", "make_target"]
 
 
-def look(target: Target, *, groups: tuple[str, ...] = (), keep: bool = True) -> Snapshot:
-    """One look, whatever it shows."""
+def look(
+    target: Target,
+    *,
+    groups: tuple[str, ...] = (),
+    keep: bool = True,
+    vantage: str = "",
+    every_log_end: bool = False,
+    before: Sample | None = None,
+) -> Snapshot:
+    """One look, whatever it shows; the rest as in `Wanted`."""
     store = SnapshotStore(_state_home())
-    snapshot = collect(target, Wanted(groups=groups, recall=store.recall))
+    wanted = Wanted(groups, vantage, every_log_end, before, store.recall)
+    snapshot = collect(target, wanted)
     if keep:
         store.keep(snapshot)
     return snapshot
@@ -57,15 +67,18 @@ def diagnose_live(
     restart_grace: float = RESTART_GRACE,
     prevention: bool = False,
     keep: bool = True,
+    before: Path | None = None,
     waiting: Callable[[float], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """`waiting` hears the seconds between two looks (docs/adr/003).
+    """`waiting` hears the seconds between two looks (docs/adr/003). `before`: a saved look, for what was lost since.
 
     A second look is taken only where the first shows what an ordinary election or restart also shows for a moment, and
     where ZooKeeper's own times do not already prove that it has lasted.
     """
+    earlier_look = None if before is None else load_snapshot(before)
+    sample = None if earlier_look is None else sample_of(earlier_look)
     with without_collector():
-        first = _InTheBackground(lambda: look(target, groups=groups, keep=keep))
+        first = _InTheBackground(lambda: look(target, groups=groups, keep=keep, before=sample))
         # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
@@ -75,9 +88,19 @@ def diagnose_live(
         if pause > 0:
             waiting(pause)
             time.sleep(pause)
-            again = _after(look(target, groups=groups, keep=keep), seen.case.snapshot)
+            again = _after(look(target, groups=groups, keep=keep, before=sample), seen.case.snapshot)
             seen, earlier = examine(again, options), seen
+        if earlier_look is not None:
+            _one_cluster(earlier_look, seen.case.snapshot, before)
         return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+
+
+def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:
+    if earlier.cluster.id and snapshot.cluster.id not in ("", earlier.cluster.id):
+        raise UsageError(
+            f"{path}: is a look at cluster {earlier.cluster.id}, this is {snapshot.cluster.id}",
+            hint="give a look at the same cluster to --before",
+        )
 
 
 def diagnose_once(target: Target) -> Diagnosis:
@@ -132,12 +155,43 @@ def load_snapshot(path: Path) -> Snapshot:
     )
 
 
+def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
+    """Looks from several places as one (kfix/model/merging); `saying` hears what is taken on trust. One file is read
+    as it is.
+    """
+    from kfix.model.merging.looks import taken_on_trust  # noqa: PLC0415
+    from kfix.model.merging.merge import merge  # noqa: PLC0415
+
+    if len(paths) == 1:
+        return load_snapshot(paths[0])
+    looks = [_load_look(path) for path in paths]
+    merged = merge(looks)
+    for sentence in taken_on_trust(looks):
+        saying(sentence)
+    return merged
+
+
+def _load_look(path: Path) -> Snapshot:
+    text = files.read_text(path)
+    if not files.is_snapshot(text):
+        raise UsageError(
+            f"{path}: is no snapshot; text tells neither of which cluster nor from where, and is not merged",
+            hint="give it alone, or save a look there: kfix snapshot save --vantage NAME FILE",
+        )
+    return files.parse(text, path)
+
+
 def diagnose_saved(
-    path: Path, *, restart_grace: float = RESTART_GRACE, prevention: bool = False
+    paths: Sequence[Path],
+    *,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = False,
+    saying: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
+    """`saying` as of `load_merged`."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
-    snapshot = load_snapshot(path)
+    snapshot = load_merged(paths, saying)
     return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
 
 

@@ -83,6 +83,13 @@ class Bootstrap:
         self._forgive()
         return found
 
+    def unanswered(self, known: Collection[Endpoint]) -> dict[str, str]:
+        """{address that led to no broker: why}. Waits for those that are still being asked."""
+        asked = {e: task for e, task in self._tasks.items() if e not in known}
+        lost = {e: task for e, task in asked.items() if task.result(self._deadline) is None}
+        self._forgive()
+        return {str(e): task.error.removeprefix(f"{task.name}: ") for e, task in lost.items()}
+
     def _forgive(self) -> None:
         """Every broker is asked again under its own name: a dead bootstrap address alone hides nothing."""
         for task in self._tasks.values():

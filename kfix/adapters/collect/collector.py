@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -12,25 +11,27 @@ from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, 
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
-from kfix.adapters.collect.logs import suspicious
+from kfix.adapters.collect.logs import led_anew, replicas_of, suspicious
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Look, Task, as_finished
+from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
 from kfix.errors import UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.snapshot import (
     BrokerView,
     ClusterIdentity,
     CoordinatorProbe,
     Endpoint,
     Mode,
+    Sample,
     Snapshot,
     ZooKeeperView,
 )
+from kfix.model.vantage import broker_called, vantage_of
 
 
 def _remember_nothing(_: str) -> Memory:
@@ -39,9 +40,18 @@ def _remember_nothing(_: str) -> Memory:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember."""
+    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember.
+
+    With a `vantage`, the name of this place, a look is meant to be laid beside those of other places: it tells whom it
+    did not reach, and asks for what only another place can compare (logs of partitions that miss a replica here).
+    `every_log_end` asks for the logs of all partitions, so that a later look can tell what was lost since; `before` is
+    such an earlier look.
+    """
 
     groups: tuple[str, ...] = ()
+    vantage: str = ""
+    every_log_end: bool = False
+    before: Sample | None = None
     recall: Callable[[str], Memory] = _remember_nothing
 
 
@@ -71,6 +81,7 @@ class _Collection:
         self._tasks: dict[int, Task[BrokerAnswers]] = {}
         self._addresses: dict[int, Endpoint] = {}
         self._answers: dict[int, BrokerAnswers] = {}
+        self._dead: dict[int, str] = {}
         self._memory: Memory | None = None
 
     def close(self) -> None:
@@ -101,7 +112,12 @@ class _Collection:
         self._one_cluster(authority.cluster_id, booted)
         if not self._answers and authority.view is None:
             raise unreachable(self._look)
-        return replace(self._snapshot(taken_at, mode, authority), seconds=round(time.time() - taken_at, 3))
+        snapshot = self._snapshot(taken_at, mode, authority)
+        if self._wanted.vantage:
+            tried = {broker_called(b): why for b, why in self._dead.items()}
+            tried |= bootstrap.unanswered(self._addresses.values())
+            snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
+        return replace(snapshot, seconds=round(time.time() - taken_at, 3))
 
     def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
@@ -210,16 +226,25 @@ class _Collection:
             # One that ZooKeeper does not list and that does not answer is dead, which is knowledge, not a gap.
             for broker in self._tasks.keys() - live - views.keys():
                 self._look.forgive(f"broker {broker}")
-                del self._tasks[broker]
+                self._dead[broker] = self._tasks.pop(broker).error
         details = Details(self._look, {b: self._lines[b] for b in views}, self._deadline)
-        controller = view.controller.broker if view is not None else _majority_controller(views, mode)
+        controller = view.controller.broker if view is not None else majority_controller(views, mode)
         topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
         groups = details.groups(listed)
         cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
         memory = self._recalled(cluster_id)
-        doubtful = suspicious(view, views, live)
-        visible, epoch_ends = details.claimed(doubtful, views)
+        apart = bool(self._wanted.vantage)
+        doubtful = suspicious(view, views, live, apart=apart)
+        changed = led_anew(self._wanted.before, view)
+        doubtful |= replicas_of(view, changed if not self._wanted.every_log_end else None)
+        visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
+        epoch_ends = details.epoch_ends(changed) | epoch_ends
+        log_ends = details.log_ends(doubtful)
+        reassignments = details.reassignments(controller)
+        probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
+        # Last: a broker that is cut off from ZooKeeper does not answer this, and its line is blocked from then on.
+        topic_configs = self._topic_configs(details, view, topics)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -233,14 +258,15 @@ class _Collection:
             zookeeper=view,
             ensemble=authority.ensemble,
             broker_configs={b: a.configs for b, a in self._answers.items()},
-            topic_configs=self._topic_configs(details, view, topics),
+            topic_configs=topic_configs,
             groups=groups,
             groups_complete=len(listed) == len(live) and bool(live),
-            reassignments=details.reassignments(controller),
-            probes=self._probes(details, views, (*(g.name for g in groups), *memory.groups)),
-            log_ends=details.log_ends(doubtful),
+            reassignments=reassignments,
+            probes=probes,
+            log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,
+            samples=(self._wanted.before,) if self._wanted.before is not None else (),
             addresses=dict(sorted(self._addresses.items())),
             silent={
                 b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers
@@ -264,19 +290,7 @@ class _Collection:
         self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]
     ) -> tuple[CoordinatorProbe, ...]:
         # FindCoordinator would create the offsets topic where it is missing: never ask then.
-        partitions = max((_offsets_partitions(v) for v in views.values()), default=0)
+        partitions = max((offsets_partitions(v) for v in views.values()), default=0)
         if not partitions:
             return ()
         return details.probes(representatives(known, self._wanted.groups, partitions))
-
-
-def _offsets_partitions(view: BrokerView) -> int:
-    return sum(1 for tp in view.partitions if tp.topic == OFFSETS_TOPIC)
-
-
-def _majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | None:
-    """In KRaft a broker names a random live broker as controller (kraft-facts 3): any of them will do to ask."""
-    votes = Counter(v.controller for v in views.values() if v.controller >= 0)
-    if not votes:
-        return None
-    return votes.most_common(1)[0][0] if mode is not Mode.KRAFT else next(iter(views))

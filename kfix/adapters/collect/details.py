@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kfix.adapters.collect.broker import ask_group_details, ask_topic_configs
-from kfix.adapters.collect.logs import ask_epoch_ends, ask_log_ends, ask_visible, claims, older_epochs
+from kfix.adapters.collect.logs import (
+    ask_ends_before,
+    ask_epoch_ends,
+    ask_log_ends,
+    ask_visible,
+    claims,
+    epochs_before,
+    older_epochs,
+)
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
 from kfix.adapters.collect.tasks import Look, Task
 from kfix.adapters.deadline import Deadline
@@ -125,9 +133,12 @@ class Details:
         return found
 
     def claimed(
-        self, tps: Iterable[TopicPartition], views: Mapping[int, BrokerView]
+        self, tps: Iterable[TopicPartition], views: Mapping[int, BrokerView], *, apart: bool = False
     ) -> tuple[dict[TopicPartition, dict[int, int]], dict[TopicPartition, EpochEnd]]:
-        """High watermarks at all who call themselves leader, and where the newer of two says that the older ended."""
+        """High watermarks at all who call themselves leader, and where the newer of two says that the older ended.
+
+        With `apart` also where the epoch before ended: another place may see who goes on under that one.
+        """
         claimed = claims(tps, views)
         led: dict[int, list[TopicPartition]] = {}
         for tp, leaders in claimed.items():
@@ -140,4 +151,17 @@ class Details:
                 visible.setdefault(tp, {})[broker] = end
         asked = older_epochs(claimed)
         told = self._each("epoch ends", asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
-        return visible, {tp: end for found in told.values() for tp, end in found.items()}
+        answers = [*told.values()]
+        if apart:
+            last = epochs_before(claimed, views)
+            more = self._each("last epochs", last, lambda b, line: ask_ends_before(line, b, last[b], self._deadline))
+            answers += more.values()
+        return visible, {tp: end for found in answers for tp, end in found.items()}
+
+    def epoch_ends(self, wanted: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, EpochEnd]:
+        """`wanted` is {partition: (whom to ask, the epoch)}."""
+        asked: dict[int, dict[TopicPartition, int]] = {}
+        for tp, (leader, epoch) in wanted.items():
+            asked.setdefault(leader, {})[tp] = epoch
+        told = self._each("epoch ends", asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+        return {tp: end for found in told.values() for tp, end in found.items()}

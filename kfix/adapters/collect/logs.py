@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.model.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, TopicPartition, ZooKeeperView
+from kfix.model.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, Sample, TopicPartition, ZooKeeperView
 
 #: More than these in one look are not compared: the first tell the story, and the question stays cheap.
 MOST_PARTITIONS = 200
+#: A saved look has the log ends of so many: 20 bytes each on the wire, and one question a broker.
+MOST_OF_ALL = 50_000
 
 
 def suspicious(
-    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int]
+    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int], *, apart: bool = False
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Partitions whose logs a finding will ask about, with their assigned replicas, at most `MOST_PARTITIONS`.
+    """Partitions whose logs a finding will ask about, with their assigned replicas, at most `MOST_PARTITIONS` a kind.
 
     Leaderless ones, those that brokers and record tell differently, those that a broker with a stale view leads (its
-    high watermark may be stuck), and those where a living replica is not in sync.
+    high watermark may be stuck), and those where a living replica is not in sync. With `apart` also those with a
+    leader here whose other replicas do not answer here: elsewhere they may go on.
     """
     picked: dict[TopicPartition, tuple[int, ...]] = {}
     for tp, replicas in _candidates(zookeeper, views, live):
         picked[tp] = replicas
         if len(picked) == MOST_PARTITIONS:
             break
-    return picked
+    return picked | dict(_parted(zookeeper, views)[:MOST_PARTITIONS]) if apart else picked
 
 
 def _candidates(
@@ -61,6 +65,19 @@ def _candidates(
     yield from lagging
 
 
+def _parted(
+    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+) -> list[tuple[TopicPartition, tuple[int, ...]]]:
+    """First those whose first replica is missed here, then by name: two places that count alike pick the same."""
+    if zookeeper is not None:
+        told = [(tp, a.replicas) for tp, a in zookeeper.assignments.items()]
+    else:
+        told = [(tp, p.replicas) for view in views.values() for tp, p in view.partitions.items()]
+    led = claims((tp for tp, _ in told), views)
+    found = {tp: replicas for tp, replicas in told if tp in led and not views.keys() >= set(replicas)}
+    return sorted(found.items(), key=lambda item: (item[1][0] in views, item[0]))
+
+
 def claims(tps: Iterable[TopicPartition], views: Mapping[int, BrokerView]) -> dict[TopicPartition, dict[int, int]]:
     """{partition: {broker that calls itself its leader: under which epoch}}"""
     found: dict[TopicPartition, dict[int, int]] = {}
@@ -83,6 +100,40 @@ def older_epochs(claimed: Mapping[TopicPartition, Mapping[int, int]]) -> dict[in
     return found
 
 
+def epochs_before(
+    claimed: Mapping[TopicPartition, Mapping[int, int]], views: Mapping[int, BrokerView]
+) -> dict[int, dict[TopicPartition, int]]:
+    """Where one calls itself leader and a replica does not answer here: {the leader: {partition: the epoch before}}."""
+    found: dict[int, dict[TopicPartition, int]] = {}
+    for tp, leaders in claimed.items():
+        for broker, epoch in leaders.items() if len(leaders) == 1 else ():
+            if epoch > 0 and not views.keys() >= set(views[broker].partitions[tp].replicas):
+                found.setdefault(broker, {})[tp] = epoch - 1
+    return found
+
+
+def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[TopicPartition, tuple[int, int]]:
+    """{partition: (leader of today, epoch of the leader before)} where another epoch has begun since."""
+    if before is None or zookeeper is None:
+        return {}
+    return {
+        tp: (state.leader, epoch)
+        for tp, (_, epoch) in before.leaders.items()
+        if (state := zookeeper.states.get(tp)) is not None and state.leader >= 0 and state.leader_epoch > epoch
+    }
+
+
+def replicas_of(
+    zookeeper: ZooKeeperView | None, wanted: Collection[TopicPartition] | None
+) -> dict[TopicPartition, tuple[int, ...]]:
+    """Of these partitions; None: of all, at most `MOST_OF_ALL`."""
+    if zookeeper is None:
+        return {}
+    if wanted is not None:
+        return {tp: zookeeper.assignments[tp].replicas for tp in wanted if tp in zookeeper.assignments}
+    return {tp: each.replicas for tp, each in islice(zookeeper.assignments.items(), MOST_OF_ALL)}
+
+
 def ask_visible(
     connection: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
 ) -> dict[TopicPartition, int]:
@@ -100,6 +151,14 @@ def ask_epoch_ends(
         tp: EpochEnd(leader, epochs[tp], -1, name_of(s.error)) if s.error else EpochEnd(leader, epochs[tp], s.offset)
         for tp, s in said.items()
     }
+
+
+def ask_ends_before(
+    connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, EpochEnd]:
+    """As `ask_epoch_ends`, of whatever epoch there was last: the answer names it."""
+    said = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    return {tp: EpochEnd(leader, s.leader_epoch, s.offset) for tp, s in said.items() if not s.error and s.offset >= 0}
 
 
 def ask_log_ends(

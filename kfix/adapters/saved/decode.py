@@ -28,6 +28,7 @@ from kfix.model.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from kfix.model.vantage import is_name
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ def decode(raw: Mapping[str, Any], origin: str) -> Snapshot:
         visible=_rows(raw.get("visible", {}), _ends),
         epoch_ends=_rows(raw.get("epoch_ends", {}), lambda f: EpochEnd(int(f[0]), int(f[1]), int(f[2]), str(f[3]))),
         ensemble=tuple(ZooKeeperNode(**n) for n in _ensemble(raw)),
-        samples=tuple(Sample(_moment(s["taken_at"]), _rows(s["ends"], _ends)) for s in raw.get("samples", ())),
+        samples=tuple(_sample(s) for s in raw.get("samples", ())),
         vantages=tuple(_vantage(v) for v in raw.get("vantages", ())),
         reassignments=None if raw["reassignments"] is None else _rows(raw["reassignments"], _assignment),
         addresses={int(b): Endpoint(**e) for b, e in raw["addresses"].items()},
@@ -73,9 +74,20 @@ def _ends(pairs: list[Any]) -> dict[int, int]:
     return {int(broker): int(end) for broker, end in pairs}
 
 
+def _sample(raw: Mapping[str, Any]) -> Sample:
+    return Sample(
+        _moment(raw["taken_at"]),
+        _rows(raw["ends"], _ends),
+        _rows(raw["leaders"], lambda f: (int(f[0]), int(f[1]))),
+        _rows(raw["visible"], lambda f: int(f[0])),
+    )
+
+
 def _vantage(raw: Mapping[str, Any]) -> Vantage:
     unreached = {str(name): str(error) for name, error in raw["unreached"].items()}
-    return Vantage(str(raw["name"]), _moment(raw["taken_at"]), _names(raw["reached"]), unreached)
+    if not is_name(raw["name"]):
+        raise ValueError(f"{raw['name']!r} is no name of a vantage")
+    return Vantage(raw["name"], _moment(raw["taken_at"]), _names(raw["reached"]), unreached)
 
 
 def _view(broker: int, raw: Mapping[str, Any]) -> BrokerView:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kfix.model.snapshot import BrokerView, Snapshot, TopicPartition, ZooKeeperView
+from kfix.model.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
 
 FORMAT = "kfix.snapshot"
 VERSION = 1
@@ -35,7 +35,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
         "ensemble": [asdict(n) for n in snapshot.ensemble],
-        "samples": [{"taken_at": s.taken_at, "ends": _by_topic(_pairs(s.ends))} for s in snapshot.samples],
+        "samples": [_sample(s) for s in snapshot.samples],
         "vantages": [asdict(v) for v in snapshot.vantages],
         "reassignments": None if snapshot.reassignments is None else _by_topic(snapshot.reassignments),
         "addresses": {str(b): asdict(e) for b, e in snapshot.addresses.items()},
@@ -68,6 +68,15 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "isr_notifications": view.isr_notifications,
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "taken_at": sample.taken_at,
+        "ends": _by_topic(_pairs(sample.ends)),
+        "leaders": _by_topic(sample.leaders),
+        "visible": _by_topic({tp: [end] for tp, end in sample.visible.items()}),
     }
 
 

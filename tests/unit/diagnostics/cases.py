@@ -152,6 +152,11 @@ SICK: dict[str, list[Sick]] = {
         Sick(cut_clusters.controller_alone, "broker 3", WARNING),
         Sick(cut_clusters.broker_alone, "broker 1", WARNING),
     ],
+    "KFX809": [
+        Sick(cut_clusters.lost, "topic orders", WARNING),
+        Sick(lambda: cut_clusters.lost(told=False), "topic orders", WARNING),
+        Sick(lambda: cut_clusters.lost(committed=True), "topic orders", CRITICAL),
+    ],
     "KFX808": [
         Sick(lambda: cut_clusters.lagging(20, 20), "broker 2 stuck", WARNING),
         Sick(lambda: cut_clusters.lagging(20, 25), "broker 2 slow", WARNING),
@@ -261,6 +266,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     # One look tells nothing of a pace; a cut is told as a cut.
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
+    "KFX809": [cut_clusters.led_on, cut_clusters.link_cut],
     "KFX807": [cut_clusters.slow_broker, cut_clusters.link_cut, cut_clusters.zone_isolated],
     "KFX901": [
         # A dead broker is no riddle, nor is one dead bootstrap address of several.

@@ -161,6 +161,25 @@ def slow_broker() -> Snapshot:
     return paper.snapshot(**sampled({1: 60, 2: 90, 3: 90}))
 
 
+def lost(*, told: bool = True, committed: bool = False) -> Snapshot:
+    """D1, D2: broker 1 led `orders-0` up to 90; broker 2 took over at 80, one epoch later; all is in sync again."""
+    paper = zoned(base())
+    part = paper.part("orders", 0)
+    part.write(leader=2, isr=part.isr, age=600)
+    then = Sample(NOW - 3600, {ORDERS: {1: 90, 2: 80}}, {ORDERS: (1, 0)}, {ORDERS: 90 if committed else 80})
+    return paper.snapshot(
+        samples=(then,),
+        epoch_ends={ORDERS: EpochEnd(2, 0, 80)} if told else {},
+        log_ends={ORDERS: {b: LogEnd(0, 85) for b in (1, 2, 3)}},
+    )
+
+
+def led_on() -> Snapshot:
+    """The same leader all the while: whatever its log end was, nothing was cut off."""
+    then = Sample(NOW - 3600, {ORDERS: {1: 90}}, {ORDERS: (1, 0)}, {ORDERS: 90})
+    return zoned(base()).snapshot(samples=(then,), log_ends={ORDERS: {1: LogEnd(0, 95)}})
+
+
 def seen_from(snapshot: Snapshot) -> Snapshot:
     from dataclasses import replace
 

@@ -1,0 +1,72 @@
+"""D2: an unclean election made a replica leader that lacked records which acks=all had acknowledged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.content import records
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.slow import fall_behind, lift_throttle
+from kfix.lab.waiting import wait_for
+from kfix.model.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.lab.report import Broken
+    from kfix.lab.stage import Stage
+
+TOPIC = "ledger"
+WHERE = TopicPartition(TOPIC, 0)
+_ACKNOWLEDGED = 7
+
+
+def run(stage: Stage) -> Broken:
+    from kfix.lab.looking import save_look  # noqa: PLC0415 - brings the readers
+
+    groups = stage.content()
+    controller = wait_for("there is a controller", stage.access.controller, 10)
+    # The controller leads: frozen as a follower it would hold up every other change of an ISR.
+    leader, follower = sorted(stage.ids(), key=lambda each: each != controller)[:2]
+    stage.topic(TOPIC, [[leader, follower]])
+    fall_behind(stage, [WHERE], (follower,))
+    stage.access.produce(TOPIC, {0: records(TOPIC, 0)[:_ACKNOWLEDGED]}, acks="all")
+    stage.say(f"broker {leader}, alone in the isr, acknowledged {_ACKNOWLEDGED} records to a producer with acks=all")
+    before = save_look(stage.lab, "before-the-unclean-election")
+    end = stage.log_ends(WHERE, [leader])[leader]
+    stage.kill(leader)
+    stage.wait_state(TOPIC, 0, "leader -1", lambda each: each.leader == -1)
+    lift_throttle(stage, [TOPIC], (follower,))
+    kept = stage.log_ends(WHERE, [follower])[follower]
+    stage.access.elect([WHERE], unclean=True)
+    stage.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
+    stage.say(f"an unclean election made broker {follower} leader, whose log ends at {kept}, not at {end}")
+    stage.start(leader)
+    stage.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
+    ends = stage.log_ends(WHERE, [leader, follower])
+    stage.require(ends == {leader: kept, follower: kept}, f"both logs end at {kept}: {ends}")
+    stage.say(f"checked: broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it")
+    return stage.broken(
+        INCIDENT.name,
+        INCIDENT.expect,
+        group=groups.by_partition[0],
+        topic=TOPIC,
+        partitions=[WHERE],
+        details={
+            "old_leader": leader,
+            "new_leader": follower,
+            "lost": end - kept,
+            "committed": end - kept,
+            "before": str(before),
+        },
+    )
+
+
+INCIDENT = Incident(
+    name="unclean-loss",
+    title="D2: an unclean election has lost records that acks=all had acknowledged",
+    does="The ISR shrinks to the leader, which takes more and dies; the other is elected; the old leader returns.",
+    expect=(
+        "all is well to look at: what acks=all acknowledged is gone, min.insync.replicas being 1",
+        "a look from before tells: kfix diagnose --before FILE (the lab kept one, see `details`)",
+    ),
+    run=run,
+)

@@ -1,0 +1,52 @@
+"""What one look says of the whole cluster: a cut of the network, replicas over time, records that are gone.
+
+The lower half of a case file: facts and background are given, everything is worked out when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kfix.model.background import Background
+from kfix.model.cuts import Cut, cut_of
+from kfix.model.lag import Lag, lags_of
+from kfix.model.loss import Lost, lost_since
+from kfix.model.partition_facts import PartitionFacts
+from kfix.model.snapshot import Mode, Snapshot, Vantage, ZooKeeperNode
+
+
+@dataclass(frozen=True)
+class Overview:
+    snapshot: Snapshot
+    facts: Sequence[PartitionFacts]
+    background: Background
+
+    @property
+    def zookeeper_rules(self) -> bool:
+        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
+        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The one cut of the network that explains what these sources say."""
+        return cut_of(self.snapshot, self.facts) if self.zookeeper_rules else None
+
+    @cached_property
+    def lags(self) -> tuple[Lag, ...]:
+        """Living replicas out of sync, over time; empty where there was one look only."""
+        return lags_of(self.snapshot, self.facts)
+
+    @cached_property
+    def lost_records(self) -> tuple[Lost, ...]:
+        """Records of an earlier look that are in no log any more; empty where none was given."""
+        return lost_since(self.snapshot)
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages

@@ -1,0 +1,31 @@
+"""D1 and D2 on real brokers: afterwards all is well to look at, and a look from before tells what was lost."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(("incident", "severity"), [("power-failure", "warning"), ("unclean-loss", "critical")])
+def test_a_look_from_before_tells_what_was_lost(kfix, lab, incident, severity):
+    broken = lab.break_(incident)
+    told = broken.details
+    said = kfix.diagnose("--before", told["before"])
+    found = said.findings["KFX809"]
+    assert (found["severity"], found["facts"]["exact"]) == (severity, True)
+    assert (found["facts"]["lost"], found["facts"]["committed"]) == (told["lost"], told["committed"])
+    assert found["facts"]["partitions"] == [f"ledger-0={told['lost']}"]
+    assert said.code == {"warning": 20, "critical": 21}[severity]
+    assert "KFX809" not in kfix.diagnose().findings, "without that look nobody knows"
+
+
+def test_a_look_at_another_cluster_is_refused(kfix, lab, tmp_path):
+    saved = tmp_path / "here.json"
+    assert kfix.on("snapshot", "save", saved).code == 0
+    text = saved.read_text()
+    cluster = kfix.diagnose().json["cluster"]
+    other = tmp_path / "other.json"
+    Path(other).write_text(text.replace(cluster, "AnotherClusterOfSomebody"))
+    said = kfix.diagnose("--before", other)
+    assert said.code == 2
+    assert "AnotherClusterOfSomebody" in said.err
+    assert kfix.diagnose("--before", saved).code == 0
