@@ -50,6 +50,7 @@ from kfix_diagnostics import (
     kfx807_broker_alone,
     kfx808_replica_lag,
     kfx809_records_lost,
+    kfx810_not_taken_back,
     kfx901_source_unreadable,
 )
 
@@ -100,6 +101,7 @@ ALL: tuple[Check, ...] = (
     kfx807_broker_alone.CHECK,
     kfx808_replica_lag.CHECK,
     kfx809_records_lost.CHECK,
+    kfx810_not_taken_back.CHECK,
     kfx901_source_unreadable.CHECK,
 )
 

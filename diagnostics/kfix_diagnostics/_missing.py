@@ -13,7 +13,7 @@ from kfix_diagnostics._advice import look_again
 from kfix_diagnostics._words import ago, either
 
 Missing = tuple[int, ...]
-LAG_CODE = "KFX808"
+LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
 
 
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
@@ -41,10 +41,10 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
 
 
 def lag_keys(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """Findings that tell how one of these moves (KFX808)."""
-    return tuple(
-        dict.fromkeys(f"{LAG_CODE}:broker {lag.broker} {lag.pace}" for lag in case.lags if lag.broker in missing)
-    )
+    """Findings that tell how one of these moves, or that it has everything (KFX808, KFX810)."""
+    found = [f"{LAG_CODE}:broker {lag.broker} {lag.pace}" for lag in case.lags if lag.broker in missing]
+    found += [f"{LEFT_OUT_CODE}:broker {each.leader}" for each in case.left_out if each.broker in missing]
+    return tuple(dict.fromkeys(found))
 
 
 def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:

@@ -87,6 +87,7 @@ CHECK = PartitionCheck(
         "facts",
         "isr",
         "lags",
+        "left_out",
         "live",
         "registrations",
         "restarting",

@@ -6,8 +6,9 @@ Why it matters
 
 How kfix knows
     Both are registered, all brokers agree on controller and leaders, and the isr of what each of the two leads lacks
-    exactly the other, dropped while it was registered. Where there were two looks, the log end of who was dropped did not
-    move: a slow replica's does. Who is dropped by one side only follows somebody else in time. Idle partitions never shrink.
+    exactly the other, dropped while it was registered. Where there were two looks, the log end of who was dropped did
+    not move: a slow replica's does. Who is dropped by one side only follows somebody else in time, and this leader
+    nowhere. Idle partitions never shrink.
 
 What helps
     Mend the network between the two. The isr is whole again within seconds, by itself.

@@ -11,6 +11,8 @@ from kfix.model.snapshot import Sample, Snapshot, TopicPartition
 
 #: An older sample tells what was lost since, not how fast a replica moves now. Seconds.
 RECENT = 300.0
+#: Seconds after which a replica that has everything should long be in sync again.
+PATIENCE = 20.0
 
 
 class Pace(StrEnum):
@@ -45,26 +47,55 @@ class Lag:
         return self.now / gain if gain > 0 else None
 
 
-def recent(snapshot: Snapshot) -> tuple[Sample, ...]:
-    return tuple(s for s in snapshot.samples if 0 < snapshot.taken_at - s.taken_at <= RECENT)
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A replica with all of its leader's records that is not in the isr, which was written `since` seconds ago."""
+
+    tp: TopicPartition
+    leader: int
+    broker: int
+    since: float
 
 
-def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, ...]:
-    """Of living replicas that are out of sync by ZooKeeper's record, where both moments know them and their leader."""
-    samples, zookeeper = recent(snapshot), snapshot.zookeeper
-    if not samples or zookeeper is None:
-        return ()
-    missing = [
+def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftOut, ...]:
+    """A leader takes a replica back within a second of its catching up; who waits for `PATIENCE` was forgotten."""
+    found = []
+    for tp, leader, broker in _missing(snapshot, facts):
+        ends = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
+        assert snapshot.zookeeper is not None
+        since = snapshot.taken_at - snapshot.zookeeper.states[tp].mtime_ms / 1000
+        if {leader, broker} <= ends.keys() and ends[broker] >= ends[leader] > 0 and since > PATIENCE:
+            found.append(LeftOut(tp, leader, broker, since))
+    return tuple(found)
+
+
+def _missing(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> list[tuple[TopicPartition, int, int]]:
+    """(partition, leader, living replica out of sync) by ZooKeeper's record."""
+    zookeeper = snapshot.zookeeper
+    if zookeeper is None:
+        return []
+    return [
         (f.tp, f.leader, broker)
         for f in facts
         if f.n_isr < f.n_replicas and not f.deleting and f.tp in zookeeper.assignments and f.tp in zookeeper.states
         for broker in zookeeper.assignments[f.tp].replicas
         if broker not in zookeeper.states[f.tp].isr and broker in zookeeper.registrations
     ]
+
+
+def recent(snapshot: Snapshot) -> tuple[Sample, ...]:
+    return tuple(s for s in snapshot.samples if 0 < snapshot.taken_at - s.taken_at <= RECENT)
+
+
+def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, ...]:
+    """Of living replicas that are out of sync by ZooKeeper's record, where both moments know them and their leader."""
+    samples = recent(snapshot)
+    if not samples:
+        return ()
     first = min(samples, key=lambda s: s.taken_at)
     seconds = snapshot.taken_at - first.taken_at
     found = []
-    for tp, leader, broker in missing:
+    for tp, leader, broker in _missing(snapshot, facts):
         then = first.ends.get(tp, {})
         now = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
         if not {leader, broker} <= then.keys() & now.keys() or now[leader] <= now[broker]:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from kfix.model.background import Background
 from kfix.model.cuts import Cut, cut_of
-from kfix.model.lag import Lag, lags_of
+from kfix.model.lag import Lag, LeftOut, lags_of, left_out
 from kfix.model.loss import Lost, lost_since
 from kfix.model.partition_facts import PartitionFacts
 from kfix.model.snapshot import Mode, Snapshot, Vantage, ZooKeeperNode
@@ -37,6 +37,11 @@ class Overview:
     def lags(self) -> tuple[Lag, ...]:
         """Living replicas out of sync, over time; empty where there was one look only."""
         return lags_of(self.snapshot, self.facts)
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Replicas that have everything and are not taken back into the isr."""
+        return left_out(self.snapshot, self.facts) if self.snapshot.log_ends else ()
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:

@@ -42,11 +42,14 @@ def refused(kfix, tmp_path, code):
         assert "mend the network" in said.err
 
 
-def wait_healed(kfix, seconds=60):
+def wait_healed(kfix, seconds=90):
+    """By itself; but for what Kafka 2.7.1 never mends by itself, where kfix names the broker to restart (KFX810)."""
     ends = time.monotonic() + seconds
     while True:
         said = kfix.diagnose("--debounce", "0")
         if said.code == 0 and not set(said.findings) & CUTS:
             return said
+        if "KFX810" in said.findings:
+            kfix.lab.restart(said.findings["KFX810"]["facts"]["leader"])
         assert time.monotonic() < ends, said.out
         time.sleep(0.5)

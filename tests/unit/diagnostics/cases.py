@@ -152,6 +152,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(cut_clusters.controller_alone, "broker 3", WARNING),
         Sick(cut_clusters.broker_alone, "broker 1", WARNING),
     ],
+    "KFX810": [Sick(cut_clusters.left_out, "broker 1", WARNING)],
     "KFX809": [
         Sick(cut_clusters.lost, "topic orders", WARNING),
         Sick(lambda: cut_clusters.lost(told=False), "topic orders", WARNING),
@@ -266,6 +267,11 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     # One look tells nothing of a pace; a cut is told as a cut.
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
+    "KFX810": [
+        lambda: cut_clusters.left_out(age=5),
+        lambda: cut_clusters.lagging(20, 20),
+        lambda: slow_follower().snapshot(),
+    ],
     "KFX809": [cut_clusters.led_on, cut_clusters.link_cut],
     "KFX807": [cut_clusters.slow_broker, cut_clusters.link_cut, cut_clusters.zone_isolated],
     "KFX901": [

@@ -180,6 +180,15 @@ def led_on() -> Snapshot:
     return zoned(base()).snapshot(samples=(then,), log_ends={ORDERS: {1: LogEnd(0, 95)}})
 
 
+def left_out(*, age: float = 300.0) -> Snapshot:
+    """Broker 2 has everything that 1 leads of `orders`, and is not in the isr."""
+    paper = zoned(base())
+    dropped(paper, 1, 2, age=age)
+    return paper.snapshot(
+        log_ends={TopicPartition("orders", p): {b: LogEnd(0, 90) for b in (1, 2, 3)} for p in range(12)}
+    )
+
+
 def seen_from(snapshot: Snapshot) -> Snapshot:
     from dataclasses import replace
 
