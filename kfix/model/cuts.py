@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kfix.model.isolation import Gap, Loss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
-from kfix.model.partition_facts import PartitionFacts
 from kfix.model.snapshot import Snapshot, TopicPartition
 
 
@@ -69,17 +68,14 @@ class Cut:
         return bool(wanted) and wanted <= touched
 
 
-def cut_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> Cut | None:
+def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
     """None where nothing shows one, and where ZooKeeper was not read: then nobody tells who is on which side.
 
-    `facts` are all rows, or those where something is missing or told differently.
+    `odd` are the partitions where something is missing or told differently.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None or len(snapshot.views) < 2:
         return None
-    odd = tuple(
-        f.tp for f in facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
-    )
     shut_out = tuple(sorted(snapshot.views.keys() - zookeeper.registrations.keys()))
     if shut_out:
         return _shut_out(snapshot, odd, shut_out)

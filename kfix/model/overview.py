@@ -29,19 +29,26 @@ class Overview:
         return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @cached_property
+    def odd(self) -> Sequence[PartitionFacts]:
+        """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
+        return tuple(
+            f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
+        )
+
+    @cached_property
     def cut(self) -> Cut | None:
         """The one cut of the network that explains what these sources say."""
-        return cut_of(self.snapshot, self.facts) if self.zookeeper_rules else None
+        return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
 
     @cached_property
     def lags(self) -> tuple[Lag, ...]:
         """Living replicas out of sync, over time; empty where there was one look only."""
-        return lags_of(self.snapshot, self.facts)
+        return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Replicas that have everything and are not taken back into the isr."""
-        return left_out(self.snapshot, self.facts) if self.snapshot.log_ends else ()
+        return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:

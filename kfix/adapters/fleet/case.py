@@ -28,6 +28,7 @@ from kfix.model.partition_facts import PartitionFacts
 from kfix.model.predicate import parse
 
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
+_ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "Overview.odd")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 
 
@@ -77,6 +78,10 @@ class Cluster:
         return len(self.sieve.rows_of([_OFFSETS]))
 
     @cached_property
+    def odd(self) -> tuple[PartitionFacts, ...]:
+        return self.at(self.sieve.rows_of([_ODD]))
+
+    @cached_property
     def nothing_blocked(self) -> bool:
         return not self.sieve.rows_of([_BLOCKED])
 
@@ -116,6 +121,10 @@ class StoredCase(CaseFile):
     @cached_property
     def nothing_blocked(self) -> bool:
         return self._all.nothing_blocked
+
+    @cached_property
+    def odd(self) -> Sequence[PartitionFacts]:
+        return self._all.odd
 
     @cached_property
     def leads(self) -> Mapping[int, int]:

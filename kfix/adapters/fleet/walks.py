@@ -22,12 +22,16 @@ def _controller(case: CaseFile) -> str:
     return "leader >= 0 and leaderless" if all(v.partitions for v in case.views.values()) else ""
 
 
+_ASK_THE_OVERVIEW: Final = tuple(f"KFX8{n:02}" for n in range(1, 11))
+
 _WALKS: Final[Mapping[str, Callable[[CaseFile], str]]] = {
     "KFX106": lambda case: "offsets and leader >= 0 and not leaderless" if case.probes else _NOWHERE,
     "KFX202": _controller,
     "KFX203": lambda _: "not views_agree and not deleting",
     "KFX401": lambda case: "n_live_replicas < n_replicas" if case.dead else _NOWHERE,
     "KFX403": lambda case: "leader >= 0 and (not views_agree or not zk_agrees)" if case.shut_out else _NOWHERE,
+    # They ask for the odd rows only, which the stored case finds by itself.
+    **dict.fromkeys(_ASK_THE_OVERVIEW, lambda _: _NOWHERE),
     "KFX610": lambda _: "offsets and not deleting",
 }
 

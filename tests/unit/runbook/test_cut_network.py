@@ -1,0 +1,48 @@
+"""No change while the network is cut: named, with what helps; a mere possibility refuses nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from kfix.errors import RefusedError
+from kfix.model.finding import Cause, Confidence
+from kfix.runbook.cut_network import cuts_in, refuse_while_cut
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics import cut_clusters
+from tests.unit.diagnostics.clusters import base, isr_gone
+
+CUT = [
+    cut_clusters.link_cut,
+    cut_clusters.controller_link_cut,
+    cut_clusters.zone_isolated,
+    cut_clusters.two_controllers,
+    cut_clusters.controller_alone,
+]
+
+
+@pytest.mark.parametrize("make", CUT)
+def test_every_kind_of_cut_refuses(make):
+    found = diagnose(make()).findings
+    with pytest.raises(RefusedError, match="no election, no reassignment") as caught:
+        refuse_while_cut(found)
+    assert cuts_in(found)[0].key in str(caught.value)
+    assert "mend the network" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "make", [cut_clusters.one_sided_link_cut, cut_clusters.slow_broker, cut_clusters.node_cut, cut_clusters.quorum_lost]
+)
+def test_what_is_only_possible_or_no_cut_of_brokers_refuses_nothing(make):
+    refuse_while_cut(diagnose(make()).findings)
+
+
+def test_a_sick_cluster_that_is_not_cut_is_healed():
+    refuse_while_cut(diagnose(isr_gone().snapshot()).findings)
+    refuse_while_cut(diagnose(base().kill(1).snapshot()).findings)
+
+
+def test_one_that_has_just_begun_is_waited_for():
+    [head] = diagnose(cut_clusters.zone_isolated()).findings
+    refuse_while_cut([replace(head, unsettled=True)])
+    sure = replace(head, cause=Cause("x", Confidence.POSSIBLE))
+    assert cuts_in([sure]) == ()
