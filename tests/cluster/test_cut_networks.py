@@ -99,15 +99,16 @@ def test_c3b_c4b_e1_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incid
     end = log_end(lab, inside)
     lab.heal()
     wait_healed(kfix)
-    truth = recount(lab, broken.details["writer_inside"])
+    foretold = int(forecast["ledger-0"])
+    assert foretold == cut_off(lab, inside, "ledger-0", end) > 0
+    # From outside one or two may have been acknowledged by the old leader in the moment of the cut (acks=1).
+    truth, beyond = (recount(lab, broken.details[writer]) for writer in ("writer_inside", "writer_outside"))
+    assert beyond.lost <= 5
     if options.get("acks") == "all":
-        assert truth.lost == 0, "what acks=all acknowledged survives"
-        assert int(forecast["ledger-0"]) > 0, "and yet records are cut off: each try was appended"
+        assert truth.lost == 0, "what acks=all acknowledged survives, though each try was appended and is cut off"
     else:
-        # What was appended and not acknowledged any more is cut off too, and is no loss of the producer's.
-        assert 0 < truth.lost <= int(forecast["ledger-0"]) <= truth.lost + 3
-    assert int(forecast["ledger-0"]) == cut_off(lab, inside, "ledger-0", end)
-    assert recount(lab, broken.details["writer_outside"]).lost == 0
+        # What was appended and not acknowledged any more is cut off too, and is no loss of a producer's.
+        assert 0 < truth.lost + beyond.lost <= foretold <= truth.lost + beyond.lost + 5
 
 
 @pytest.mark.parametrize(("incident", "code"), [("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")])
