@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from kfix.lab.incidents import (
     broker_ids_gone,
-    controller_zone_isolated,
-    controller_zone_isolated_with_leader,
     coordinator_latent,
     coordinator_silent,
     coordinator_stuck,
     foreign_reassignment,
     healthy,
     isr_gone,
-    leader_cut_from_followers,
     leader_skew,
     left_over_throttles,
-    link_to_controller_cut,
-    link_to_leader_cut,
     offsets_rf1,
     offsets_under_min_isr,
     packed_replicas,
@@ -29,12 +24,19 @@ from kfix.lab.incidents import (
     under_min_isr,
     weak_topic,
     whole_isr_dead,
+)
+from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.network import (
+    controller_zone_isolated,
+    controller_zone_isolated_with_leader,
+    leader_cut_from_followers,
+    link_to_controller_cut,
+    link_to_leader_cut,
     zone_isolated,
     zone_isolated_with_leader,
     zookeeper_node_cut,
     zookeeper_quorum_lost,
 )
-from kfix.lab.incidents.incident import Incident
 
 INCIDENTS: dict[str, Incident] = {
     "healthy": healthy.INCIDENT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.cast import SEEN_SECONDS, TOPIC, cast
 from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.isolation import isolated
+from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, cast
+from kfix.lab.incidents.network.isolation import isolated
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

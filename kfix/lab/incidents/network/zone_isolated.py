@@ -1,11 +1,11 @@
-"""C3b: a zone with a leader in it is isolated: two leaders."""
+"""C3a: a zone is isolated, with neither controller nor leaders in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.isolation import isolated
+from kfix.lab.incidents.network.isolation import isolated
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def run(stage: Stage) -> Broken:
-    return isolated(stage, INCIDENT, with_controller=False, with_leader=True)
+    return isolated(stage, INCIDENT, with_controller=False, with_leader=False)
 
 
 INCIDENT = Incident(
-    name="zone-isolated-with-leader",
-    title="C3b: a zone with a leader in it is isolated: two leaders",
+    name="zone-isolated",
+    title="C3a: a zone is isolated, with neither controller nor leaders in it",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
-        "both sides take different records at the same offsets; those of the isolated side are cut off when it returns",
+        "clients in the zone stop, all others work; its broker is out of every isr",
         "nothing helps but the network: no election, no reassignment, no restart",
     ),
     run=run,

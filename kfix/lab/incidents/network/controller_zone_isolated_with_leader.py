@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.isolation import isolated
+from kfix.lab.incidents.network.isolation import isolated
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

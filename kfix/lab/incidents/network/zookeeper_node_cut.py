@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.cast import cast
 from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.network.cast import cast
 from kfix.lab.readiness import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.cast import SEEN_SECONDS, TOPIC, Cast, cast
 from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, Cast, cast
 from kfix.lab.waiting import wait_for
 from kfix.model.snapshot import TopicPartition
 
