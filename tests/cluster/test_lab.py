@@ -211,7 +211,7 @@ def test_a_setting_that_no_broker_takes_is_told_with_the_line_of_the_log_and_lea
 # --- incidents --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [each.name for each in INCIDENTS.values() if each.needs <= len(IDS)])
+@pytest.mark.parametrize("name", [n for n, each in INCIDENTS.items() if each.needs <= len(IDS) and not each.zones])
 def test_every_incident_comes_out_as_it_says_and_can_be_mended(whole, name):
     broken = whole.break_(name)
     assert broken.did

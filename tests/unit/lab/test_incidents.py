@@ -1,11 +1,14 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from kfix.errors import UsageError
-from kfix.lab import INCIDENTS
+from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.breaking import incident_named
+from kfix.lab.state import BrokerDef, LabState
+from kfix.lab.store import Store
 from kfix.lab.workload import WorkloadPlan
 
 PLAN = {"bootstrap_servers": "127.0.0.1:1", "topic": "t", "group": "g"}
@@ -49,3 +52,20 @@ def test_the_lab_loads_no_client_library_and_no_terminal_when_it_is_imported():
 def test_a_workload_without_bounds_or_sense_is_refused(wrong):
     with pytest.raises(UsageError):
         WorkloadPlan(**(PLAN | wrong))
+
+
+def test_every_incident_that_cuts_a_network_is_made_on_a_real_one():
+    tried = (Path(__file__).parents[2] / "cluster/test_cut_networks.py").read_text(encoding="utf-8")
+    zoned = [each.name for each in INCIDENTS.values() if each.zones]
+    assert len(zoned) == 9
+    assert not [name for name in zoned if f'"{name}"' not in tried]
+
+
+def test_in_a_lab_without_zones_it_is_refused_before_anything_is_done(tmp_path, monkeypatch):
+    monkeypatch.setenv("KFIX_LAB_HOME", str(tmp_path))
+    lab = Lab(Store("flat"))
+    brokers = tuple(BrokerDef(n, n, None) for n in (1, 2, 3))
+    lab.store.save(LabState("flat", "id", LabSpec(name="flat"), str(tmp_path), brokers))
+    with pytest.raises(UsageError, match="cuts zones from each other") as caught:
+        lab.break_("zone-isolated")
+    assert "--zones 3" in caught.value.hint
