@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from kfix.model.casefile import CaseFile
 from kfix.model.cuts import Cut, Kind
 from kfix.model.finding import Evidence, FactValue, Remedy
-from kfix.model.isolation import Loss
 from kfix.model.naming import brokers_named
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import ago, count, per_topic, some
@@ -104,27 +103,30 @@ def forecast(cut: Cut) -> str:
     return f"{'' if exact else 'at least '}{count(total, 'record')} will be cut off on healing{where}"
 
 
-def losses_as_facts(losses: Iterable[Loss]) -> dict[str, FactValue]:
-    """`forecast` as `topic-partition=records`, for programs."""
-    found = tuple(losses)
+def losses_as_facts(cut: Cut) -> dict[str, FactValue]:
+    """`forecast` as `topic-partition=records`. Exact: every partition with two leaders is in it, and known."""
     return {
-        "forecast_total": sum(loss.records for loss in found),
-        "forecast_exact": all(loss.known for loss in found),
-        "forecast": tuple(f"{loss.tp}={loss.records}" for loss in found),
+        "forecast_total": sum(loss.records for loss in cut.losses),
+        "forecast_exact": all(loss.known for loss in cut.losses) and len(cut.losses) == len(cut.pairs),
+        "forecast": tuple(f"{loss.tp}={loss.records}" for loss in cut.losses),
     }
 
 
 def remedies(cut: Cut, where: str) -> tuple[Remedy, ...]:
     first = Remedy(f"{DO_NOTHING}; the fault is {where}")
-    advice = Remedy(ACKS_ALL)
+    advice: tuple[Remedy, ...] = (Remedy(ACKS_ALL),)
+    if cut.kind in {Kind.ZONE, Kind.CONTROLLER_ZONE, Kind.CONTROLLER_LINK}:
+        # Seen on 2.7.1: a ZooKeeper server that had served read-only can forget a broker's session for good.
+        outlived = f"if it stays so although the network is well: restart {brokers_named(cut.brokers)}, only that"
+        advice = (Remedy(outlived), *advice)
     total = sum(loss.records for loss in cut.losses)
     if not total:
-        return (first, advice)
+        return (first, *advice)
     old = sorted({loss.old for loss in cut.losses if loss.records})
     save = Remedy(
         f"before you mend it: read from {brokers_named(old)} what only it has, if it matters ({forecast(cut)})"
     )
-    return (save, first, advice)
+    return (save, first, *advice)
 
 
 def gap_words(cut: Cut) -> str:

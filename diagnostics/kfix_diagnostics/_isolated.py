@@ -55,7 +55,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
             "brokers": cut.brokers,
             "zone": case.racks.get(cut.brokers[0], ""),
             "two_leaders": len(cut.pairs),
-            **losses_as_facts(cut.losses),
+            **losses_as_facts(cut),
         },
     )
 

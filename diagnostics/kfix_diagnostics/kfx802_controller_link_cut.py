@@ -95,7 +95,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
             "brokers": cut.brokers,
             "controller": cut.peers[0],
             "stuck": tuple(map(str, cut.stuck)),
-            **losses_as_facts(cut.losses),
+            **losses_as_facts(cut),
         },
     )
 

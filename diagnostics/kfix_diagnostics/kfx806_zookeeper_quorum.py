@@ -37,7 +37,10 @@ LOST = frozenset({"no quorum", "read-only"})
 
 def check(case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
-    if any(node.mode in SERVING for node in nodes) or not any(node.mode in LOST for node in nodes):
+    # Who does not allow the question may serve; one that was read through does.
+    if case.controller is not None or any(node.mode in SERVING or "not allowed" in node.error for node in nodes):
+        return
+    if not any(node.mode in LOST for node in nodes):
         return
     silent = [node.address for node in nodes if node.mode not in LOST]
     dead = f", {count(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not answer" if silent else ""
@@ -71,5 +74,9 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=("ensemble", "vantages"),
+    reads=(
+        "controller",
+        "ensemble",
+        "vantages",
+    ),
 )

@@ -18,6 +18,8 @@ from enum import StrEnum
 from kfix.model.isolation import Gap, Loss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
 from kfix.model.snapshot import Snapshot, TopicPartition
 
+_BATCH_MS = 60_000
+
 
 class Kind(StrEnum):
     """What is cut. The value is the code of the check that tells it."""
@@ -84,7 +86,9 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
     if not odd or controller not in there or len(there) < 3:
         return None
     gaps = gaps_of(snapshot, odd)
-    lasting = tuple(gap for gap in gaps if not gap.moved)
+    # One replica that moves proves its link: no other partition of the same two speaks for a cut then.
+    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
+    lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
     stale = stale_of(snapshot, odd)
     return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
         None if stale else _between(snapshot, frozenset(there), lasting)
@@ -112,7 +116,7 @@ def _shut_out(snapshot: Snapshot, odd: Collection[TopicPartition], brokers: tupl
         pairs=pairs,
         losses=losses_of(snapshot, pairs),
         controllers=controllers,
-        since_ms=min(dropped, default=0),
+        since_ms=_onset(dropped),
     )
 
 
@@ -127,7 +131,7 @@ def _from_controller(
     if not stale or controller in stale:
         return None
     others = there - {controller}
-    since = min((_written(snapshot, tp) for tps in stale.values() for tp in tps), default=0)
+    since = _onset(_written(snapshot, tp) for tps in stale.values() for tp in tps)
     if stale.keys() >= others:
         return Cut(
             Kind.ALONE, (controller,), tuple(sorted(others)), gaps=gaps, stale=stale, since_ms=since,
@@ -157,7 +161,7 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
     edges = {frozenset((gap.leader, gap.missing)) for gap in gaps}
     if not edges:
         return None
-    since = min(gap.since_ms for gap in gaps)
+    since = _onset(gap.since_ms for gap in gaps)
     if len(edges) == 1:
         one, other = sorted(next(iter(edges)))
         if not _in_sync_with_third(snapshot, gaps, one, other):
@@ -167,8 +171,11 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
     if len(common) != 1:
         return None
     [broker] = common
-    # It must have dropped its own followers: one that only lags behind everybody is slow, or its fetcher stuck.
-    if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker}:
+    # It must have dropped its own followers, and been dropped: one that only lags behind everybody is slow or stuck,
+    # and one that nobody drops has followers that are.
+    if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker} or all(
+        gap.leader == broker for gap in gaps
+    ):
         return None
     return Cut(
         Kind.ALONE, (broker,), tuple(sorted(there - {broker})), gaps=gaps, since_ms=since, sampled=_sampled(gaps)
@@ -191,7 +198,15 @@ def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, oth
 
 
 def _sampled(gaps: tuple[Gap, ...]) -> bool:
-    return all(gap.moved is not None for gap in gaps)
+    """Each of the links was seen twice, by one of its partitions at least."""
+    seen = {(gap.leader, gap.missing) for gap in gaps if gap.moved is not None}
+    return seen >= {(gap.leader, gap.missing) for gap in gaps}
+
+
+def _onset(written_ms: Iterable[int]) -> int:
+    """When the newest batch of changes began; what is older by more than a minute has another cause. 0: nothing."""
+    times = sorted(written_ms)
+    return next((at for at in times if at >= times[-1] - _BATCH_MS), 0)
 
 
 def _written(snapshot: Snapshot, tp: TopicPartition) -> int:

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kfix.model.lag import recent
-from kfix.model.snapshot import NO_LEADER, Snapshot, TopicPartition
+from kfix.model.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
+
+#: Seconds: what ZooKeeper recorded later than this before the look, brokers may not have been asked after.
+_SETTLED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Gap:
 
 
 def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
-    """By ZooKeeper's record, which knows of a shrink before the brokers do."""
+    """By ZooKeeper's record, which knows of a shrink before the brokers do. A throttled topic tells of no network."""
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
         return ()
@@ -74,19 +77,27 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
     found = []
     for tp in odd:
         assignment, state = zookeeper.assignments.get(tp), zookeeper.states.get(tp)
-        if state is None or assignment is None or state.leader not in there:
+        if state is None or assignment is None or state.leader not in there or _throttled(zookeeper, tp.topic):
             continue
         for broker in assignment.replicas:
-            if broker in state.isr or broker in assignment.adding or broker not in there:
+            if broker in (state.leader, *state.isr, *assignment.adding) or broker not in there:
                 continue
             # Dropped by its own restart, it left the isr before it registered again.
             if state.mtime_ms > zookeeper.registrations[broker].registered_ms:
-                found.append(Gap(tp, state.leader, broker, state.mtime_ms, _moved(snapshot, tp, broker)))
+                moved = _moved(snapshot, tp, broker, state.mtime_ms)
+                found.append(Gap(tp, state.leader, broker, state.mtime_ms, moved))
     return tuple(found)
 
 
-def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int) -> bool | None:
-    ends = [sample.ends[tp][broker] for sample in recent(snapshot) if broker in sample.ends.get(tp, {})]
+def _throttled(zookeeper: ZooKeeperView, topic: str) -> bool:
+    config = zookeeper.topic_configs.get(topic, {})
+    return any(config.get(f"{side}.replication.throttled.replicas") for side in ("leader", "follower"))
+
+
+def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int, since_ms: int) -> bool | None:
+    """Since it was dropped: what it did before says nothing."""
+    samples = [s for s in recent(snapshot) if s.taken_at * 1000 > since_ms]
+    ends = [sample.ends[tp][broker] for sample in samples if broker in sample.ends.get(tp, {})]
     now = snapshot.log_ends.get(tp, {}).get(broker)
     if now is not None and not now.error:
         ends.append(now.end)
@@ -94,17 +105,24 @@ def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int) -> bool | None:
 
 
 def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tuple[TopicPartition, ...]]:
-    """{registered broker: partitions that it sees otherwise than ZooKeeper records}."""
+    """{registered broker: partitions that it sees otherwise than ZooKeeper records}.
+
+    What was written before it registered it may just not have been told yet, and what was written while the look was
+    taken it may have been asked too early for.
+    """
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
         return {}
     found: dict[int, list[TopicPartition]] = {}
     there = sorted(zookeeper.registrations.keys() & snapshot.views.keys())
+    latest = (snapshot.taken_at - _SETTLED) * 1000
     for tp in odd:
         state = zookeeper.states.get(tp)
-        if state is None or tp.topic in zookeeper.deleting or state.leader == NO_LEADER:
+        if state is None or tp.topic in zookeeper.deleting or state.leader == NO_LEADER or state.mtime_ms > latest:
             continue
         for broker in there:
+            if state.mtime_ms < zookeeper.registrations[broker].registered_ms:
+                continue
             p = snapshot.views[broker].partitions.get(tp)
             if p is None or p.leader_epoch < state.leader_epoch or set(p.isr) != set(state.isr):
                 found.setdefault(broker, []).append(tp)

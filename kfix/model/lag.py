@@ -49,7 +49,7 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A replica with all of its leader's records that is not in the isr, which was written `since` seconds ago."""
+    """A replica with all of its leader's records, out of the isr since both were there and it was written (seconds)."""
 
     tp: TopicPartition
     leader: int
@@ -63,7 +63,12 @@ def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftO
     for tp, leader, broker in _missing(snapshot, facts):
         ends = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
         assert snapshot.zookeeper is not None
-        since = snapshot.taken_at - snapshot.zookeeper.states[tp].mtime_ms / 1000
+        registered = snapshot.zookeeper.registrations
+        newest = max(
+            snapshot.zookeeper.states[tp].mtime_ms,
+            *(registered[b].registered_ms for b in (leader, broker) if b in registered),
+        )
+        since = snapshot.taken_at - newest / 1000
         if {leader, broker} <= ends.keys() and ends[broker] >= ends[leader] > 0 and since > PATIENCE:
             found.append(LeftOut(tp, leader, broker, since))
     return tuple(found)
@@ -79,7 +84,9 @@ def _missing(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> list[tuple[
         for f in facts
         if f.n_isr < f.n_replicas and not f.deleting and f.tp in zookeeper.assignments and f.tp in zookeeper.states
         for broker in zookeeper.assignments[f.tp].replicas
-        if broker not in zookeeper.states[f.tp].isr and broker in zookeeper.registrations
+        if broker not in zookeeper.states[f.tp].isr
+        and broker in zookeeper.registrations
+        and broker not in zookeeper.assignments[f.tp].adding
     ]
 
 
@@ -92,7 +99,7 @@ def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, .
     samples = recent(snapshot)
     if not samples:
         return ()
-    first = min(samples, key=lambda s: s.taken_at)
+    first = max(samples, key=lambda s: s.taken_at)
     seconds = snapshot.taken_at - first.taken_at
     found = []
     for tp, leader, broker in _missing(snapshot, facts):

@@ -31,10 +31,10 @@ class Lost:
 def sample_of(before: Snapshot) -> Sample:
     """What a later look is compared with. A saved look of `kfix snapshot save` has the log ends of all partitions."""
     states = before.zookeeper.states if before.zookeeper is not None else {}
-    leaders = {tp: (s.leader, s.leader_epoch) for tp, s in states.items() if s.leader >= 0}
+    leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
     ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in before.log_ends.items()}
     visible = {
-        tp: seen[leader] for tp, (leader, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
+        tp: seen[leader] for tp, (leader, _, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
     }
     return Sample(before.taken_at, ends, leaders, visible)
 
@@ -44,10 +44,13 @@ def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
     zookeeper = snapshot.zookeeper
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
-        for tp, (leader, epoch) in sample.leaders.items():
+        for tp, (leader, epoch, version) in sample.leaders.items():
             state = zookeeper.states.get(tp) if zookeeper is not None else None
             had = sample.ends.get(tp, {}).get(leader)
-            if state is None or had is None or state.leader < 0 or state.leader_epoch <= epoch:
+            # A lower version is another topic of the same name.
+            if state is None or had is None or state.leader < 0 or state.version < version:
+                continue
+            if state.leader_epoch <= epoch:
                 continue
             lost = _lost(snapshot, sample, tp, had)
             if lost is not None and lost.records > 0:
@@ -57,7 +60,7 @@ def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
 
 def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> Lost | None:
     assert snapshot.zookeeper is not None
-    leader, epoch = sample.leaders[tp]
+    leader, epoch, _ = sample.leaders[tp]
     now = snapshot.zookeeper.states[tp].leader
     told = snapshot.epoch_ends.get(tp)
     exact = told is not None and not told.error and told.epoch == epoch and told.leader == now and told.end >= 0
@@ -68,5 +71,5 @@ def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> L
         end = current.end
     else:
         return None
-    committed = max(0, sample.visible.get(tp, 0) - end)
+    committed = max(0, min(sample.visible.get(tp, 0), had) - end)
     return Lost(tp, leader, epoch, end, max(0, had - end), committed, exact, sample.taken_at)

@@ -205,12 +205,13 @@ class EpochEnd(NamedTuple):
 class Sample:
     """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one.
 
-    `leaders` are {partition: (leader, its epoch)} of that moment, `visible` the high watermarks at these leaders.
+    `leaders` are {partition: (leader, its epoch, version of its state)} then, `visible` the high watermarks at
+    these leaders.
     """
 
     taken_at: float
     ends: Mapping[TopicPartition, Mapping[int, int]]
-    leaders: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    leaders: Mapping[TopicPartition, tuple[int, int, int]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 

@@ -21,7 +21,10 @@ def refuse_while_cut(findings: Iterable[Finding]) -> None:
     """Raises `RefusedError` that names the cut and says what helps."""
     for finding in cuts_in(findings):
         if finding.unsettled:
-            continue
+            raise RefusedError(
+                f"{finding.summary}\nno change while the network may be about to be cut",
+                hint="look again in some seconds: kfix diagnose",
+            )
         raise RefusedError(
             f"{finding.key}: {finding.summary}\n"
             "no election, no reassignment and no other change while the network is cut: "

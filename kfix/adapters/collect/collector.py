@@ -182,12 +182,15 @@ class _Collection:
             known |= told | bootstrap.strangers(self._addresses.values())
             found = {b: e for b, e in known.items() if b in holders or b not in memory}
         # An address that another broker has by now is no way to the one that had it.
-        taken = set(self._addresses.values())
-        found = {b: e for b, e in found.items() if b not in self._tasks and e not in taken}
+        found = {b: e for b, e in found.items() if b not in self._tasks and e not in self._addresses.values()}
         if found:
             self._first = self._deadline.within(min(_STRANGERS_SECONDS, self._deadline.left / 2))
             self._ask(found)
             self._gather()
+            # Who does not list itself there is another one, behind an address that has changed hands.
+            for broker in [b for b in found if b in self._answers and b not in self._answers[b].view.alive]:
+                del self._answers[broker]
+                self._tasks[broker].error = f"another broker answers at {found[broker]}"
 
     def _recalled(self, cluster_id: str) -> Memory:
         if self._memory is None:
@@ -238,9 +241,10 @@ class _Collection:
         doubtful = suspicious(view, views, live, apart=apart)
         changed = led_anew(self._wanted.before, view)
         doubtful |= replicas_of(view, changed if not self._wanted.every_log_end else None)
+        # Log ends before high watermarks: what was seen later and is lower does not move.
+        log_ends = details.log_ends(doubtful)
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends(changed) | epoch_ends
-        log_ends = details.log_ends(doubtful)
         reassignments = details.reassignments(controller)
         probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
         # Last: a broker that is cut off from ZooKeeper does not answer this, and its line is blocked from then on.

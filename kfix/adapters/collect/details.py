@@ -133,13 +133,13 @@ class Details:
         return found
 
     def claimed(
-        self, tps: Iterable[TopicPartition], views: Mapping[int, BrokerView], *, apart: bool = False
+        self, wanted: Mapping[TopicPartition, tuple[int, ...]], views: Mapping[int, BrokerView], *, apart: bool = False
     ) -> tuple[dict[TopicPartition, dict[int, int]], dict[TopicPartition, EpochEnd]]:
         """High watermarks at all who call themselves leader, and where the newer of two says that the older ended.
 
         With `apart` also where the epoch before ended: another place may see who goes on under that one.
         """
-        claimed = claims(tps, views)
+        claimed = claims(wanted, views)
         led: dict[int, list[TopicPartition]] = {}
         for tp, leaders in claimed.items():
             for broker in leaders:

@@ -73,17 +73,19 @@ def _parted(
         told = [(tp, a.replicas) for tp, a in zookeeper.assignments.items()]
     else:
         told = [(tp, p.replicas) for view in views.values() for tp, p in view.partitions.items()]
-    led = claims((tp for tp, _ in told), views)
+    led = claims(dict(told), views)
     found = {tp: replicas for tp, replicas in told if tp in led and not views.keys() >= set(replicas)}
     return sorted(found.items(), key=lambda item: (item[1][0] in views, item[0]))
 
 
-def claims(tps: Iterable[TopicPartition], views: Mapping[int, BrokerView]) -> dict[TopicPartition, dict[int, int]]:
-    """{partition: {broker that calls itself its leader: under which epoch}}"""
+def claims(
+    replicas: Mapping[TopicPartition, tuple[int, ...]], views: Mapping[int, BrokerView]
+) -> dict[TopicPartition, dict[int, int]]:
+    """{partition: {replica that calls itself its leader: under which epoch}}"""
     found: dict[TopicPartition, dict[int, int]] = {}
-    for tp in tps:
-        for broker, view in views.items():
-            p = view.partitions.get(tp)
+    for tp, ids in replicas.items():
+        for broker in ids:
+            p = views[broker].partitions.get(tp) if broker in views else None
             if p is not None and p.leader == broker:
                 found.setdefault(tp, {})[broker] = p.leader_epoch
     return found
@@ -118,7 +120,7 @@ def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[Top
         return {}
     return {
         tp: (state.leader, epoch)
-        for tp, (_, epoch) in before.leaders.items()
+        for tp, (_, epoch, _) in before.leaders.items()
         if (state := zookeeper.states.get(tp)) is not None and state.leader >= 0 and state.leader_epoch > epoch
     }
 

@@ -78,7 +78,7 @@ def _sample(raw: Mapping[str, Any]) -> Sample:
     return Sample(
         _moment(raw["taken_at"]),
         _rows(raw["ends"], _ends),
-        _rows(raw["leaders"], lambda f: (int(f[0]), int(f[1]))),
+        _rows(raw["leaders"], lambda f: (int(f[0]), int(f[1]), int(f[2]))),
         _rows(raw["visible"], lambda f: int(f[0])),
     )
 

@@ -35,4 +35,4 @@ def test_a_whole_cluster_is_asked_for_nothing_more() -> None:
     assert whole.zookeeper is not None
     live = frozenset(whole.zookeeper.registrations)
     assert suspicious(whole.zookeeper, whole.views, live, apart=True) == {}
-    assert epochs_before(claims([TopicPartition("orders", 0)], whole.views), whole.views) == {}
+    assert epochs_before(claims({TopicPartition("orders", 0): (1, 2, 3)}, whole.views), whole.views) == {}

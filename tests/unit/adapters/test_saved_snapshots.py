@@ -70,7 +70,7 @@ def whole(**changes):
         visible={TP: {1: 8}},
         epoch_ends={TP: EpochEnd(2, 3, 7, "")},
         ensemble=(ZooKeeperNode("127.0.0.1:2181", "leader", "x", 1 << 33),),
-        samples=(Sample(1230.5, {TP: {1: 7, 2: 6}}, {TP: (1, 2)}, {TP: 5}),),
+        samples=(Sample(1230.5, {TP: {1: 7, 2: 6}}, {TP: (1, 2, 3)}, {TP: 5}),),
         vantages=(Vantage("az1", 1233.5, ("broker 1",), {"broker 2": "no answer in time"}),),
         reassignments={TP: Assignment((1, 2), (3,), ())},
         addresses={1: HERE},

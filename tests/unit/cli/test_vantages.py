@@ -122,7 +122,7 @@ def test_a_saved_look_has_its_name_or_that_of_the_machine(
 ) -> None:
     import kfix.wiring.cluster as wiring
 
-    def look(target: object, *, groups: tuple[str, ...], vantage: str) -> Snapshot:
+    def look(target: object, *, groups: tuple[str, ...], vantage: str, every_log_end: bool) -> Snapshot:
         return seen_by(healthy(), vantage, {1, 2, 3})
 
     monkeypatch.setattr(wiring, "look", look)

@@ -233,6 +233,9 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     **prevention_cases.WELL,
     "KFX801": [
         cut_clusters.slow_link,
+        cut_clusters.one_moves,
+        cut_clusters.throttled,
+        lambda: cut_clusters.throttled(both=True),
         cut_clusters.slow_broker,
         cut_clusters.controller_link_cut,
         cut_clusters.zone_isolated,
@@ -242,6 +245,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     "KFX802": [
         cut_clusters.link_cut,
+        cut_clusters.told_nothing_yet,
         cut_clusters.controller_alone,
         cut_clusters.broker_alone,
         cut_clusters.two_controllers,
@@ -268,12 +272,20 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     # One look tells nothing of a pace; a cut is told as a cut.
     "KFX808": [cut_clusters.link_cut, lambda: slow_follower().snapshot(), cut_clusters.zone_isolated],
     "KFX810": [
+        lambda: cut_clusters.rolling(3),
+        lambda: cut_clusters.rolling(13),
         lambda: cut_clusters.left_out(age=5),
         lambda: cut_clusters.lagging(20, 20),
         lambda: slow_follower().snapshot(),
     ],
     "KFX809": [cut_clusters.led_on, cut_clusters.link_cut],
-    "KFX807": [cut_clusters.slow_broker, cut_clusters.link_cut, cut_clusters.zone_isolated],
+    "KFX807": [
+        cut_clusters.slow_leader,
+        cut_clusters.throttled,
+        cut_clusters.slow_broker,
+        cut_clusters.link_cut,
+        cut_clusters.zone_isolated,
+    ],
     "KFX901": [
         # A dead broker is no riddle, nor is one dead bootstrap address of several.
         lambda: changed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kfix.model.snapshot import (
     EpochEnd,
     LogEnd,
@@ -166,7 +168,7 @@ def lost(*, told: bool = True, committed: bool = False) -> Snapshot:
     paper = zoned(base())
     part = paper.part("orders", 0)
     part.write(leader=2, isr=part.isr, age=600)
-    then = Sample(NOW - 3600, {ORDERS: {1: 90, 2: 80}}, {ORDERS: (1, 0)}, {ORDERS: 90 if committed else 80})
+    then = Sample(NOW - 3600, {ORDERS: {1: 90, 2: 80}}, {ORDERS: (1, 0, 0)}, {ORDERS: 90 if committed else 80})
     return paper.snapshot(
         samples=(then,),
         epoch_ends={ORDERS: EpochEnd(2, 0, 80)} if told else {},
@@ -176,7 +178,7 @@ def lost(*, told: bool = True, committed: bool = False) -> Snapshot:
 
 def led_on() -> Snapshot:
     """The same leader all the while: whatever its log end was, nothing was cut off."""
-    then = Sample(NOW - 3600, {ORDERS: {1: 90}}, {ORDERS: (1, 0)}, {ORDERS: 90})
+    then = Sample(NOW - 3600, {ORDERS: {1: 90}}, {ORDERS: (1, 0, 0)}, {ORDERS: 90})
     return zoned(base()).snapshot(samples=(then,), log_ends={ORDERS: {1: LogEnd(0, 95)}})
 
 
@@ -190,8 +192,6 @@ def left_out(*, age: float = 300.0) -> Snapshot:
 
 
 def seen_from(snapshot: Snapshot) -> Snapshot:
-    from dataclasses import replace
-
     here = Vantage("az1", NOW, ("broker 1",), {"broker 2": "no answer in time"})
     there = Vantage("az2", NOW, ("broker 2", "broker 3"), {"broker 1": "no answer in time"})
     return replace(snapshot, vantages=(here, there))
@@ -209,3 +209,45 @@ def quorum_lost() -> Snapshot:
     paper = no_zookeeper(base(), Mode.ZOOKEEPER)
     paper.failed = {"zookeeper zk-a:2181": "closed the connection: it has no quorum"}
     return paper.snapshot(ensemble=servers(a="no quorum", b="read-only", c="-"))
+
+
+def throttled(both: bool = False) -> Snapshot:
+    """A left-over throttle on what broker 1 leads (and 2, with `both`): replicas stand still, and no network is cut."""
+    paper = zoned(base())
+    paper.topic_settings = {"orders": {"leader.replication.throttled.replicas": "*"}}
+    dropped(paper, 1, 2, 3)
+    if both:
+        dropped(paper, 2, 1)
+    return paper.snapshot(**sampled({1: 90, 2: 60, 3: 60}))
+
+
+def slow_leader() -> Snapshot:
+    """The same without a throttle to see: nobody has dropped broker 1, so it is not cut off."""
+    paper = zoned(base())
+    dropped(paper, 1, 2, 3)
+    return paper.snapshot(**sampled({1: 90, 2: 60, 3: 60}))
+
+
+def told_nothing_yet() -> Snapshot:
+    """Broker 1 came back 20 s ago, and the busy controller has not told it anything."""
+    paper = zoned(base()).kill(1, 60).back(1, 20)
+    for part in paper.parts.values():
+        part.seen_by[1] = None
+    return paper.snapshot()
+
+
+def one_moves() -> Snapshot:
+    """As C1, but one partition of the link moves: the others wait for their turn."""
+    snapshot = link_cut()
+    first = TopicPartition("orders", 0)
+    then = {tp: dict(ends) for tp, ends in snapshot.samples[0].ends.items()}
+    then[first][2] = 10
+    then[TopicPartition("orders", 1)][1] = 10
+    return replace(snapshot, samples=(Sample(NOW - 10, then),))
+
+
+def rolling(seconds: float) -> Snapshot:
+    """KFX810's double: broker 2 came back some seconds ago, partitions are idle, log ends are the same."""
+    paper = zoned(base()).kill(2, 60).back(2, seconds)
+    ends = {b: LogEnd(0, 90) for b in (1, 2, 3)}
+    return paper.snapshot(log_ends=dict.fromkeys(paper.parts, ends))

@@ -41,8 +41,10 @@ def test_a_sick_cluster_that_is_not_cut_is_healed():
     refuse_while_cut(diagnose(base().kill(1).snapshot()).findings)
 
 
-def test_one_that_has_just_begun_is_waited_for():
+def test_one_that_has_just_begun_refuses_until_it_is_looked_at_again():
     [head] = diagnose(cut_clusters.zone_isolated()).findings
-    refuse_while_cut([replace(head, unsettled=True)])
+    with pytest.raises(RefusedError, match="may be about to be cut") as caught:
+        refuse_while_cut([replace(head, unsettled=True)])
+    assert "look again" in caught.value.hint
     sure = replace(head, cause=Cause("x", Confidence.POSSIBLE))
     assert cuts_in([sure]) == ()
