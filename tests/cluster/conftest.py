@@ -16,7 +16,10 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
 #: Tests wait for sessions to expire more than they compute: two clusters side by side fill two cores, more starve.
-WITH_THE_SHARED_LAB = {"test_incidents", "test_bad_weather", "test_remedies_isr", "test_killed_runs"}
+SIDES = {
+    "one": {"test_incidents", "test_bad_weather", "test_remedies_isr", "test_killed_runs"},
+    "three": {"test_inspect_log_dir", "test_records_lost", "test_replica_lag", "test_report_incident"},
+}
 
 
 def pytest_collection_modifyitems(items):
@@ -24,7 +27,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            side = "one" if item.path.stem in WITH_THE_SHARED_LAB else "two"
+            side = next((side for side, files in SIDES.items() if item.path.stem in files), "two")
             item.add_marker(pytest.mark.xdist_group(f"cluster-{side}"))
 
 
