@@ -71,6 +71,10 @@ def connect(lab, *order):
     return ",".join(str(servers[number - 1]) for number in order) + "/kfix"
 
 
+def address(lab, number):
+    return str(parse_connect(lab.zookeeper_connect).servers[number - 1])
+
+
 def one_line(said):
     [line] = [line for line in said.err.splitlines() if line.startswith("kfix:")]
     return line
@@ -122,7 +126,8 @@ def test_with_one_zookeeper_dead_another_is_read(kfix, lab, role):
     by_brokers = kfix.diagnose()
     by_hand = kfix.diagnose("--zookeeper", connect(lab, dead, *others))
     for said in (by_brokers, by_hand):
-        assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+        assert (said.code, said.json["could_not_read"], set(said.findings)) == (20, [], {"KFX805"}), said.out
+        assert said.findings["KFX805"]["object"] == f"zookeeper {address(lab, dead)}"
         assert said.seconds < DEADLINE + START_OF_PYTHON
     assert f"started zookeeper {dead}" in lab.mend()
 
@@ -135,7 +140,9 @@ def test_a_hung_zookeeper_in_the_first_place_does_not_keep_another_from_being_re
     # Without a bootstrap server the brokers are asked after ZooKeeper, and need their part of the time.
     alone = kfix.run("diagnose", "--json", "--zookeeper", hung_first, "--timeout", DEADLINE)
     for said in (by_brokers, alone):
-        assert (said.code, said.json["could_not_read"]) == (0, []), said.out
+        assert said.json["could_not_read"] == [], said.out
+        assert said.findings.keys() == {"KFX805"}
+        assert said.findings["KFX805"]["object"].startswith(f"zookeeper {address(lab, hung)}")
         assert said.seconds < DEADLINE + START_OF_PYTHON
     assert f"continued zookeeper {hung}" in lab.mend()
 
@@ -148,13 +155,13 @@ def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix,
     wait_forgotten(lab, 2)
     for order in ((1, 2, 3), (2, 3, 1)):
         said = kfix.diagnose("--zookeeper", connect(lab, *order), "--timeout", DEADLINE)
-        assert (said.code, said.findings.keys() - {"KFX901"}) == (22, set()), said.out
+        assert (said.code, said.findings.keys() - {"KFX901"}) == (21, {"KFX806"}), said.out
         assert any("read-only, it has no quorum" in text for text in said.json["could_not_read"])
         assert said.seconds < DEADLINE + START_OF_PYTHON
     alone = kfix.run("diagnose", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
     assert (alone.code, "read-only, it has no quorum" in one_line(alone)) == (22, True)
     shown = kfix.on("diagnose", "--timeout", DEADLINE)
-    assert shown.code == 22
+    assert shown.code == 21
     assert "no quorum" in shown.out
     assert "healthy" not in shown.out
     refused = kfix.on("runbook", "apply", "coordinator-stuck", "--timeout", DEADLINE)
@@ -186,7 +193,7 @@ def test_a_hung_zookeeper_behind_a_read_only_one_hides_nothing(kfix, lab):
     lab.kill_zookeeper(1)
     wait_modes(lab, [2], {"read-only"})
     said = kfix.diagnose("--zookeeper", connect(lab, 2, 1, 3), "--timeout", DEADLINE)
-    assert said.code == 22
+    assert (said.code, "KFX806" in said.findings) == (21, True)
     assert any("read-only, it has no quorum" in text for text in said.json["could_not_read"])
     assert said.seconds < DEADLINE + START_OF_PYTHON
     # ZooKeeper 3.5.9 may keep what it forgot alone when its quorum returns, and the broker does not notice.
