@@ -14,13 +14,17 @@ from kfix.timeline.when import name_of, where
 
 @dataclass(slots=True)
 class Seen:
-    """One finding through the looks; `worst`: where it was worst, by its last words. `gone` None: never after."""
+    """One finding through the looks; `worst`: where it was worst, by its last words. `gone` None: never after.
+
+    `head`: in one look at least it stood by itself, and was not told as following from another.
+    """
 
     first: float
     last: float
     worst: Finding
     looks: int = 1
     gone: float | None = None
+    head: bool = False
 
 
 @dataclass(slots=True)
@@ -36,8 +40,10 @@ class Findings:
         at = snapshot.taken_at
         now = {f.key: f for f in diagnosis.walk() if f.severity > Severity.INFO}
         before = self._last.get(vantage)
+        heads = {f.key for f in diagnosis.findings}
         for key, finding in now.items():
             self._there(key, finding, at, snapshot, before)
+            self.seen[key].head |= key in heads
         if before is not None:
             for key in before[1] - now.keys():
                 self._gone(key, at, before[0], snapshot)
@@ -70,8 +76,13 @@ class Findings:
             self.events.append(Event(at, Theme.FINDING, Tone.GOOD, text, where(snapshot), since))
 
     def causes(self) -> tuple[CauseRow, ...]:
-        """The gravest first, then what was there longest: what one look saw in passing is not the headline."""
-        rows = sorted(self.seen.values(), key=lambda s: (-s.worst.severity, s.first - s.last, s.first, s.worst.key))
+        """Causes before what only followed from them; the gravest first, then what was there longest: what one look saw
+        in passing is not the headline.
+        """
+        rows = sorted(
+            self.seen.values(),
+            key=lambda s: (not s.head, -s.worst.severity, s.first - s.last, s.first, s.worst.key),
+        )
         return tuple(map(_row, rows))
 
     def clear_from(self, least: Severity) -> tuple[float, float] | None:
