@@ -17,6 +17,9 @@ EXPECTED = {
     "snapshots/a2-offsets-rf1.json.gz": (21, ["KFX104", "KFX303"]),
     "snapshots/a5-broker-ids-gone.json.gz": (21, ["KFX105"]),
     "snapshots/b1-isr-gone.json.gz": (21, ["KFX103"]),
+    "snapshots/c2-stale-broker.json.gz": (20, ["KFX802"]),
+    "snapshots/c3b-two-leaders.json.gz": (21, ["KFX803"]),
+    "snapshots/c4b-two-controllers.json.gz": (21, ["KFX804"]),
     "describe/stuck.txt": (21, ["KFX107"]),
 }
 
