@@ -77,7 +77,8 @@ def test_ctrl_c_ends_all_processes_without_a_trace(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     began = time.monotonic()
     out, err = process.communicate(timeout=60)
-    assert out.splitlines()[-1] == "interrupted"
+    # Ctrl-C may come between a name and the end of its line.
+    assert out.splitlines()[-1].endswith("interrupted")
     assert "Traceback" not in err
     assert time.monotonic() - began < 30
     while there(process.pid):
