@@ -64,7 +64,7 @@ def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:
     """Those on the same hosts as the brokers."""
     hosts = {case.address(b).rpartition(":")[0] for b in cut.brokers}
     for node in case.ensemble:
-        if node.address.rpartition(":")[0] in hosts and node.mode in {"no quorum", "read-only"}:
+        if node.address.rpartition(":")[0] in hosts and node.without_quorum:
             yield node.address
 
 

@@ -30,14 +30,11 @@ from kfix_diagnostics._cut import vantage_rows
 from kfix_diagnostics._words import count
 
 CODE = "KFX805"
-SERVING = frozenset({"leader", "follower", "observer", "standalone"})
-#: What a server may answer instead of `srvr` where that word is switched off: it lives, and nobody knows more.
-NOT_ALLOWED = "not allowed"
 
 
 def check(case: CaseFile) -> Iterator[Finding]:
-    serving = [node for node in case.ensemble if node.mode in SERVING]
-    lame = [node for node in case.ensemble if node.mode not in SERVING and NOT_ALLOWED not in node.error]
+    serving = [node for node in case.ensemble if node.serves]
+    lame = [node for node in case.ensemble if not (node.serves or node.refuses)]
     if not serving or not lame:
         return
     voters = len(case.ensemble)
@@ -47,7 +44,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
 
 
 def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKeeperNode, ...]) -> Finding:
-    quorum = node.mode in {"no quorum", "read-only"}
+    quorum = node.without_quorum
     what = "has no quorum" if quorum else "does not answer"
     left = "no further loss can be borne" if spare <= 0 else f"{count(spare, 'more loss')} can be borne"
     return Finding(

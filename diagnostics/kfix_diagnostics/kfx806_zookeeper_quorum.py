@@ -31,18 +31,16 @@ from kfix_diagnostics._cut import vantage_rows
 from kfix_diagnostics._words import count
 
 CODE = "KFX806"
-SERVING = frozenset({"leader", "follower", "observer", "standalone"})
-LOST = frozenset({"no quorum", "read-only"})
 
 
 def check(case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
     # Who does not allow the question may serve; one that was read through does.
-    if case.controller is not None or any(node.mode in SERVING or "not allowed" in node.error for node in nodes):
+    if case.controller is not None or any(node.serves or node.refuses for node in nodes):
         return
-    if not any(node.mode in LOST for node in nodes):
+    if not any(node.without_quorum for node in nodes):
         return
-    silent = [node.address for node in nodes if node.mode not in LOST]
+    silent = [node.address for node in nodes if not node.without_quorum]
     dead = f", {count(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not answer" if silent else ""
     yield Finding(
         code=CODE,

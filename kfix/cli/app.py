@@ -93,7 +93,7 @@ for word, command in (
     ("heal", lab_network.heal),
     ("power-off", lab_network.power_off),
     ("power-on", lab_network.power_on),
-    ("pause", lab_network.pause),
+    ("pause", lab.stop),
     ("zones", lab_network.zones),
     ("exec", lab_network.run_in),
 ):

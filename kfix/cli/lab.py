@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab_console import (
+    Json,
+    Name,
     end_like_ctrl_c,
     numbers,
     open_lab,
@@ -17,8 +19,6 @@ from kfix.cli.lab_console import (
 
 app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
 
-Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
 Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
+Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

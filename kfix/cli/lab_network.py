@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kfix.cli.lab_console import open_lab, print_json, process_named
+from kfix.cli.lab_console import Name, open_lab, print_json
 
-Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]
 Only = Annotated[
     str,
@@ -68,16 +67,6 @@ def slow(
     lab = open_lab(name)
     lab.slow(lab.zone_of_broker(int(zone)) if zone.isdigit() else zone, kbit, delay)
     _tell(lab.status().network)
-
-
-def pause(
-    process: Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")],
-    name: Name = None,
-) -> None:
-    """As `stop`: freeze a broker or a ZooKeeper, as a long garbage collection does; `cont` lets it go on."""
-    lab, (role, number) = open_lab(name), process_named(process)
-    (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
-    typer.echo(f"{role} {number} is frozen")
 
 
 def run_in(

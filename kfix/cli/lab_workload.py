@@ -6,10 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.cli.lab_console import open_lab, print_json, print_recount, show_counts, watch
-
-Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
+from kfix.cli.lab_console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
 
 
 def workload(

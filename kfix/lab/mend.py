@@ -73,6 +73,7 @@ class _Mender:
     def processes(self) -> None:
         state = self.lab.state
         nodes = self.lab.nodes
+        self._workloads()
         self._network()
         self._zookeepers()
         for broker in nodes.brokers_in(state, "stopped"):
@@ -83,12 +84,14 @@ class _Mender:
             start_brokers(self.lab, dead)
             self.say(f"started broker {' and '.join(map(str, dead))}")
 
-    def _network(self) -> None:
+    def _workloads(self) -> None:
         state = self.lab.state
         writers = [each.id for each in state.processes if each.role == "workload"]
         if running := [each for each in writers if self.lab.nodes.condition(state, "workload", each) != "dead"]:
             self.lab.nodes.kill(state, running, "workload")
             self.say(f"ended {len(running)} workloads")
+
+    def _network(self) -> None:
         if self.lab.state.network is not None and (healed := self.lab.heal()):
             self.say(f"healed the network: {healed} cuts or slow links")
 

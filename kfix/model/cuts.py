@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kfix.model.isolation import Gap, Loss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
+from kfix.model.naming import brokers_named
 from kfix.model.snapshot import Snapshot, TopicPartition
 
 _BATCH_MS = 60_000
@@ -53,10 +54,9 @@ class Cut:
 
     @property
     def obj(self) -> str:
-        ids = ", ".join(map(str, self.brokers))
         if self.kind is Kind.LINK:
-            return f"brokers {ids} and {self.peers[0]}"
-        return f"broker{'' if len(self.brokers) == 1 else 's'} {ids}"
+            return f"brokers {self.brokers[0]} and {self.peers[0]}"
+        return brokers_named(self.brokers)
 
     @property
     def key(self) -> str:

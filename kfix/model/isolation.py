@@ -46,7 +46,7 @@ def losses_of(snapshot: Snapshot, pairs: Mapping[TopicPartition, tuple[int, int]
     """The older leader's log end less the end of its epoch at the newer one (KIP-101; kafka-facts J)."""
     found = []
     for tp, (old, new) in sorted(pairs.items()):
-        ends = {b: e.end for b, e in snapshot.log_ends.get(tp, {}).items() if not e.error}
+        ends = snapshot.told_ends(tp)
         told = snapshot.epoch_ends.get(tp)
         if old not in ends:
             continue
@@ -98,9 +98,7 @@ def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int, since_ms: int) -
     """Since it was dropped: what it did before says nothing."""
     samples = [s for s in recent(snapshot) if s.taken_at * 1000 > since_ms]
     ends = [sample.ends[tp][broker] for sample in samples if broker in sample.ends.get(tp, {})]
-    now = snapshot.log_ends.get(tp, {}).get(broker)
-    if now is not None and not now.error:
-        ends.append(now.end)
+    ends += [end for b, end in snapshot.told_ends(tp).items() if b == broker]
     return None if len(ends) < 2 else max(ends) > min(ends)
 
 
@@ -138,7 +136,6 @@ def stuck_of(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[TopicPartition
         state = zookeeper.states.get(tp) if zookeeper is not None else None
         if state is None or state.leader not in wanted or state.leader not in seen:
             continue
-        end = snapshot.log_ends.get(tp, {}).get(state.leader)
-        if end is not None and not end.error and end.end > seen[state.leader]:
+        if snapshot.told_ends(tp).get(state.leader, -1) > seen[state.leader]:
             found.append(tp)
     return tuple(sorted(found))

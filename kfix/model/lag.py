@@ -61,7 +61,7 @@ def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftO
     """A leader takes a replica back within a second of its catching up; who waits for `PATIENCE` was forgotten."""
     found = []
     for tp, leader, broker in _missing(snapshot, facts):
-        ends = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
+        ends = snapshot.told_ends(tp)
         assert snapshot.zookeeper is not None
         registered = snapshot.zookeeper.registrations
         newest = max(
@@ -104,7 +104,7 @@ def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, .
     found = []
     for tp, leader, broker in _missing(snapshot, facts):
         then = first.ends.get(tp, {})
-        now = {b: end.end for b, end in snapshot.log_ends.get(tp, {}).items() if not end.error}
+        now = snapshot.told_ends(tp)
         if not {leader, broker} <= then.keys() & now.keys() or now[leader] <= now[broker]:
             continue
         found.append(

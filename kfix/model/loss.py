@@ -32,7 +32,7 @@ def sample_of(before: Snapshot) -> Sample:
     """What a later look is compared with. A saved look of `kfix snapshot save` has the log ends of all partitions."""
     states = before.zookeeper.states if before.zookeeper is not None else {}
     leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
-    ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in before.log_ends.items()}
+    ends = {tp: before.told_ends(tp) for tp in before.log_ends}
     visible = {
         tp: seen[leader] for tp, (leader, _, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
     }
@@ -64,11 +64,11 @@ def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> L
     now = snapshot.zookeeper.states[tp].leader
     told = snapshot.epoch_ends.get(tp)
     exact = told is not None and not told.error and told.epoch == epoch and told.leader == now and told.end >= 0
-    current = snapshot.log_ends.get(tp, {}).get(now)
+    current = snapshot.told_ends(tp).get(now)
     if exact and told is not None:
         end = told.end
-    elif current is not None and not current.error:
-        end = current.end
+    elif current is not None:
+        end = current
     else:
         return None
     committed = max(0, min(sample.visible.get(tp, 0), had) - end)

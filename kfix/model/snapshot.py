@@ -17,6 +17,10 @@ NO_LEADER = -1
 NEWEST_PROTOCOL = "inter.broker.protocol.version (newest)"
 
 
+#: In the error of a ZooKeeper server that answers, and not this question.
+SRVR_REFUSED = "not allowed"
+
+
 class TopicPartition(NamedTuple):
     topic: str
     partition: int
@@ -128,6 +132,19 @@ class ZooKeeperNode:
     mode: str
     error: str = ""
     zxid: int = -1
+
+    @property
+    def serves(self) -> bool:
+        return self.mode in {"leader", "follower", "observer", "standalone"}
+
+    @property
+    def without_quorum(self) -> bool:
+        return self.mode in {"no quorum", "read-only"}
+
+    @property
+    def refuses(self) -> bool:
+        """`srvr` is switched off there: it lives, and nobody knows more."""
+        return SRVR_REFUSED in self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +289,10 @@ class Snapshot:
     remembered_brokers: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""
+
+    def told_ends(self, tp: TopicPartition) -> dict[int, int]:
+        """{replica: its log end}, of those that told."""
+        return {broker: end.end for broker, end in self.log_ends.get(tp, {}).items() if not end.error}
 
     @property
     def failed_sources(self) -> tuple[Source, ...]:

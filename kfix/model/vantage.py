@@ -35,7 +35,7 @@ def server_called(address: str) -> str:
 
 def has_answered(node: ZooKeeperNode) -> bool:
     """One without a quorum answers too, and so does one where `srvr` is switched off."""
-    return bool(node.mode) or "not allowed" in node.error
+    return bool(node.mode) or node.refuses
 
 
 def vantage_of(snapshot: Snapshot, name: str, tried: Mapping[str, str] = _NOTHING) -> Vantage:

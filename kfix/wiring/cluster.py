@@ -112,8 +112,10 @@ def diagnose_once(target: Target) -> Diagnosis:
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     """With the log ends of the look before: over time a slow replica moves, a stuck one and one cut off do not."""
-    ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in earlier.log_ends.items()}
-    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends))) if ends else snapshot
+    if not earlier.log_ends:
+        return snapshot
+    ends = {tp: earlier.told_ends(tp) for tp in earlier.log_ends}
+    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends)))
 
 
 class _InTheBackground:

@@ -13,10 +13,10 @@ from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import led_anew, replicas_of, suspicious
 from kfix.adapters.collect.probes import representatives
+from kfix.adapters.collect.strangers import strangers
 from kfix.adapters.collect.tasks import Look, Task, as_finished
 from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import parse_endpoint
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
@@ -168,21 +168,11 @@ class _Collection:
         return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
 
     def _ask_strangers(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
-        """Brokers that hold replicas and that neither ZooKeeper nor the first brokers told: a cut hides them from the
-        rest, not from us. Where they are, the others' views say, a bootstrap address, or what is remembered.
-        """
-        view = authority.view
-        if view is None:
-            found = dict(bootstrap.strangers(self._addresses.values()))
-        else:
-            holders = {b for a in set(view.assignments.values()) for b in a.replicas}
-            told = {b: e for a in self._answers.values() for b, e in a.view.alive.items()}
-            memory = self._recalled(authority.cluster_id).brokers
-            known = {b: e for b, text in memory.items() if (e := parse_endpoint(text)) is not None}
-            known |= told | bootstrap.strangers(self._addresses.values())
-            found = {b: e for b, e in known.items() if b in holders or b not in memory}
-        # An address that another broker has by now is no way to the one that had it.
-        found = {b: e for b, e in found.items() if b not in self._tasks and e not in self._addresses.values()}
+        # Without ZooKeeper the cluster has no sure name yet, and so no memory.
+        remembered = self._recalled(authority.cluster_id).brokers if authority.view is not None else {}
+        told = bootstrap.strangers(self._addresses.values())
+        views = (answer.view for answer in self._answers.values())
+        found = strangers(authority.view, views, remembered, told, self._addresses)
         if found:
             self._first = self._deadline.within(min(_STRANGERS_SECONDS, self._deadline.left / 2))
             self._ask(found)
@@ -240,11 +230,13 @@ class _Collection:
         apart = bool(self._wanted.vantage)
         doubtful = suspicious(view, views, live, apart=apart)
         changed = led_anew(self._wanted.before, view)
-        doubtful |= replicas_of(view, changed if not self._wanted.every_log_end else None)
+        doubtful |= replicas_of(
+            view, None if self._wanted.every_log_end else {tp for tps in changed.values() for tp in tps}
+        )
         # Log ends before high watermarks: what was seen later and is lower does not move.
         log_ends = details.log_ends(doubtful)
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
-        epoch_ends = details.epoch_ends(changed) | epoch_ends
+        epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller)
         probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
         # Last: a broker that is cut off from ZooKeeper does not answer this, and its line is blocked from then on.

@@ -149,19 +149,16 @@ class Details:
         for broker, ends in seen.items():
             for tp, end in ends.items():
                 visible.setdefault(tp, {})[broker] = end
-        asked = older_epochs(claimed)
-        told = self._each("epoch ends", asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
-        answers = [*told.values()]
+        ended = self.epoch_ends("epoch ends", older_epochs(claimed))
         if apart:
             last = epochs_before(claimed, views)
             more = self._each("last epochs", last, lambda b, line: ask_ends_before(line, b, last[b], self._deadline))
-            answers += more.values()
-        return visible, {tp: end for found in answers for tp, end in found.items()}
+            ended |= {tp: end for found in more.values() for tp, end in found.items()}
+        return visible, ended
 
-    def epoch_ends(self, wanted: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, EpochEnd]:
-        """`wanted` is {partition: (whom to ask, the epoch)}."""
-        asked: dict[int, dict[TopicPartition, int]] = {}
-        for tp, (leader, epoch) in wanted.items():
-            asked.setdefault(leader, {})[tp] = epoch
-        told = self._each("epoch ends", asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+    def epoch_ends(
+        self, name: str, asked: Mapping[int, Mapping[TopicPartition, int]]
+    ) -> dict[TopicPartition, EpochEnd]:
+        """`asked` is {whom: {partition: the epoch}}; `name` is that of the source."""
+        told = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
         return {tp: end for found in told.values() for tp, end in found.items()}

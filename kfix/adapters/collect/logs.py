@@ -114,15 +114,16 @@ def epochs_before(
     return found
 
 
-def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[TopicPartition, tuple[int, int]]:
-    """{partition: (leader of today, epoch of the leader before)} where another epoch has begun since."""
+def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[int, dict[TopicPartition, int]]:
+    """Where another epoch has begun since: {leader of today: {partition: epoch of the leader before}}."""
+    found: dict[int, dict[TopicPartition, int]] = {}
     if before is None or zookeeper is None:
-        return {}
-    return {
-        tp: (state.leader, epoch)
-        for tp, (_, epoch, _) in before.leaders.items()
-        if (state := zookeeper.states.get(tp)) is not None and state.leader >= 0 and state.leader_epoch > epoch
-    }
+        return found
+    for tp, (_, epoch, _) in before.leaders.items():
+        state = zookeeper.states.get(tp)
+        if state is not None and state.leader >= 0 and state.leader_epoch > epoch:
+            found.setdefault(state.leader, {})[tp] = epoch
+    return found
 
 
 def replicas_of(

@@ -9,7 +9,14 @@ from kfix.adapters.zookeeper.view import migrating, read_states, read_topics, st
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import Assignment, ControllerNode, Endpoint, TopicPartition, ZooKeeperNode
+from kfix.model.snapshot import (
+    SRVR_REFUSED,
+    Assignment,
+    ControllerNode,
+    Endpoint,
+    TopicPartition,
+    ZooKeeperNode,
+)
 
 
 def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, deadline: Deadline) -> PartitionReading:
@@ -79,7 +86,7 @@ def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
         return ZooKeeperNode(str(server), "no quorum", "not currently serving requests")
     mode, zxid = _told(text, "Mode: "), _told(text, "Zxid: 0x")
     return ZooKeeperNode(
-        str(server), mode, "" if mode else "srvr is not allowed there", _hexadecimal(zxid) if mode else -1
+        str(server), mode, "" if mode else f"srvr is {SRVR_REFUSED} there", _hexadecimal(zxid) if mode else -1
     )
 
 

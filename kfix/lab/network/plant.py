@@ -73,10 +73,6 @@ def lift(network: Network) -> None:
             run(["ip", "netns", "delete", namespace])
 
 
-def is_laid(network: Network) -> bool:
-    return {network.switch, *(zone.namespace for zone in network.zones)} <= _namespaces()
-
-
 def _namespaces() -> set[str]:
     return {line.split()[0] for line in run(["ip", "netns", "list"]).splitlines() if line.strip()}
 

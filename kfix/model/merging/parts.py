@@ -39,7 +39,7 @@ def authority(look: Snapshot) -> tuple[int, int, float]:
     if look.zookeeper is None:
         return 0, -1, look.taken_at
     node = next((n for n in look.ensemble if n.address == look.zookeeper.server), None)
-    without = node is not None and node.mode in {"no quorum", "read-only"}
+    without = node is not None and node.without_quorum
     return 1 if without else 2, -1 if node is None else node.zxid, look.taken_at
 
 
@@ -171,5 +171,4 @@ def samples(now: Looks, before: Looks, told: Told, zookeeper: ZooKeeperView | No
 
 
 def _ends_of(look: Snapshot) -> tuple[Sample, ...]:
-    ends = {tp: {b: e.end for b, e in found.items() if not e.error} for tp, found in look.log_ends.items()}
-    return (Sample(look.taken_at, ends),) if ends else ()
+    return (Sample(look.taken_at, {tp: look.told_ends(tp) for tp in look.log_ends}),) if look.log_ends else ()
