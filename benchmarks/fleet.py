@@ -29,7 +29,7 @@ from functools import partial
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import read_run
 from kfix.fleet.pool import each
-from kfix.wiring.fleet import judge_stored
+from kfix.app.fleet import judge_stored
 from benchmarks.fleet import peak
 
 if __name__ == "__main__":

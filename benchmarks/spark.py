@@ -27,7 +27,7 @@ import json, sys, time
 from functools import partial
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import read_run
-from kfix.wiring.fleet import engine, judge_stored
+from kfix.app.fleet import engine, judge_stored
 
 if __name__ == "__main__":
     place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
@@ -53,7 +53,7 @@ print(json.dumps({}))
 _QUERY = """
 import json, sys, time
 import pyarrow as pa
-from kfix.wiring.fleet import engine
+from kfix.app.fleet import engine
 with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     table = pa.table({"cluster": [f"c{i % 997}" for i in range(200_000)], "n": range(200_000)})
     began = time.perf_counter()

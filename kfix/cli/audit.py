@@ -120,8 +120,8 @@ def audit(
     """The whole night: collect, judge, compare, keep, tell."""
     if ctx.invoked_subcommand is not None:
         return
+    from kfix.app.fleet import with_fleet
     from kfix.errors import UsageError
-    from kfix.wiring.fleet import with_fleet
 
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
@@ -142,8 +142,8 @@ def audit(
         for line in () if only_new else loaded.warnings:
             typer.echo(f"warning: {line}", err=True)
     with with_fleet():
-        from kfix.wiring.audit import locked
-        from kfix.wiring.fleet import audit_engine
+        from kfix.app.audit import locked
+        from kfix.app.fleet import audit_engine
 
     with locked(place), audit_engine(spark, processes, _settings(spark_conf), sql_on_spark=sql_on_spark) as used:
         code = _audited(place, loaded, used, wish, outputs, days)
@@ -152,10 +152,10 @@ def audit(
 
 def _audited(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish, outputs: Outputs, days: int) -> int:
     from kfix.adapters.fleet.places import place_of
+    from kfix.app.audit import audit as audited
+    from kfix.app.audit import report
     from kfix.report.collecting import progress
     from kfix.report.console import console_on
-    from kfix.wiring.audit import audit as audited
-    from kfix.wiring.audit import report
 
     root = place_of(place)
     found = _run(place, loaded, engine, wish)
@@ -234,15 +234,15 @@ def show(
     fail_on: FailOn = "warning",
 ) -> None:
     """An audit of the store once more, the last one unless a day or a run is named, in any of the outputs."""
-    from kfix.wiring.fleet import with_fleet
+    from kfix.app.fleet import with_fleet
 
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
     place, of = the_store(store), the_day(day)
     with with_fleet():
         from kfix.adapters.fleet.places import place_of
-        from kfix.wiring.audit import stored_report
-        from kfix.wiring.fleet import engine
+        from kfix.app.audit import stored_report
+        from kfix.app.fleet import engine
     with engine(processes=1) as used:
         found = stored_report(place_of(place), used, run=run or "", day=of, days=days)
     raise typer.Exit(outputs.tell(found))

@@ -33,8 +33,8 @@ def query(
     partitions (of the last look), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the columns;
     docs/audit.md explains them. Nothing can be written.
     """
+    from kfix.app.fleet import engine, with_fleet
     from kfix.errors import UsageError
-    from kfix.wiring.fleet import engine, with_fleet
 
     if json_output and csv:
         raise UsageError("--json or --csv, not both")

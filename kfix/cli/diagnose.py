@@ -91,7 +91,7 @@ def diagnose(
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
     if from_files:
-        from kfix.wiring.cluster import diagnose_saved
+        from kfix.app.cluster import diagnose_saved
 
         if before is not None:
             raise UsageError("--before is compared with a live cluster; leave out --from")
@@ -104,7 +104,7 @@ def diagnose(
             saying=lambda sentence: typer.echo(sentence, err=True),
         )
     else:
-        from kfix.wiring.cluster import diagnose_live, make_target
+        from kfix.app.cluster import diagnose_live, make_target
 
         diagnosis, snapshot = diagnose_live(
             make_target(bootstrap_server, zookeeper, command_config, timeout),

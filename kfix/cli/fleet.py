@@ -156,11 +156,11 @@ def collected(
     """One run, begun or gone on with, by threads here or as tasks of the engine `on`; progress on standard error."""
     import sys
 
+    from kfix.app.cluster import look_entry
+    from kfix.app.fleet import collect_one, with_fleet
     from kfix.errors import StoreError, UsageError
     from kfix.report.collecting import progress
     from kfix.report.console import console_on
-    from kfix.wiring.cluster import look_entry
-    from kfix.wiring.fleet import collect_one, with_fleet
 
     # An option that is given and empty is a mistake, never a new run.
     if run == "":
@@ -195,9 +195,9 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
     import json
     import sys
 
+    from kfix.app.fleet import with_fleet
     from kfix.report.console import console_on
     from kfix.report.inventory import runs_json, show_runs
-    from kfix.wiring.fleet import with_fleet
 
     place, of = the_store(store), the_day(day)
     with with_fleet():

@@ -27,13 +27,13 @@ def prune(
     import json
     from datetime import UTC, datetime
 
-    from kfix.wiring.fleet import with_fleet
+    from kfix.app.fleet import with_fleet
 
     place = the_store(store)
     with with_fleet():
         from kfix.adapters.fleet.places import place_of
+        from kfix.app.audit import locked
         from kfix.fleet.pruning import days_of, old_ones, take_away
-        from kfix.wiring.audit import locked
     looks = days_of(keep)
     judged = days_of(keep_audits, "--keep-audits") if keep_audits is not None else looks
     with locked(place) if delete else contextlib.nullcontext():
@@ -71,16 +71,16 @@ def demo(
     """Make synthetic clusters with nights of history, audit each night, and show the last: no Kafka needed."""
     from datetime import UTC, datetime
 
+    from kfix.app.fleet import engine, with_fleet
     from kfix.cli.audit_outputs import Outputs
-    from kfix.wiring.fleet import engine, with_fleet
 
     place = the_store(store)
     outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")
     outputs.check()
     with with_fleet():
         from kfix.adapters.fleet.places import place_of
+        from kfix.app.audit import audit, locked, report
         from kfix.fleet.demo import DemoFleet, empty_store, write_night
-        from kfix.wiring.audit import audit, locked, report
     from kfix.report.collecting import progress
     from kfix.report.console import console_on
 

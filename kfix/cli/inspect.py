@@ -54,8 +54,8 @@ def log_dir(
 
     Exit code: 0 no difference and nothing odd, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
     """
+    from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
     from kfix.report.logdir import names_lines, print_inspection
-    from kfix.wiring.inspect import Chosen, Depth, inspect_log_dirs
 
     if names and (not groups or json_output):
         raise UsageError("--names goes with --groups, and without --json")

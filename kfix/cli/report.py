@@ -56,9 +56,9 @@ def incident(
 
     Exit code: 0 the report is made, 2 a file cannot be read or is of another cluster.
     """
+    from kfix.app.incident import Asked, make_report
     from kfix.cli.output_files import check_outputs
     from kfix.errors import UsageError
-    from kfix.wiring.incident import Asked, make_report
 
     if not looks and not journal and not broker_log:
         raise UsageError("there is nothing to report on", hint="give --from FILE, twice or more")

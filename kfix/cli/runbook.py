@@ -163,9 +163,9 @@ def try_(
     """Run the tests that stand in runbooks, on clusters in memory; exit code 5 where one fails."""
     import tempfile
 
+    from kfix.app.cluster import runbook_fixtures
     from kfix.runbook import catalogue
     from kfix.runbook.testing import run_tests
-    from kfix.wiring.cluster import runbook_fixtures
 
     own = site.own_runbooks()
     found = [site.load_or_file(n, runbooks) for n in names] if names else catalogue.load_all(runbooks, own)

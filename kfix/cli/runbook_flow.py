@@ -15,12 +15,12 @@ from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBa
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kfix.app.cluster import Target
     from kfix.model.plan import Plan
     from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
     from kfix.runbook.gates import Given
     from kfix.runbook.policy import Policy
     from kfix.runbook.scene import Healed, Scene
-    from kfix.wiring.cluster import Target
 
 
 class Live(Protocol):
@@ -46,14 +46,14 @@ class Where:
     timeout: float
 
     def of(self, plan: Plan) -> AbstractContextManager[Live]:
-        from kfix.wiring import cluster as wiring
+        from kfix.app import cluster as wiring
 
         return wiring.open_cluster(self._target(plan))
 
     def to_change(self, plan: Plan) -> AbstractContextManager[Live]:
         """Refused while the network is cut. A sign of it is looked at twice: a restart looks alike for a moment."""
+        from kfix.app import cluster as wiring
         from kfix.runbook.cut_network import cuts_in, refuse_while_cut
-        from kfix.wiring import cluster as wiring
 
         target = self._target(plan)
         if cuts_in(wiring.diagnose_once(target).findings):
@@ -61,7 +61,7 @@ class Where:
         return wiring.open_cluster(target)
 
     def _target(self, plan: Plan) -> Target:
-        from kfix.wiring import cluster as wiring
+        from kfix.app import cluster as wiring
 
         known = self.bootstrap_server or plan.cluster.bootstrap or None
         zookeeper = self.zookeeper or plan.cluster.zookeeper or None

@@ -72,9 +72,9 @@ def plan(
     ] = False,
 ) -> None:
     """Plan a remedy, or what a person asks for, and show it; nothing is changed."""
+    from kfix.app import cluster as wiring
     from kfix.model.plan import Gate
     from kfix.runbook import planfile
-    from kfix.wiring import cluster as wiring
 
     wanted = wishes.wish(
         name, runbooks, finding=finding, given=param or [], json_in=json_in, policy=policy, debounce=debounce
@@ -178,8 +178,8 @@ def apply(
     json_output: AsJson = False,
 ) -> None:
     """Carry out a remedy behind its gates and prove that it helped. --approve, --ack, --countersign go with --plan."""
+    from kfix.app import cluster as wiring
     from kfix.runbook import planfile
-    from kfix.wiring import cluster as wiring
 
     out = flow.Out.of(json_output)
     answers = flow.Answers(tuple(approve or ()), tuple(ack or ()), countersign, step)

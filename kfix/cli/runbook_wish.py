@@ -12,6 +12,7 @@ from kfix.errors import RefusedError, UnreachableError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kfix.app.cluster import Target
     from kfix.model.args import Args
     from kfix.model.finding import Diagnosis, Finding
     from kfix.model.plan import Created, Plan
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kfix.placement.judge import Problem
     from kfix.ports import ClusterReader
     from kfix.runbook.policy import Policy
-    from kfix.wiring.cluster import Target
 
 _LONGEST = 86_400
 _SHOWN = 5
@@ -96,9 +96,9 @@ def find(wanted: Wish, target: Target, people: Console) -> tuple[tuple[Finding, 
 
     Nothing found is only good news where everything was read.
     """
+    from kfix.app import cluster as wiring
     from kfix.runbook import matching
     from kfix.runbook.cut_network import refuse_while_cut
-    from kfix.wiring import cluster as wiring
 
     def waiting(seconds: float) -> None:
         people.print(f"looking again in {seconds:.0f} s, to tell a fault from an ordinary election (--debounce)")

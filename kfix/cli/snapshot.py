@@ -30,9 +30,9 @@ def save(
     Saved in several places at one time, such files show where the network is cut: kfix diagnose --from A --from B.
     """
     from kfix.adapters.saved import files
+    from kfix.app.cluster import look, make_target
     from kfix.errors import UsageError
     from kfix.report.snapshot import described
-    from kfix.wiring.cluster import look, make_target
 
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
@@ -55,8 +55,8 @@ def show(
     import json
 
     from kfix.adapters.saved.encode import encode
+    from kfix.app.cluster import load_snapshot
     from kfix.report.snapshot import described
-    from kfix.wiring.cluster import load_snapshot
 
     snapshot = load_snapshot(file)
     typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))

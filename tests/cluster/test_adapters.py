@@ -11,11 +11,11 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
+from kfix.app.cluster import make_target, open_cluster
 from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.model.reading import ResourceKind
 from kfix.model.snapshot import Assignment, Endpoint, TopicPartition
-from kfix.wiring.cluster import make_target, open_cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 

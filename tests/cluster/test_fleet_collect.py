@@ -7,8 +7,8 @@ import pytest
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import read_document, runs
+from kfix.app.fleet import judge_stored
 from kfix.fleet.inventory.recorded import recorded_inventory
-from kfix.wiring.fleet import judge_stored
 
 FLEET = """\
 apiVersion: kfix/v1

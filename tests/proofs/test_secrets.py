@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from kfix.app import cluster as wiring
 from kfix.cli.app import app
-from kfix.wiring import cluster as wiring
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring

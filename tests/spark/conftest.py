@@ -11,10 +11,10 @@ import pytest
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
+from kfix.app import fleet as wiring
+from kfix.app.cluster import load_snapshot
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
-from kfix.wiring import fleet as wiring
-from kfix.wiring.cluster import load_snapshot
 from tests.spark.standalone import ConnectServer, Standalone
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "snapshots"

@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
+from kfix.app import fleet as wiring
+from kfix.app.fleet import judge_stored
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.wiring import fleet as wiring
-from kfix.wiring.fleet import judge_stored
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
 from tests.unit.fleet.working import sometimes
 

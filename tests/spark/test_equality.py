@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.adapters.fleet.places import place_of
+from kfix.app import fleet as wiring
+from kfix.app.fleet import judge_stored
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
 from kfix.model.inventory import Inventory, Mute
-from kfix.wiring import fleet as wiring
-from kfix.wiring.fleet import judge_stored
 from tests.unit.fleet.nights import cluster, day_of, entry, night
 from tests.unit.fleet.nights import told as told_by
 

@@ -11,9 +11,9 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
+from kfix.app import fleet as wiring
+from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
-from kfix.wiring import fleet as wiring
-from kfix.wiring.fleet import judge_stored
 from kfix_spark.java import find_java
 from kfix_spark.statements import only_reads
 from tests.spark.working import unpicklable
@@ -200,7 +200,7 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
     script = tmp_path / "start.py"
     script.write_text(
         textwrap.dedent(f"""
-        from kfix.wiring import fleet as wiring
+        from kfix.app import fleet as wiring
         from kfix.errors import KfixError
         try:
             with wiring.engine("local[1]", settings=dict([{setting!r}.split("=", 1)])):

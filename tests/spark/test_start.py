@@ -16,7 +16,7 @@ from tests.spark.standalone import HOME
 
 ROOT = Path(__file__).parents[2]
 START = (
-    "import sys\nfrom kfix.wiring import fleet as wiring\n"
+    "import sys\nfrom kfix.app import fleet as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
     "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
 )
@@ -85,7 +85,7 @@ def test_the_zip_holds_all_of_our_code_and_runs_by_itself(tmp_path):
     assert not [n for n in names if "__pycache__" in n]
     raw = path.read_bytes()
     assert make_package(path).read_bytes() == raw
-    script = "import kfix.wiring, kfix_spark.spread; print(kfix.wiring.__file__)"
+    script = "import kfix.app, kfix_spark.spread; print(kfix.app.__file__)"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={"PYTHONPATH": str(path)},

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from kfix.wiring.fleet import judge_stored
+from kfix.app.fleet import judge_stored
 
 
 def slowly(table, began):

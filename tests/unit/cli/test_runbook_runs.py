@@ -262,8 +262,8 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
 
 def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was changed for the first one is in it."""
+    from kfix.app import cluster as wiring
     from kfix.cli import runbook_flow as flow
-    from kfix.wiring import cluster as wiring
 
     fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
     first = fake.findings[0]

@@ -120,7 +120,7 @@ def test_a_name_that_is_none_is_refused_before_anybody_is_asked(tmp_path: Path, 
 def test_a_saved_look_has_its_name_or_that_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: tuple[str, ...], name: str
 ) -> None:
-    import kfix.wiring.cluster as wiring
+    import kfix.app.cluster as wiring
 
     def look(target: object, *, groups: tuple[str, ...], vantage: str, every_log_end: bool) -> Snapshot:
         return seen_by(healthy(), vantage, {1, 2, 3})

@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import run_of
+from kfix.app.audit import audit, report
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
 from kfix.model.inventory import ClusterEntry, Inventory
-from kfix.wiring.audit import audit, report
 
 FIRST = date(2026, 3, 2)
 AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()

@@ -9,6 +9,7 @@ import pytest
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
+from kfix.app.audit import locked
 from kfix.errors import HeldError
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.audit.tables import tables
@@ -17,7 +18,6 @@ from kfix.fleet.synthetic import snapshot_of
 from kfix.model.inventory import Inventory, Mute, Window
 from kfix.model.snapshot import Source
 from kfix.report.fleet.totals import has_news, news
-from kfix.wiring.audit import locked
 from tests.unit.fleet.nights import AT, again, cluster, day_of, entry, night, statuses, told
 
 LAGS = "KFX401:broker 6"

@@ -11,9 +11,9 @@ import pytest
 from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.places import file_name, place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.pool import each
-from kfix.wiring.fleet import judge_stored
 from tests.unit.diagnostics.clusters import base
 
 DAY = date(2026, 3, 1)

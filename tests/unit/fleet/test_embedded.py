@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kfix.app import fleet as wiring
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.wiring import fleet as wiring
 from tests.unit.fleet.working import double
 
 ENGINE = EmbeddedEngine(1)
@@ -123,7 +123,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 def test_the_embedded_engine_loads_no_spark():
     script = (
-        "import sys\nfrom kfix.wiring import fleet as wiring\n"
+        "import sys\nfrom kfix.app import fleet as wiring\n"
         "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
         "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
     )

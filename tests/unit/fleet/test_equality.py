@@ -15,8 +15,8 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.adapters.memory.snapshot import snapshot_of
+from kfix.app.fleet import judge_stored
 from kfix.model.casefile import CaseFile, open_case
-from kfix.wiring.fleet import judge_stored
 from kfix_diagnostics.catalogue import matcher, predicates
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL

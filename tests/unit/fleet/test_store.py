@@ -16,11 +16,11 @@ from kfix.adapters.fleet.case import Cluster
 from kfix.adapters.fleet.places import Place, file_name, place_of, run_place
 from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
 from kfix.adapters.fleet.sieve import Sieve
+from kfix.app.fleet import judge_stored
 from kfix.errors import UsageError
 from kfix.model.expected import EXPECTED, values_of
 from kfix.model.partition_facts import FACT_TYPES, derive
 from kfix.model.predicate import compile_all, parse
-from kfix.wiring.fleet import judge_stored
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, fallen
 from tests.unit.diagnostics.test_any_cluster import papers

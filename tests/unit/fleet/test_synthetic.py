@@ -9,10 +9,10 @@ import pytest
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import runs
+from kfix.app.fleet import judge_stored
 from kfix.errors import UsageError
 from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
 from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
-from kfix.wiring.fleet import judge_stored
 from kfix_diagnostics.engine import Options, diagnose
 
 SAMPLES = [

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.app import cluster as wiring
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.snapshot import Snapshot
-from kfix.wiring import cluster as wiring
 
 
 class FakeWiring:

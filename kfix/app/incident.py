@@ -16,6 +16,7 @@ from kfix.adapters.brokerlog.files import found, labels
 from kfix.adapters.brokerlog.lines import Clock, Window
 from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
+from kfix.app.cluster import load_snapshot
 from kfix.errors import KfixError, UsageError
 from kfix.model.incident_report import IncidentReport, SourceRow
 from kfix.model.plan import Plan
@@ -23,7 +24,6 @@ from kfix.model.snapshot import Snapshot
 from kfix.runbook.journal import read_back
 from kfix.timeline.build import Material
 from kfix.timeline.journals import at
-from kfix.wiring.cluster import load_snapshot
 
 #: Seconds around the looks and runs in which logs are read where no time was asked for: what led to it comes before.
 AROUND: Final = 3600.0

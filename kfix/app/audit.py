@@ -12,6 +12,7 @@ from kfix.adapters.fleet.audits import Audit
 from kfix.adapters.fleet.places import Place, place_of
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.storelock import store_lock
+from kfix.app.fleet import open_and_judge
 from kfix.fleet.audit.judging import Judged, JudgeTask, judged
 from kfix.fleet.audit.reading import DAYS, find_audit, report_of
 from kfix.fleet.audit.running import Tools, audit_run
@@ -22,7 +23,6 @@ from kfix.model.fleetcase import FleetCase
 from kfix.model.inventory import Inventory
 from kfix.model.places import state_home
 from kfix.report.json_findings import finding_dict
-from kfix.wiring.fleet import open_and_judge
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 
