@@ -1,1 +1,70 @@
-"""Where the parts meet: which adapter serves which question. The command line calls these; nothing below knows them."""
+"""The application layer: every use case of kfix, for the command line and for Python programs (docs/python.md).
+
+    from kfix.app import Access, Approval, carry_out, diagnose, plan
+
+    access = Access("broker1:9092")
+    for finding in diagnose(access).findings:
+        print(finding.key, finding.summary)
+    made = plan("coordinator-stuck", access)
+    carry_out(made, access, approval=Approval(approve=(f"plan:{made.short_id}",)))
+
+A name is loaded when it is first used, so that `import kfix.app` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kfix.app.access import Access
+    from kfix.app.api import carry_out, diagnose, plan
+    from kfix.app.clusters import App, Clusters, DiagnoseOptions, OpenCluster
+    from kfix.app.healing.session import Approval
+    from kfix.app.healing.wanted import Nothing
+    from kfix.model.finding import Diagnosis, Finding
+    from kfix.model.plan import Plan
+    from kfix.runbook.gates import Human
+    from kfix.runbook.scene import Healed
+
+_HOMES = {
+    "Access": "kfix.app.access",
+    "App": "kfix.app.clusters",
+    "Approval": "kfix.app.healing.session",
+    "Clusters": "kfix.app.clusters",
+    "DiagnoseOptions": "kfix.app.clusters",
+    "Diagnosis": "kfix.model.finding",
+    "Finding": "kfix.model.finding",
+    "Healed": "kfix.runbook.scene",
+    "Human": "kfix.runbook.gates",
+    "Nothing": "kfix.app.healing.wanted",
+    "OpenCluster": "kfix.app.clusters",
+    "Plan": "kfix.model.plan",
+    "carry_out": "kfix.app.api",
+    "diagnose": "kfix.app.api",
+    "plan": "kfix.app.api",
+}
+
+__all__ = [
+    "Access",
+    "App",
+    "Approval",
+    "Clusters",
+    "DiagnoseOptions",
+    "Diagnosis",
+    "Finding",
+    "Healed",
+    "Human",
+    "Nothing",
+    "OpenCluster",
+    "Plan",
+    "carry_out",
+    "diagnose",
+    "plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

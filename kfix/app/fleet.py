@@ -63,7 +63,7 @@ def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> Col
     """
     with with_fleet():
         from kfix.adapters.fleet.places import place_of  # noqa: PLC0415
-        from kfix.app.cluster import look_entry  # noqa: PLC0415
+        from kfix.app.looks import look_entry  # noqa: PLC0415
         from kfix.fleet.collected import look_and_store  # noqa: PLC0415
 
         return look_and_store(entry, partial(look_entry, remember=remember), place_of(run))

@@ -16,7 +16,7 @@ from kfix.adapters.brokerlog.files import found, labels
 from kfix.adapters.brokerlog.lines import Clock, Window
 from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
-from kfix.app.cluster import load_snapshot
+from kfix.app.looks import load_snapshot
 from kfix.errors import KfixError, UsageError
 from kfix.model.incident_report import IncidentReport, SourceRow
 from kfix.model.plan import Plan

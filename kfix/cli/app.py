@@ -8,24 +8,10 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from kfix import __version__
-from kfix.cli import (
-    audit,
-    demo,
-    diagnose,
-    explain,
-    fleet,
-    fleet_store,
-    inspect,
-    lab,
-    lab_network,
-    lab_workload,
-    report,
-    runbook,
-    snapshot,
-)
+from kfix.cli.commands import COMMANDS
+from kfix.cli.loading import LazyGroup
 from kfix.errors import KfixError
 
 INTERRUPTED = 130
@@ -34,8 +20,14 @@ PIPE_CLOSED = 141
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
 
-class Boundary(TyperGroup):
-    """Turns every error into one clear line; a traceback is for developers who ask for it with KFIX_DEBUG=1."""
+class Boundary(LazyGroup):
+    """The root of all commands.
+
+    Turns every error into one clear line; a traceback is for developers who ask for it with KFIX_DEBUG=1.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(table=COMMANDS, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -74,31 +66,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="From 'consumers hang' to 'proved healed': diagnose a sick Kafka cluster, heal it behind gates, prove it.",
 )
-app.command("diagnose")(diagnose.diagnose)
-app.command("explain")(explain.explain)
-app.add_typer(snapshot.app, name="snapshot")
-app.add_typer(inspect.app, name="inspect")
-fleet.app.command("prune")(fleet_store.prune)
-fleet.app.command("demo")(fleet_store.demo)
-app.add_typer(fleet.app, name="fleet")
-app.add_typer(audit.app, name="audit")
-app.add_typer(runbook.app, name="runbook")
-lab.app.command("workload")(lab_workload.workload)
-app.add_typer(report.app, name="report")
-lab.app.command("demo")(demo.demo)
-for word, command in (
-    ("cut", lab_network.cut),
-    ("isolate", lab_network.isolate),
-    ("slow", lab_network.slow),
-    ("heal", lab_network.heal),
-    ("power-off", lab_network.power_off),
-    ("power-on", lab_network.power_on),
-    ("pause", lab.stop),
-    ("zones", lab_network.zones),
-    ("exec", lab_network.run_in),
-):
-    lab.app.command(word)(command)
-app.add_typer(lab.app, name="lab")
 
 
 def _version(wanted: bool) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kfix.cli import audit_query
+from kfix.app.inventory import chosen, the_day
+from kfix.app.nightly import EngineWish, Night, audit_night, report_of_store
 from kfix.cli.audit_outputs import (
     ClustersCsv,
     Csv,
@@ -21,34 +24,22 @@ from kfix.cli.audit_outputs import (
     Outputs,
     Prometheus,
 )
-from kfix.cli.fleet import (
-    Clusters,
-    InventoryPath,
-    OfDate,
-    Owners,
-    RunName,
-    StorePlace,
-    Tags,
-    chosen,
-    the_day,
-    the_store,
-)
+from kfix.cli.audit_query import query
+from kfix.cli.fleet import Clusters, InventoryPath, OfDate, Owners, RunName, StorePlace, Tags, the_store
 from kfix.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from kfix.adapters.fleet.runs import Run
-    from kfix.fleet.engine import Engine
-    from kfix.fleet.inventory.load import Loaded
-    from kfix.model.inventory import Inventory
+from kfix.errors import UsageError
+from kfix.report.collecting import progress
+from kfix.report.console import console_on
 
 app = typer.Typer(
     invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="Collect a fleet, judge it as kfix diagnose does, compare it with the night before, and tell.\n\n"
     "Exit code: 0 well, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
 )
-app.command("query")(audit_query.query)
+app.command("query")(query)
 
 _WHERE = ("here", "spark", "no")
 Spark = Annotated[
@@ -65,18 +56,6 @@ SparkConf = Annotated[
 Processes = Annotated[
     int | None, typer.Option("--processes", metavar="N", min=1, help="Of the pool; else as many as cores.")
 ]
-
-
-@dataclass(frozen=True)
-class _Wish:
-    """How a run is come by."""
-
-    collect: str
-    day: date | None
-    run: str
-    concurrency: int
-    timeout: float | None
-    quiet: bool
 
 
 @app.callback()
@@ -120,9 +99,6 @@ def audit(
     """The whole night: collect, judge, compare, keep, tell."""
     if ctx.invoked_subcommand is not None:
         return
-    from kfix.app.fleet import with_fleet
-    from kfix.errors import UsageError
-
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
     if collect not in _WHERE:
@@ -134,80 +110,32 @@ def audit(
     if run == "":
         raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
     place = the_store(store)
-    wish = _Wish(collect, the_day(day), run or "", concurrency, timeout, quiet or only_new)
+    say = Say(quiet or only_new)
+    wish = Night(collect, the_day(day), run or "", concurrency, timeout)
     loaded = None
     if collect != "no" or inventory:
-        loaded = chosen(inventory, cluster, tag, owner)
+        loaded = chosen(inventory, cluster or (), tag or (), owner or ())
         # An expired mute is in the report too; cron mails what is said here.
         for line in () if only_new else loaded.warnings:
             typer.echo(f"warning: {line}", err=True)
-    with with_fleet():
-        from kfix.app.audit import locked
-        from kfix.app.fleet import audit_engine
-
-    with locked(place), audit_engine(spark, processes, _settings(spark_conf), sql_on_spark=sql_on_spark) as used:
-        code = _audited(place, loaded, used, wish, outputs, days)
-    raise typer.Exit(code)
+    engine = EngineWish(spark, processes, _settings(spark_conf), sql_on_spark)
+    raise typer.Exit(outputs.tell(audit_night(place, loaded, engine, wish, say, days=days)))
 
 
-def _audited(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish, outputs: Outputs, days: int) -> int:
-    from kfix.adapters.fleet.places import place_of
-    from kfix.app.audit import audit as audited
-    from kfix.app.audit import report
-    from kfix.report.collecting import progress
-    from kfix.report.console import console_on
+@dataclass(frozen=True)
+class Say:
+    """Progress of an audit on standard error; what the store kept is not said where nobody wants to hear it."""
 
-    root = place_of(place)
-    found = _run(place, loaded, engine, wish)
-    inventory = _inventory(found, loaded)
-    with progress(len(found.clusters), console_on(sys.stderr), quiet=wish.quiet, what="judged") as hear:
-        made = audited(root, found, inventory, engine, hear)
-    return outputs.tell(report(root, made, engine, days=days))
+    quiet: bool
 
+    def progress(self, total: int, what: str) -> AbstractContextManager[Callable[[str, str], None]]:
+        return progress(total, console_on(sys.stderr), quiet=self.quiet, what=what)
 
-def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
-    """The run to judge: collected now, or one that is there."""
-    from kfix.adapters.fleet.places import place_of
-    from kfix.adapters.fleet.runs import newest_run
-
-    if wish.collect == "no" or loaded is None:
-        return newest_run(place_of(place), wish.day, wish.run)
-    from kfix.cli.fleet import collected
-    from kfix.fleet.collection import already_complete
-
-    if wish.run and (there := already_complete(place, wish.day, wish.run)):
-        if not wish.quiet:
-            typer.echo(f"run {wish.run} of {there.day} is complete: judged again, and not collected again", err=True)
-        return there
-    on = engine if wish.collect == "spark" else None
-    made, _ = collected(
-        place,
-        loaded,
-        wish.day,
-        wish.run or None,
-        concurrency=wish.concurrency,
-        timeout=wish.timeout,
-        quiet=wish.quiet,
-        on=on,
-    )
-    return made
-
-
-def _inventory(run: Run, loaded: Loaded | None) -> Inventory:
-    """Today's, with what the run knew of clusters that it does not name."""
-    from dataclasses import replace
-
-    from kfix.fleet.inventory.recorded import recorded_inventory
-
-    recorded = recorded_inventory(run.manifest)
-    if loaded is None:
-        return recorded
-    return replace(loaded.inventory, clusters={**recorded.clusters, **loaded.inventory.clusters})
+    def say(self, text: str) -> None:
+        typer.echo(text, err=True)
 
 
 def _settings(said: list[str] | None) -> dict[str, str]:
-    from kfix.errors import UsageError
-
     found = {}
     for each in said or ():
         key, mark, value = each.partition("=")
@@ -234,15 +162,7 @@ def show(
     fail_on: FailOn = "warning",
 ) -> None:
     """An audit of the store once more, the last one unless a day or a run is named, in any of the outputs."""
-    from kfix.app.fleet import with_fleet
-
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
     place, of = the_store(store), the_day(day)
-    with with_fleet():
-        from kfix.adapters.fleet.places import place_of
-        from kfix.app.audit import stored_report
-        from kfix.app.fleet import engine
-    with engine(processes=1) as used:
-        found = stored_report(place_of(place), used, run=run or "", day=of, days=days)
-    raise typer.Exit(outputs.tell(found))
+    raise typer.Exit(outputs.tell(report_of_store(place, run=run or "", day=of, days=days)))

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from kfix.model.audit import AuditReport
+from kfix.cli.output_files import check_outputs
+from kfix.model.audit import AuditReport
+from kfix.report.console import console_on
+from kfix.report.fleet.console import print_audit
+from kfix.report.fleet.csv_audit import audit_csv
+from kfix.report.fleet.html.page import render_html
+from kfix.report.fleet.json_audit import audit_json
+from kfix.report.fleet.markdown import audit_markdown
+from kfix.report.fleet.prometheus import audit_metrics
+from kfix.report.fleet.verdict import exit_code, fail_on
+from kfix.report.fleet.writing import write_output
 
 _FILE = "FILE"
 Html = Annotated[
@@ -50,52 +59,33 @@ class Outputs:
 
     def check(self) -> None:
         """Before any work: a wrong word or a folder that is not there must not cost a night."""
-        from kfix.cli.output_files import check_outputs
-        from kfix.report.fleet.verdict import fail_on
-
         fail_on(self.fail_on)
         files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
         check_outputs(files, json=self.json)
 
     def tell(self, report: AuditReport) -> int:
         """All that was asked for; the exit code."""
-        from kfix.report.fleet.verdict import exit_code, fail_on
-        from kfix.report.fleet.writing import write_output
-
         for line in report.damaged:
             typer.echo(f"warning: left out of the history: {line}", err=True)
         threshold = fail_on(self.fail_on)
         for where, text in self._texts(report):
             write_output(text, where)
         if self.json:
-            from kfix.report.fleet.json_audit import audit_json
-
             typer.echo(audit_json(report, fail_on=threshold))
         elif "-" not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
-            from kfix.report.console import console_on
-            from kfix.report.fleet.console import print_audit
-
             print_audit(report, console_on(sys.stdout), only_new=self.only_new, limit=self.limit)
         return exit_code(report, threshold)
 
     def _texts(self, report: AuditReport) -> list[tuple[str, str]]:
         found = []
         if self.csv is not None or self.clusters_csv is not None:
-            from kfix.report.fleet.csv_audit import audit_csv
-
             for where, clusters in ((self.csv, False), (self.clusters_csv, True)):
                 if where is not None:
                     found.append((where, audit_csv(report, clusters=clusters)))
         if self.markdown is not None:
-            from kfix.report.fleet.markdown import audit_markdown
-
             found.append((self.markdown, audit_markdown(report)))
         if self.prometheus is not None:
-            from kfix.report.fleet.prometheus import audit_metrics
-
             found.append((self.prometheus, audit_metrics(report)))
         if self.html is not None:
-            from kfix.report.fleet.html.page import render_html
-
             found.append((self.html, render_html(report)))
         return found

@@ -7,8 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from kfix.app.nightly import query_store
 from kfix.cli.fleet import RunName, StorePlace, the_store
 from kfix.cli.options import AsJson
+from kfix.errors import UsageError
+from kfix.report.console import console_on
+from kfix.report.fleet.rows import print_rows, rows_csv, rows_json
 
 
 def query(
@@ -33,33 +37,18 @@ def query(
     partitions (of the last look), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the columns;
     docs/audit.md explains them. Nothing can be written.
     """
-    from kfix.app.fleet import engine, with_fleet
-    from kfix.errors import UsageError
-
     if json_output and csv:
         raise UsageError("--json or --csv, not both")
     place = the_store(store)
-    with with_fleet():
-        from kfix.adapters.fleet.places import place_of
-        from kfix.fleet.audit.tables import tables
-    shown = tables(place_of(place), days=days, run=run or "", looks=looks)
-    with engine(spark) as used:
-        answer = used.query(sql, shown)
+    answer = query_store(sql, place, days=days, run=run or "", looks=looks, spark=spark)
     _tell(answer, json_output, csv, limit)
 
 
 def _tell(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
     names, rows = answer.column_names, zip(*(c.to_pylist() for c in answer.columns), strict=True)
     if json_output:
-        from kfix.report.fleet.rows import rows_json
-
         typer.echo(rows_json(names, rows))
     elif csv:
-        from kfix.report.fleet.rows import rows_csv
-
         typer.echo(rows_csv(names, rows), nl=False)
     else:
-        from kfix.report.console import console_on
-        from kfix.report.fleet.rows import print_rows
-
         print_rows(names, list(rows), console_on(sys.stdout), limit)

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from kfix.cli.lab_console import end_like_ctrl_c, progress
 from kfix.errors import KfixError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from kfix.lab import Lab
-    from kfix.lab.workload import Workload
+from kfix.lab import Lab, LabSpec
+from kfix.lab.workload import Workload, WorkloadPlan
+from kfix.model.coordinator import partition_of_group
 
 GROUP, TOPIC = "payments", "orders"
 _HANG_SECONDS, _WELL_SECONDS, _RECOVERY_SECONDS = 6.0, 3.0, 60.0
@@ -37,11 +38,6 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster up, to look around.")] = False,
 ) -> None:
     """Tell the founding incident on a real cluster: break it, see it, name it, heal it behind gates, prove it."""
-    from rich.console import Console
-
-    from kfix.cli.lab_console import end_like_ctrl_c, progress
-    from kfix.lab import Lab, LabSpec
-
     console = Console(highlight=False)
     end_like_ctrl_c()
     story = _Story(console)
@@ -95,8 +91,6 @@ class _Story:
 
 
 def _tell(story: _Story, lab: Lab) -> None:
-    from kfix.lab.workload import Workload, WorkloadPlan
-    from kfix.model.coordinator import partition_of_group
 
     def service(group: str, seconds: float) -> Workload:
         load = Workload(WorkloadPlan(lab.bootstrap_servers, TOPIC, group, rate=40, seconds=seconds))
@@ -176,7 +170,6 @@ def _heal(story: _Story, lab: Lab) -> float:
 
 
 def _apply_without_terminal(story: _Story, address: list[str]) -> int:
-    import tempfile
 
     with tempfile.TemporaryDirectory(prefix="kfix-demo-") as folder:
         plan = Path(folder, "plan.json")
@@ -205,7 +198,6 @@ def _recover(story: _Story, hanging: Workload, healed_at: float) -> None:
 
 
 def _run(story: _Story, words: list[str]) -> int:
-    import subprocess
 
     story.command(words)
     story.console.file.flush()
@@ -223,6 +215,4 @@ def _until(truth: Callable[[], bool], what: str) -> None:
 
 def _other(partition: int) -> str:
     """A group that another offsets partition coordinates."""
-    from kfix.model.coordinator import partition_of_group
-
     return next(g for g in ("billing", "shipping", "search", "audit") if partition_of_group(g, 5) != partition)

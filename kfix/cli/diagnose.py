@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from kfix.app.access import Access
+from kfix.app.clusters import DiagnoseOptions
+from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, group_story
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
+from kfix.cli.seam import the_app
 from kfix.errors import UsageError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from kfix.model.finding import Diagnosis, Finding
-    from kfix.model.snapshot import Snapshot
+from kfix.model.finding import Diagnosis
+from kfix.model.snapshot import Snapshot
+from kfix.report.console import console_on
+from kfix.report.findings_table import print_findings
+from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
+from kfix.report.group_story import group_json, print_group
+from kfix.report.json_findings import findings_json
 
 _LONGEST = 86_400
-_SEVERITIES = ("info", "warning", "critical")
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """What of the diagnosis is shown. The exit code is always that of what is shown, and of what could not be read."""
-
-    codes: tuple[str, ...]
-    topics: tuple[str, ...]
-    least: int
-    prevention: bool = False
-
-
-_EVERYTHING = _Choice((), (), 0)
 
 
 def diagnose(
+    ctx: typer.Context,
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
@@ -81,18 +73,16 @@ def diagnose(
 
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
     """
-    choice = _choice(only or [], topic or [], min_severity, prevention=prevention)
+    choice = choice_of(only or [], topic or [], min_severity, prevention=prevention)
     if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
         raise UsageError(f"--debounce and --restart-grace are seconds, 0 to {_LONGEST}")
-    if group is not None and (not group or nagios or choice != _EVERYTHING):
+    if group is not None and (not group or nagios or choice != EVERYTHING):
         raise UsageError(
             "--group needs a name, and goes without --only, --topic, --min-severity, --prevention, --nagios"
         )
     if json_output and nagios:
         raise UsageError("--json or --nagios, not both")
     if from_files:
-        from kfix.app.cluster import diagnose_saved
-
         if before is not None:
             raise UsageError("--before is compared with a live cluster; leave out --from")
         if bootstrap_server or zookeeper:
@@ -104,10 +94,8 @@ def diagnose(
             saying=lambda sentence: typer.echo(sentence, err=True),
         )
     else:
-        from kfix.app.cluster import diagnose_live, make_target
-
-        diagnosis, snapshot = diagnose_live(
-            make_target(bootstrap_server, zookeeper, command_config, timeout),
+        access = Access(bootstrap_server, zookeeper, command_config, timeout)
+        options = DiagnoseOptions(
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,
@@ -118,67 +106,27 @@ def diagnose(
                 f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
             ),
         )
+        diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
     if group is not None:
         raise typer.Exit(_tell_group(diagnosis, snapshot, group, json_output))
-    raise typer.Exit(_tell(_chosen(diagnosis, choice), json_output, nagios))
-
-
-def _choice(only: list[str], topics: list[str], min_severity: str, *, prevention: bool) -> _Choice:
-    """Who asks for a code of prevention asks for prevention."""
-    if min_severity not in _SEVERITIES:
-        raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(_SEVERITIES)}")
-    codes: tuple[str, ...] = ()
-    if only:
-        from kfix_diagnostics.catalogue import find
-
-        checks = [find(name) for name in only]
-        codes = tuple(check.code for check in checks)
-        prevention = prevention or any(check.prevention for check in checks)
-    return _Choice(codes, tuple(topics), _SEVERITIES.index(min_severity), prevention)
-
-
-def _chosen(diagnosis: Diagnosis, choice: _Choice) -> Diagnosis:
-    """A head stays while something under it is chosen; a chosen one under an unchosen head is shown by itself."""
-    from dataclasses import replace
-
-    def fits(finding: Finding) -> bool:
-        return (
-            (not choice.codes or finding.code in choice.codes)
-            and (not choice.topics or any(tp.topic in choice.topics for tp in finding.partitions))
-            and finding.worst >= choice.least
-        )
-
-    if not choice.codes and not choice.topics and not choice.least:
-        return diagnosis
-    if not choice.codes and not choice.topics:
-        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
-    chosen = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
-    return replace(diagnosis, findings=tuple(sorted(chosen, key=lambda f: (-f.severity, f.key))))
+    raise typer.Exit(_tell(chosen(diagnosis, choice), json_output, nagios))
 
 
 def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
-    from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
 
     if nagios:
         typer.echo(nagios_line(diagnosis))
         return nagios_exit_code(diagnosis)
     if json_output:
-        from kfix.report.json_findings import findings_json
-
         typer.echo(findings_json(diagnosis))
     else:
-        from kfix.report.findings_table import print_findings
-
         print_findings(diagnosis, _console())
     return exit_code(diagnosis)
 
 
 def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
     """0: its coordinator is healthy, 21: blocked, 22: cannot be told."""
-    from kfix.report.group_story import group_json, print_group
-    from kfix_diagnostics.group_story import explain_group
-
-    story = explain_group(snapshot, diagnosis, group)
+    story = group_story(snapshot, diagnosis, group)
     if json_output:
         typer.echo(group_json(story))
     else:
@@ -187,6 +135,5 @@ def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_outpu
 
 
 def _console() -> Console:
-    from kfix.report.console import console_on
 
     return console_on(sys.stdout)

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from kfix.app.explain import find_page, page, pages
+from kfix.model.fleetcase import FleetCheck
+
 
 def explain(
     code: Annotated[
@@ -13,9 +16,6 @@ def explain(
     ] = None,
 ) -> None:
     """Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done."""
-    from kfix.model.fleetcase import FleetCheck
-    from kfix_diagnostics.catalogue import find_page, page, pages
-
     if code is None:
         for check in pages():
             told = " (audit)" if isinstance(check, FleetCheck) else " (prevention)" if check.prevention else ""

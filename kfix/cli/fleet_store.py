@@ -1,15 +1,36 @@
-"""`kfix fleet prune` and `kfix fleet demo`: a store kept small, and one to try."""
+"""`kfix fleet runs`, `prune` and `demo`: what a store holds, a store kept small, and one to try."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import sys
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from kfix.cli.fleet import StorePlace, the_store
+from kfix.app.collect import stored_runs
+from kfix.app.inventory import the_day
+from kfix.app.store import DemoWish, make_demo, prune_store
+from kfix.cli.audit_outputs import Outputs
+from kfix.cli.fleet import OfDate, StorePlace, the_store
 from kfix.cli.options import AsJson
+from kfix.report.collecting import progress
+from kfix.report.console import console_on
+from kfix.report.fleet.pruned import print_old
+from kfix.report.inventory import runs_json, show_runs
+
+
+def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
+    """The runs of a store, oldest first, the unfinished ones too."""
+    place, of = the_store(store), the_day(day)
+    found = stored_runs(place, of)
+    if json_output:
+        typer.echo(json.dumps(runs_json(found), indent=2))
+    elif not found:
+        typer.echo(f"{place}: holds no run")
+    else:
+        show_runs(found, console_on(sys.stdout))
 
 
 def prune(
@@ -24,22 +45,8 @@ def prune(
     json_output: AsJson = False,
 ) -> None:
     """Show what of a store is older than --keep; with --delete take it away. The newest run and audit always stay."""
-    import json
-    from datetime import UTC, datetime
-
-    from kfix.app.fleet import with_fleet
-
     place = the_store(store)
-    with with_fleet():
-        from kfix.adapters.fleet.places import place_of
-        from kfix.app.audit import locked
-        from kfix.fleet.pruning import days_of, old_ones, take_away
-    looks = days_of(keep)
-    judged = days_of(keep_audits, "--keep-audits") if keep_audits is not None else looks
-    with locked(place) if delete else contextlib.nullcontext():
-        found = old_ones(place_of(place), datetime.now(UTC).date(), looks, judged)
-        for old in found if delete else ():
-            take_away(old)
+    found = prune_store(place, datetime.now(UTC).date(), keep, keep_audits, delete=delete)
     if json_output:
         shown = [
             {"kind": o.kind, "date": o.day.isoformat(), "run": o.run, "complete": o.complete, "bytes": o.size}
@@ -47,9 +54,6 @@ def prune(
         ]
         typer.echo(json.dumps({"deleted": delete, "old": shown}, indent=1))
     else:
-        from kfix.report.console import console_on
-        from kfix.report.fleet.pruned import print_old
-
         print_old(found, place, console_on(sys.stdout), deleted=delete)
 
 
@@ -69,29 +73,14 @@ def demo(
     processes: Annotated[int | None, typer.Option("--processes", metavar="N", min=1, help="Else one a core.")] = None,
 ) -> None:
     """Make synthetic clusters with nights of history, audit each night, and show the last: no Kafka needed."""
-    from datetime import UTC, datetime
-
-    from kfix.app.fleet import engine, with_fleet
-    from kfix.cli.audit_outputs import Outputs
-
     place = the_store(store)
     outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")
     outputs.check()
-    with with_fleet():
-        from kfix.adapters.fleet.places import place_of
-        from kfix.app.audit import audit, locked, report
-        from kfix.fleet.demo import DemoFleet, empty_store, write_night
-    from kfix.report.collecting import progress
-    from kfix.report.console import console_on
+    wish = DemoWish(datetime.now(UTC).date(), clusters, partitions, nights, sick, racks, seed)
 
-    fleet = DemoFleet(datetime.now(UTC).date(), clusters, partitions, nights, sick, racks, seed)
-    root = place_of(place)
-    with locked(place), engine(processes=processes) as used:
-        empty_store(root)
-        with progress(nights, console_on(sys.stderr), quiet=False, what="nights") as hear:
-            for night in fleet.nights():
-                run = write_night(root, fleet, night, processes)
-                made = audit(root, run, fleet.inventory, used)
-                hear(night.day.isoformat(), "")
-        outputs.tell(report(root, made, used))
+    outputs.tell(
+        make_demo(
+            place, wish, processes, lambda total: progress(total, console_on(sys.stderr), quiet=False, what="nights")
+        )
+    )
     typer.echo(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)

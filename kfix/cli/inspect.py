@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
+from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.model.snapshot import TopicPartition
+from kfix.report.console import console_on
+from kfix.report.logdir import names_lines, print_inspection
+from kfix.report.logdir_json import logdirs_json
 
-if TYPE_CHECKING:
-    from kfix.model.snapshot import TopicPartition
 
-app = typer.Typer(no_args_is_help=True, help="Read brokers' disks, without a broker: nothing is written to them.")
-
-
-@app.command("log-dir")
 def log_dir(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Log directories of brokers, or folders that hold some.")
@@ -50,13 +50,10 @@ def log_dir(
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Epochs, log ends and damage of log directories; where replicas part, and which records each would lose.
+    """Epochs, log ends and damage of log directories; where replicas part, and what each would lose.
 
     Exit code: 0 no difference and nothing odd, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
     """
-    from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
-    from kfix.report.logdir import names_lines, print_inspection
-
     if names and (not groups or json_output):
         raise UsageError("--names goes with --groups, and without --json")
     every = "all" in (groups or [])
@@ -71,18 +68,13 @@ def log_dir(
         for line in names_lines(found.groups):
             typer.echo(line)
     elif json_output:
-        from kfix.report.logdir_json import logdirs_json
-
         typer.echo(logdirs_json(found, only_divergent=only_divergent))
     else:
-        from kfix.report.console import console_on
-
         print_inspection(found, console_on(sys.stdout), only_divergent=only_divergent)
     raise typer.Exit(found.exit_code)
 
 
 def _partition(text: str, option: str) -> TopicPartition:
-    from kfix.model.snapshot import TopicPartition
 
     topic, dash, number = text.rpartition("-")
     if not (dash and topic and number.isascii() and number.isdecimal() and len(number) <= 10):
@@ -91,7 +83,6 @@ def _partition(text: str, option: str) -> TopicPartition:
 
 
 def _offsets_partition(text: str) -> TopicPartition:
-    from kfix.model.coordinator import OFFSETS_TOPIC
 
     found = _partition(text, "--groups")
     if found.topic != OFFSETS_TOPIC:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from kfix.cli.lab_console import (
     Json,
@@ -16,13 +19,12 @@ from kfix.cli.lab_console import (
     process_named,
     progress,
 )
-
-app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
+from kfix.lab import INCIDENTS, Lab, LabSpec, down_all
+from kfix.lab.spec import parse_sasl, parse_settings
 
 Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
 
 
-@app.command()
 def up(
     kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Which Kafka.")] = "2.7.1",
     brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="How many brokers, with ids from 1 on.")] = 3,
@@ -67,9 +69,6 @@ def up(
     name: Annotated[str, typer.Option("--name", help="What to call the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
-    from kfix.lab import Lab, LabSpec
-    from kfix.lab.spec import parse_sasl, parse_settings
-
     spec = LabSpec(
         name=name,
         kafka=kafka,
@@ -94,14 +93,8 @@ def up(
     typer.echo(f"  --zookeeper {lab.zookeeper_connect}")
 
 
-@app.command()
 def status(name: Name = None, as_json: Json = False) -> None:
     """Who runs, who is frozen, who is dead; which incident is in."""
-    from dataclasses import asdict
-
-    from rich.console import Console
-    from rich.table import Table
-
     found = open_lab(name).status()
     if as_json:
         print_json(asdict(found))
@@ -127,19 +120,15 @@ def status(name: Name = None, as_json: Json = False) -> None:
     console.print(table)
 
 
-@app.command()
 def down(
     name: Name = None,
     every: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
 ) -> None:
     """End a lab: its processes, its data, its state. Also after a crash."""
-    from kfix.lab import down_all
-
     for sentence in down_all() if every else open_lab(name).down():
         typer.echo(sentence)
 
 
-@app.command()
 def kill(process: Process, name: Name = None) -> None:
     """SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."""
     lab, (role, number) = open_lab(name), process_named(process)
@@ -151,7 +140,6 @@ def kill(process: Process, name: Name = None) -> None:
     typer.echo(f"broker {number} is dead, its ZooKeeper session over")
 
 
-@app.command()
 def stop(process: Process, name: Name = None) -> None:
     """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
     lab, (role, number) = open_lab(name), process_named(process)
@@ -159,7 +147,6 @@ def stop(process: Process, name: Name = None) -> None:
     typer.echo(f"{role} {number} is frozen")
 
 
-@app.command()
 def cont(process: Process, name: Name = None) -> None:
     """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(process)
@@ -167,7 +154,6 @@ def cont(process: Process, name: Name = None) -> None:
     typer.echo(f"{role} {number} goes on")
 
 
-@app.command()
 def restart(process: Process, name: Name = None) -> None:
     """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(process)
@@ -175,11 +161,8 @@ def restart(process: Process, name: Name = None) -> None:
     typer.echo(f"{role} {number} is up")
 
 
-@app.command()
 def incidents(as_json: Json = False) -> None:
     """What can be broken, and what to expect of it."""
-    from kfix.lab import INCIDENTS
-
     if as_json:
         fields = ("name", "title", "does", "expect", "needs", "options")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
@@ -193,7 +176,6 @@ def incidents(as_json: Json = False) -> None:
             typer.echo(f"    --option {option}=...  {meaning}")
 
 
-@app.command("break")
 def break_(
     incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.")],
     option: Annotated[
@@ -204,10 +186,6 @@ def break_(
     as_json: Json = False,
 ) -> None:
     """Put an incident into a lab, and check on the cluster that it is what it claims to be."""
-    from dataclasses import asdict
-
-    from kfix.lab.spec import parse_settings
-
     options = parse_settings(option or [], flag="--option")
     with progress() as tell:
         broken = open_lab(name).break_(incident, progress=tell, **options)
@@ -221,7 +199,6 @@ def break_(
         typer.echo(f"  {sentence}")
 
 
-@app.command()
 def mend(name: Name = None, as_json: Json = False) -> None:
     """Undo the incident: all brokers, all replicas, topics and settings as before it."""
     with progress() as tell:

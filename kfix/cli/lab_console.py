@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kfix.errors import UsageError
+from kfix.lab import Counts, Lab
+from kfix.lab.recount import recount
 
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kfix.lab import Counts, Lab
-
 
 def open_lab(name: str | None) -> Lab:
-    from kfix.errors import UsageError
-    from kfix.lab import Lab
 
     if name is None:
         names = Lab.names()
@@ -33,7 +37,6 @@ def open_lab(name: str | None) -> Lab:
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:
-    from kfix.errors import UsageError
 
     try:
         return tuple(int(each) for each in text.split(","))
@@ -43,8 +46,6 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
 
 def process_named(word: str) -> tuple[str, int]:
     """Role and number: `zk2` is a ZooKeeper, a number a broker."""
-    from kfix.errors import UsageError
-
     digits = word.removeprefix("zk")
     if not (digits.isascii() and digits.isdigit()):
         raise UsageError(f"{word!r} names no process of a lab", hint="a broker's id, or zk1, zk2, zk3")
@@ -53,15 +54,12 @@ def process_named(word: str) -> tuple[str, int]:
 
 def progress(quiet: bool = False) -> Any:
     """A context that gives a function to tell progress with; it draws on standard error, on a terminal only."""
-    from contextlib import contextmanager
 
     @contextmanager
     def telling() -> Iterator[Callable[[str], None]]:
         if quiet or not sys.stderr.isatty():
             yield lambda _: None
             return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}"))
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -73,7 +71,6 @@ def progress(quiet: bool = False) -> Any:
 
 def end_like_ctrl_c() -> None:
     """SIGTERM and a closed terminal end a half-finished `up` as Ctrl-C does: nothing stays behind."""
-    import signal
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
@@ -87,15 +84,11 @@ def print_json(value: Any) -> None:
 
 
 def print_recount(lab: Lab, number: int) -> None:
-    from dataclasses import asdict
-
-    from kfix.lab.recount import recount
 
     print_json(asdict(recount(lab, number)))
 
 
 def watch(load: Any, as_json: bool) -> Counts:
-    import time
 
     load.start()
     try:
@@ -110,7 +103,6 @@ def watch(load: Any, as_json: bool) -> Counts:
 
 
 def show_counts(counts: Counts, group: str | None, as_json: bool) -> None:
-    from dataclasses import asdict
 
     if as_json:
         print_json(asdict(counts) | {"group": group})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from kfix.cli.lab_console import Name, open_lab, print_json
+from kfix.lab.host import program
 
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]
 Only = Annotated[
@@ -75,10 +78,6 @@ def run_in(
     name: Name = None,
 ) -> None:
     """Run a command inside a zone, as from a machine that stands there: `kfix lab exec az1 -- kfix diagnose ...`."""
-    import os
-
-    from kfix.lab.host import program
-
     prefix = open_lab(name).zone(zone).host().prefix
     full = (program(prefix[0], "Debian's package iproute2"), *prefix[1:], program(command[0], command[0]), *command[1:])
     os.execv(full[0], full)  # noqa: S606 - the command is what the user typed
@@ -86,8 +85,6 @@ def run_in(
 
 def zones(name: Name = None) -> None:
     """Each zone with its address and namespace, as JSON."""
-    from dataclasses import asdict
-
     print_json([asdict(each) for each in open_lab(name).zones()])
 
 

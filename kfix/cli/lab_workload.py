@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab_console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
+from kfix.lab.background import read_counts, start_in_background
+from kfix.lab.planning import target
+from kfix.lab.workload import Workload, WorkloadPlan
 
 
 def workload(
@@ -45,9 +48,6 @@ def workload(
     as_json: Json = False,
 ) -> None:
     """Produce and consume, and count what was sent, acknowledged, received, lost and duplicated."""
-    from kfix.lab.background import read_counts, start_in_background
-    from kfix.lab.planning import target
-
     lab = open_lab(name)
     if counts is not None:
         print_json(read_counts(lab, counts))
@@ -55,7 +55,6 @@ def workload(
     if recount is not None:
         print_recount(lab, recount)
         return
-    from kfix.lab.workload import Workload, WorkloadPlan
 
     aim = target(lab, topic, group, offsets_partition)
     # Without a word about a group, the consumer has one of its own.

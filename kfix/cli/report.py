@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from kfix.app.incident import Asked, make_report
 from kfix.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from kfix.model.incident_report import IncidentReport
-
-app = typer.Typer(no_args_is_help=True, help="Tell what happened, from saved looks, journals and brokers' logs.")
-
-
-@app.callback()
-def group() -> None:
-    pass
+from kfix.cli.output_files import check_outputs
+from kfix.errors import UsageError
+from kfix.model.incident_report import IncidentReport
+from kfix.report.fleet.writing import write_output
+from kfix.report.incident.json_incident import incident_json
+from kfix.report.incident.markdown import incident_markdown, summary_text
+from kfix.report.incident.page import render_incident
 
 
-@app.command("incident")
 def incident(
     looks: Annotated[
         list[str] | None,
@@ -56,10 +54,6 @@ def incident(
 
     Exit code: 0 the report is made, 2 a file cannot be read or is of another cluster.
     """
-    from kfix.app.incident import Asked, make_report
-    from kfix.cli.output_files import check_outputs
-    from kfix.errors import UsageError
-
     if not looks and not journal and not broker_log:
         raise UsageError("there is nothing to report on", hint="give --from FILE, twice or more")
     check_outputs((html, markdown), json=json_output)
@@ -73,9 +67,6 @@ def incident(
 
 
 def _time(option: str, text: str | None) -> float | None:
-    from datetime import UTC, datetime
-
-    from kfix.errors import UsageError
 
     if text is None:
         return None
@@ -90,18 +81,11 @@ def _time(option: str, text: str | None) -> float | None:
 
 def _tell(report: IncidentReport, html: str | None, markdown: str | None, json_output: bool) -> None:
     """Files first; standard output takes the JSON, an output that is "-", or else the summary."""
-    from kfix.report.fleet.writing import write_output
-    from kfix.report.incident.markdown import incident_markdown, summary_text
-
     if html is not None:
-        from kfix.report.incident.page import render_incident
-
         write_output(render_incident(report), html)
     if markdown is not None:
         write_output(incident_markdown(report), markdown)
     if json_output:
-        from kfix.report.incident.json_incident import incident_json
-
         typer.echo(incident_json(report))
     elif "-" not in (html, markdown):
         typer.echo(summary_text(report) if html or markdown else incident_markdown(report), nl=False)

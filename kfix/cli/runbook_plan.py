@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kfix.cli import runbook_flow as flow
-from kfix.cli import runbook_site as site
-from kfix.cli import runbook_wish as wishes
+from kfix.app.access import Access
+from kfix.app.clusters import App, DiagnoseOptions, SnapshotOptions
+from kfix.app.healing.plans import (
+    approval_flags,
+    countersign_plan,
+    plan_differences,
+    plan_json,
+    read_plan,
+    write_moves,
+    write_plan,
+)
+from kfix.app.healing.session import Approval, healing
+from kfix.app.healing.site import Site
+from kfix.app.healing.wanted import Matched, Nothing, Wanted, match, wanted
+from kfix.app.text import a_reason
 from kfix.cli.options import (
     Ack,
     Approve,
@@ -32,16 +44,21 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
+from kfix.cli.runbook_screen import Out, after
+from kfix.cli.seam import the_app
 from kfix.errors import UsageError
+from kfix.model.finding import Diagnosis
+from kfix.model.plan import Gate, Plan
+from kfix.model.snapshot import Snapshot
+from kfix.report.plan_notes import print_differences
 
-if TYPE_CHECKING:
-    from kfix.model.plan import Plan
-
+_LONGEST = 86_400
 HAS_STEPS = 10
 HAS_TYPED_STEPS = 11
 
 
 def plan(
+    ctx: typer.Context,
     name: RunbookName,
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
@@ -72,27 +89,21 @@ def plan(
     ] = False,
 ) -> None:
     """Plan a remedy, or what a person asks for, and show it; nothing is changed."""
-    from kfix.app import cluster as wiring
-    from kfix.model.plan import Gate
-    from kfix.runbook import planfile
-
-    wanted = wishes.wish(
-        name, runbooks, finding=finding, given=param or [], json_in=json_in, policy=policy, debounce=debounce
-    )
+    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
     _free(output, json_out)
-    older = None if diff is None else planfile.read(diff)
-    out = flow.Out.of(json_output)
-    target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
-    findings, snapshot = wishes.find(wanted, target, out.people)
-    if len(findings) > 1:
-        keys = "\n  ".join(f"--finding {f.key}" for f in findings)
-        raise UsageError(f"{name} is for {len(findings)} findings here; a plan is for one:\n  {keys}")
-    for one in findings:
-        with wiring.open_cluster(target, snapshot) as live:
-            made = wishes.make(wanted, one, snapshot, live.reader, out.people)
+    older = None if diff is None else read_plan(diff)
+    out = Out.of(json_output)
+    found, _, snapshot = _matched(app, access, asked, debounce, out)
+    if len(found.findings) > 1:
+        keys = "\n  ".join(f"--finding {f.key}" for f in found.findings)
+        raise UsageError(f"{name} is for {len(found.findings)} findings here; a plan is for one:\n  {keys}")
+    for one in found.findings:
+        with healing(app, access, snapshot) as session:
+            made = _told(*session.plan(asked, one, snapshot), out)
         if made is None:
             continue
-        flow.show(made, out.people)
+        out.show(made)
         if older is not None:
             _tell_differences(older, made, out)
         if json_out is not None:
@@ -100,9 +111,45 @@ def plan(
         if output is not None:
             write(made, output, out)
         if json_output and older is None:
-            typer.echo(planfile.to_json(made), nl=False)
+            typer.echo(plan_json(made), nl=False)
         if exit_code:
             raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
+
+
+def _asked(
+    app: App,
+    name: str,
+    runbooks: Path | None,
+    finding: str | None,
+    param: list[str] | None,
+    json_in: Path | None,
+    policy: Path | None,
+    debounce: float,
+) -> Wanted:
+    if not 0 <= debounce <= _LONGEST:
+        raise UsageError(f"--debounce is seconds, 0 to {_LONGEST}")
+    return wanted(
+        Site(app.environ), name, runbooks, finding=finding, params=param or (), moves_file=json_in, policy=policy
+    )
+
+
+def _matched(app: App, access: Access, asked: Wanted, debounce: float, out: Out) -> tuple[Matched, Diagnosis, Snapshot]:
+    options = DiagnoseOptions(debounce=debounce, waiting=out.waiting)
+    diagnosis, snapshot = app.clusters.diagnose(access, options)
+    found = match(asked, diagnosis, snapshot)
+    out.warn(found.warnings)
+    if found.nothing:
+        out.people.print(found.nothing)
+    return found, diagnosis, snapshot
+
+
+def _told(made: Plan | Nothing, warnings: tuple[str, ...], out: Out) -> Plan | None:
+    out.warn(warnings)
+    if isinstance(made, Plan):
+        return made
+    for line in made.lines:
+        out.people.print(line)
+    return None
 
 
 def _free(*files: Path | None) -> None:
@@ -115,20 +162,14 @@ def _free(*files: Path | None) -> None:
         raise UsageError(f"{named[0]} cannot be the plan and its moves at once", hint="name two files")
 
 
-def write(made: Plan, output: Path, out: flow.Out) -> None:
-    from kfix.runbook import planfile
-    from kfix.runbook.gates import flags
-
-    planfile.write(made, output)
+def write(made: Plan, output: Path, out: Out) -> None:
+    write_plan(made, output)
     out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
-    out.people.print(f"  kfix runbook apply --plan {output} {flags(made)}", soft_wrap=True, highlight=False)
+    out.people.print(f"  kfix runbook apply --plan {output} {approval_flags(made)}", soft_wrap=True, highlight=False)
 
 
-def _tell_differences(older: Plan, made: Plan, out: flow.Out) -> None:
-    from kfix.report.plan_notes import print_differences
-    from kfix.runbook.plandiff import differences
-
-    rows = [(d.what, d.was, d.is_) for d in differences(older, made)]
+def _tell_differences(older: Plan, made: Plan, out: Out) -> None:
+    rows = plan_differences(older, made)
     out.people.print()
     out.people.print(f"against plan {older.short_id} of {older.created.by}:")
     print_differences(rows, out.people)
@@ -136,25 +177,15 @@ def _tell_differences(older: Plan, made: Plan, out: flow.Out) -> None:
         typer.echo(json.dumps({"what": what, "was": was, "is": is_}, ensure_ascii=False))
 
 
-def _write_moves(made: Plan, path: Path, out: flow.Out) -> None:
-    from kfix.placement.reassignment_json import render
-
-    moves = [(s.args.tp(), s.args.brokers("replicas")) for s in made.steps if s.action == "reassign.move"]
-    if not moves:
-        raise UsageError(f"plan {made.short_id} moves no replica: there is nothing to write to {path}")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(render(moves))
-    except FileExistsError as error:
-        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with --json-out") from error
-    except OSError as error:
-        raise UsageError(f"{path}: the moves cannot be written: {error.strerror}") from error
-    out.people.print(f"{len(moves)} moves written to {path}; without kfix, and without its guards and throttles:")
+def _write_moves(made: Plan, path: Path, out: Out) -> None:
+    count = write_moves(made, path)
+    out.people.print(f"{count} moves written to {path}; without kfix, and without its guards and throttles:")
     command = f"kafka-reassign-partitions.sh --bootstrap-server HOST:PORT --reassignment-json-file {path} --execute"
     out.people.print(f"  {command}", soft_wrap=True)
 
 
 def apply(
+    ctx: typer.Context,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Plan this runbook, show it, ask, carry it out.")
     ] = None,
@@ -178,46 +209,48 @@ def apply(
     json_output: AsJson = False,
 ) -> None:
     """Carry out a remedy behind its gates and prove that it helped. --approve, --ack, --countersign go with --plan."""
-    from kfix.app import cluster as wiring
-    from kfix.runbook import planfile
-
-    out = flow.Out.of(json_output)
-    answers = flow.Answers(tuple(approve or ()), tuple(ack or ()), countersign, step)
+    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    out = Out.of(json_output)
+    approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:
         if name is not None or finding is not None or param or runbooks is not None or json_in is not None:
             raise UsageError("--plan goes alone: the plan says which runbook, finding and parameters")
-        given = planfile.read(plan_file)
-        rules = site.policy(policy)
-        rules.refuse(given)
-        answers.to(given)
-        with flow.Where(bootstrap_server, zookeeper, command_config, timeout).to_change(given) as live:
-            flow.show(given, out.people)
-            flow.carry_out(given, live, answers, out, rules)
+        _apply_plan(app, access, read_plan(plan_file), approval, policy, out)
         return
     if name is None:
         raise UsageError("say which runbook, or --plan FILE", hint="kfix runbook list")
-    if answers.given:
+    if approval.given:
         raise UsageError(
             "--approve, --ack and --countersign name a plan, so they go with --plan FILE",
             hint=f"kfix runbook plan {name} -o plan.json, look at it, then apply --plan plan.json",
         )
-    wanted = wishes.wish(
-        name, runbooks, finding=finding, given=param or [], json_in=json_in, policy=policy, debounce=debounce
-    )
-    target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
-    findings, snapshot = wishes.find(wanted, target, out.people)
+    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
+    found, diagnosis, snapshot = _matched(app, access, asked, debounce, out)
+    keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []
-    for number, one in enumerate(findings, 1):
-        if len(findings) > 1:
-            out.people.print(f"{number} of {len(findings)}, one after the other: {', '.join(f.key for f in findings)}")
-        with flow.after(changed):
-            # What was changed for the finding before this one is not in the first look.
-            seen = wiring.look(target) if changed else snapshot
-            with wiring.open_cluster(target, seen) as live:
-                made = wishes.make(wanted, one, seen, live.reader, out.people)
+    for number, one in enumerate(found.findings, 1):
+        if len(found.findings) > 1:
+            out.people.print(f"{number} of {len(found.findings)}, one after the other: {keys}")
+        with after(changed):
+            # What was changed for the finding before this one is not in the first snapshot.
+            seen = app.clusters.snapshot(access, SnapshotOptions()) if changed else snapshot
+            with healing(app, access, seen) as session:
+                made = _told(*session.plan(asked, one, seen), out)
                 if made is not None:
-                    flow.show(made, out.people)
-                    changed += flow.carry_out(made, live, answers, out, wanted.policy)
+                    out.show(made)
+                    healed = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), diagnosis)
+                    out.close(made, healed)
+                    changed += healed.changed
+
+
+def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, policy: Path | None, out: Out) -> None:
+    """What is wrong with the approval or falls short of the policy is refused before the cluster is reached."""
+    rules = Site(app.environ).policy(policy)
+    rules.refuse(given)
+    approval.to(given)
+    with healing(app, access.for_plan(given)) as session:
+        out.show(given)
+        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)))
 
 
 def countersign(
@@ -229,17 +262,11 @@ def countersign(
     json_output: AsJson = False,
 ) -> None:
     """Sign a plan as the second person; whoever applies it passes the file to apply --countersign."""
-    import time
-
-    from kfix.runbook import planfile
-    from kfix.runbook.countersign import sign
-
-    if not site.utf8("--reason", reason).strip():
-        raise UsageError("--reason needs a reason")
-    out = flow.Out.of(json_output)
-    given = planfile.read(plan_file)
-    flow.show(given, out.people)
-    signed = sign(given, output, reason.strip(), time.time())
+    why = a_reason(reason)
+    out = Out.of(json_output)
+    given = read_plan(plan_file)
+    out.show(given)
+    signed = countersign_plan(given, output, why)
     out.people.print(f"signed by {signed['by']}: {output}; whoever applies plan {given.short_id}:", soft_wrap=True)
     out.people.print(f"  kfix runbook apply --plan {plan_file} --countersign {output}", soft_wrap=True)
     if json_output:

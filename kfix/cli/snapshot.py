@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kfix.app.access import Access
+from kfix.app.clusters import SnapshotOptions
+from kfix.app.looks import load_snapshot, save_snapshot, snapshot_dict
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
+from kfix.cli.seam import the_app
+from kfix.errors import UsageError
+from kfix.model.vantage import LONGEST_NAME, as_name, is_name
+from kfix.report.snapshot import described
 
-app = typer.Typer(no_args_is_help=True, help="Save one look at a cluster, and see what a saved one holds.")
 
-
-@app.command("save")
 def save(
+    ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="Where to; gzip when the name ends in .gz.")],
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
@@ -29,50 +36,34 @@ def save(
 
     Saved in several places at one time, such files show where the network is cut: kfix diagnose --from A --from B.
     """
-    from kfix.adapters.saved import files
-    from kfix.app.cluster import look, make_target
-    from kfix.errors import UsageError
-    from kfix.report.snapshot import described
-
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
-    target = make_target(bootstrap_server, zookeeper, command_config, timeout)
-    snapshot = look(target, groups=tuple(group or ()), vantage=place, every_log_end=True)
-    size = files.save(snapshot, file)
+    access = Access(bootstrap_server, zookeeper, command_config, timeout)
+    options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
+    snapshot = the_app(ctx).clusters.snapshot(access, options)
+    size = save_snapshot(snapshot, file)
     typer.echo(described(snapshot))
     typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
     if snapshot.failed_sources:
         raise typer.Exit(22)
 
 
-@app.command("show")
 def show(
     file: Annotated[Path, typer.Argument(help="A saved snapshot, or text pasted from kafka-topics --describe.")],
     json_output: AsJson = False,
 ) -> None:
     """What a snapshot holds, source by source."""
-    import json
-
-    from kfix.adapters.saved.encode import encode
-    from kfix.app.cluster import load_snapshot
-    from kfix.report.snapshot import described
-
     snapshot = load_snapshot(file)
-    typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))
+    typer.echo(json.dumps(snapshot_dict(snapshot), indent=2) if json_output else described(snapshot))
 
 
 def _here() -> str:
-    import socket
-
-    from kfix.model.vantage import as_name
 
     return as_name(socket.gethostname().partition(".")[0])
 
 
 def _checked(name: str) -> str:
-    from kfix.errors import UsageError
-    from kfix.model.vantage import LONGEST_NAME, is_name
 
     if not is_name(name):
         raise UsageError(f"--vantage {name!r}: 1 to {LONGEST_NAME} printable characters, no space at the ends")

@@ -14,8 +14,9 @@ from kfix.errors import UnreachableError
 from kfix.model.facts import Fact
 from kfix.model.plan import PlannedStep
 from kfix.model.reading import ChangeResult
-from kfix.ports import Clock, ClusterChanger, ClusterReader
+from kfix.ports import Clock, ClusterReader
 from kfix.runbook.codec import to_plain
+from kfix.runbook.door import Passage
 from kfix.runbook.guards import Guards
 from kfix.runbook.interrupts import held_back
 from kfix.runbook.journal import Journal
@@ -36,7 +37,7 @@ _SEEN = frozenset({Progress.DONE, Progress.IN_PROGRESS})
 @dataclass(frozen=True, slots=True)
 class Change:
     reader: ClusterReader
-    changer: ClusterChanger
+    passage: Passage
     clock: Clock
     journal: Journal
     guards: Guards
@@ -123,7 +124,7 @@ class Change:
     def _call(self, step: PlannedStep) -> ChangeResult:
         self.progress.issued.append(step)
         try:
-            result = ACTIONS[step.action].apply(step.args, self.changer)
+            result = self.passage.send(step.action, step.args)
         except UnreachableError as error:
             result = ChangeResult(-1, "NO_ANSWER", str(error))
         except BaseException:

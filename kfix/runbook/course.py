@@ -13,6 +13,7 @@ from kfix.model.plan import CheckCall, Phase, Plan, PlannedStep
 from kfix.model.verdict import Answer, Verdict
 from kfix.probes.registry import ask
 from kfix.runbook.crew import Crew
+from kfix.runbook.door import Passage
 from kfix.runbook.fidelity import unfaithful
 from kfix.runbook.journal import Journal, JournalError, ReadBack
 from kfix.runbook.locks import Locked
@@ -27,12 +28,15 @@ from kfix.runbook.walk import walk
 
 
 class Course:
-    def __init__(self, plan: Plan, scene: Scene, run: RunDir, who: Mapping[str, object], locked: Locked) -> None:
+    def __init__(
+        self, plan: Plan, scene: Scene, run: RunDir, who: Mapping[str, object], locked: Locked, passage: Passage
+    ) -> None:
         self.plan = plan
         self.scene = scene
         self.run = run
         self.who = who
         self.locked = locked
+        self.passage = passage
         self.progress = Progressed(approved_at=scene.clock.monotonic())
         self.left_on: list[str] = []
         self.under_way = ""
@@ -73,7 +77,7 @@ class Course:
     # -- beginnings
 
     def _crew(self, journal: Journal, baseline: Baseline, spent: float = 0.0) -> Crew:
-        return Crew(self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress, spent)
+        return Crew(self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress, self.passage, spent)
 
     def _began(self, journal: Journal) -> None:
         plan = self.plan

@@ -7,6 +7,7 @@ from kfix.runbook.apply import Apply
 from kfix.runbook.asking import Asking
 from kfix.runbook.change import Change
 from kfix.runbook.copying import Meter
+from kfix.runbook.door import Passage
 from kfix.runbook.gates import Gatekeeper
 from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal, Samples
@@ -29,6 +30,7 @@ class Crew:
         journal: Journal,
         baseline: Baseline,
         progress: Progressed,
+        passage: Passage,
         spent: float = 0.0,
     ) -> None:
         """`spent`: seconds that the run took before this process took over."""
@@ -37,13 +39,13 @@ class Crew:
         self.journal = journal
         self.samples = Samples(journal)
         self.guards = Guards(reader, journal, self.samples, baseline)
-        self.change = Change(reader, scene.changer, clock, journal, self.guards, progress)
-        rethrottle = Rethrottle(
-            run.path, plan, scene.reader, scene.changer, scene.clock, journal, progress, self.change
-        )
+        self.change = Change(reader, passage, clock, journal, self.guards, progress)
+        rethrottle = Rethrottle(run.path, plan, scene.reader, passage, scene.clock, journal, progress, self.change)
         meter = Meter(reader, clock, journal)
         began = clock.monotonic() - spent
-        self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)
+        self.watch = Watch(
+            plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, passage, began
+        )
         settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
         keeper = Gatekeeper(plan, scene.human, scene.given, lowest)
         asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)

@@ -16,9 +16,10 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.args import Args, Kind, coerce
 from kfix.model.plan import Phase, Plan, PlannedStep
-from kfix.ports import Clock, ClusterChanger, ClusterReader
+from kfix.ports import Clock, ClusterReader
 from kfix.runbook.change import Change
 from kfix.runbook.codec import to_plain
+from kfix.runbook.door import Passage
 from kfix.runbook.interrupts import held_back
 from kfix.runbook.journal import Journal
 from kfix.runbook.scene import Progressed
@@ -56,7 +57,7 @@ class Rethrottle:
     run: Path
     plan: Plan
     reader: ClusterReader
-    changer: ClusterChanger
+    passage: Passage
     clock: Clock
     journal: Journal
     progress: Progressed
@@ -89,7 +90,7 @@ class Rethrottle:
         with held_back():
             self.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
             self.change.note(step, {}, args.number("rate"))
-            result = ACTIONS[_ACTION].apply(args, self.changer)
+            result = self.passage.send(_ACTION, args)
             self.journal.write(
                 "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
             )

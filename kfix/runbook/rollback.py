@@ -15,16 +15,13 @@ from kfix.runbook.stops import RollBackWanted
 from kfix.runbook.store import RunDir
 from kfix.runbook.taking_back import make_rollback
 
-#: What a site's policy does to a plan before it runs.
-Raise = Callable[[Plan], Plan]
 
-
-def run_or_roll_back(plan: Plan, scene: Scene, raised: Raise = lambda undo: undo) -> Healed:
+def run_or_roll_back(plan: Plan, scene: Scene) -> Healed:
     """As `run_plan`; where a step failed whose runbook says so, the run is taken back under the same approval."""
-    return or_roll_back(lambda: run_plan(plan, scene), scene, raised)
+    return or_roll_back(lambda: run_plan(plan, scene), scene)
 
 
-def or_roll_back(attempt: Callable[[], Healed], scene: Scene, raised: Raise = lambda undo: undo) -> Healed:
+def or_roll_back(attempt: Callable[[], Healed], scene: Scene) -> Healed:
     """Exit 7 where it was taken back, 8 where a person is needed. Good copies that it made are kept."""
     try:
         return attempt()
@@ -32,7 +29,8 @@ def or_roll_back(attempt: Callable[[], Healed], scene: Scene, raised: Raise = la
         failed = wanted
     created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
     try:
-        undo = raised(make_rollback(RunDir(scene.store.runs_dir / failed.run), scene.reader, created, everything=False))
+        run = RunDir(scene.store.runs_dir / failed.run)
+        undo = scene.door.policy.raised(make_rollback(run, scene.reader, created, everything=False))
         # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
         healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
     except (KfixError, UnreachableError) as error:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from kfix import __version__
 from kfix.errors import HeldError, RefusedError
-from kfix.model.plan import Plan
+from kfix.model.plan import Created, Plan
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.course import Course
 from kfix.runbook.journal import ReadBack, utc
@@ -44,12 +44,13 @@ def run_plan(plan: Plan, scene: Scene) -> Healed:
     if plan.created.at > now + _SKEW_SECONDS:
         text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, it is {utc(now)}; nothing was changed"
         raise RefusedError(text, hint="set the clocks right, or make a new plan: kfix runbook plan")
+    passage = scene.door.admit(plan)
     who = whoami()
     course: Course | None = None
     try:
         with locked(plan, scene, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
             _refuse_repeated(plan, scene)
-            course = Course(plan, scene, scene.store.create(plan, scene.clock.now()), who, held)
+            course = Course(plan, scene, scene.store.create(plan, scene.clock.now()), who, held, passage)
             return course.start()
     except KeyboardInterrupt as error:
         stop = Stop(Outcome.INTERRUPTED, "interrupted")
@@ -60,6 +61,7 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
     """Goes on where a run was killed or stopped. Nothing that was changed is issued again."""
     plan, _, _ = _read(run)
     _refuse_foreign(plan, scene)
+    passage = scene.door.admit(plan)
     who = whoami()
     with locked(plan, scene, who, f"resume of {run.id}") as held:
         # Read again under the lock: another resume may have gone on meanwhile.
@@ -68,7 +70,7 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
             raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to go on with")
         _refuse_to_resume(run, plan, before, scene)
         begin_again(before, plan)
-        return Course(plan, scene, run, who, held).go_on(back, before, did)
+        return Course(plan, scene, run, who, held, passage).go_on(back, before, did)
 
 
 def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
@@ -80,7 +82,7 @@ def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
         _, back, before = _read(run)
         if before.outcome in FINAL:
             raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to abort")
-        return Course(plan, scene, run, who, held).abort(back, before, reason)
+        return Course(plan, scene, run, who, held, scene.door.admit_endings(plan)).abort(back, before, reason)
 
 
 def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> None:
@@ -120,6 +122,11 @@ def whoami() -> Mapping[str, object]:
         "pid": os.getpid(),
         "tty": sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty(),
     }
+
+
+def created_now(now: float) -> Created:
+    """Returns who makes a plan here; `now` is in seconds since the epoch."""
+    return Created(at=now, by=str(whoami()["user"]), host=socket.gethostname(), kfix=__version__)
 
 
 def _refuse_foreign(plan: Plan, scene: Scene) -> None:

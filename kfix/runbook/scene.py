@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from kfix.model.plan import CheckCall, PlannedStep
 from kfix.model.verdict import Answer
-from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
+from kfix.ports import Clock, ClusterLock, ClusterReader
+from kfix.runbook.door import Door
 from kfix.runbook.gates import Given, Human
 from kfix.runbook.journal import Listener
 from kfix.runbook.proof import Proof
@@ -16,10 +17,13 @@ from kfix.runbook.store import RunStore
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`lock` None: there is no lock but this host's. `step_by_step`: every change asks by itself."""
+    """`door` leads to the changes of the same cluster that `reader` reads.
+
+    `lock` None: there is no lock but this host's. `step_by_step`: every change asks by itself.
+    """
 
     reader: ClusterReader
-    changer: ClusterChanger
+    door: Door
     clock: Clock
     store: RunStore
     human: Human

@@ -17,9 +17,11 @@ from kfix.model.runbook import Runbook, RunbookTest
 from kfix.model.snapshot import Snapshot
 from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
 from kfix.runbook import matching
+from kfix.runbook.door import Door
 from kfix.runbook.gates import Given
 from kfix.runbook.placing import Look
 from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.policy import NO_POLICY
 from kfix.runbook.run import run_plan
 from kfix.runbook.scene import Scene
 from kfix.runbook.store import RunStore
@@ -117,7 +119,9 @@ def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
 
 def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
     given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
-    scene = Scene(cluster, cluster, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
+    # A cluster in memory has no network that could be cut, and the site's policy is not what is tested.
+    door = Door(cluster, NO_POLICY, tuple, cluster.clock)
+    scene = Scene(cluster, door, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
     try:
         run_plan(plan, scene)
     except KfixError as error:

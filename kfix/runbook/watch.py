@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import UnreachableError
+from kfix.errors import RefusedError, UnreachableError
 from kfix.model.plan import Invariant, OnBreach, Phase, Plan, PlannedStep
 from kfix.model.verdict import Answer
 from kfix.ports import Clock, ClusterLock, ClusterReader
 from kfix.probes.registry import ask
 from kfix.runbook.copying import Meter
+from kfix.runbook.door import Passage
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.rethrottle import Rethrottle
 from kfix.runbook.stops import Outcome, Stop
@@ -35,6 +36,7 @@ class Watch:
     lock: ClusterLock | None
     rethrottle: Rethrottle
     meter: Meter
+    passage: Passage
     began: float
     looked_at: float = field(default=float("-inf"))
 
@@ -45,6 +47,7 @@ class Watch:
             return
         self._duration()
         self.invariants()
+        self._network(step)
         self._concurrent(step)
 
     def poll(self, waiting: Iterable[PlannedStep]) -> None:
@@ -64,6 +67,13 @@ class Watch:
         if self.lock is not None and not self.lock.held():
             self.journal.write("lock.lost", scope=self.lock.scope)
             raise Stop(Outcome.LOCK_LOST, f"the lock is lost ({self.lock.scope}): somebody else may act now")
+
+    def _network(self, step: PlannedStep) -> None:
+        try:
+            self.passage.before_change(step)
+        except RefusedError as error:
+            self.journal.write("invariant", check="network_is_whole", observed=str(error), action=OnBreach.STOP)
+            raise Stop(Outcome.BREACH, str(error), error.hint) from error
 
     def _duration(self) -> None:
         cap = self.plan.caps.max_duration

@@ -2,14 +2,17 @@
 
 import ast
 import importlib
+import json
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kfix.adapters.saved.encode import encode
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.casefile import CaseFile, open_case
 from kfix.model.diagnostic import Check, ClusterCheck, PartitionCheck
@@ -168,15 +171,17 @@ def test_the_table_of_codes_is_fresh(name: str) -> None:
     assert catalogue.table() in fresh
 
 
-def test_ten_thousand_partitions_are_judged_in_well_under_a_second() -> None:
+def test_judging_ten_thousand_partitions_costs_no_more_than_reading_them() -> None:
+    """In one run, against the encoding of the same snapshot as JSON: 0.06 s against 0.1 s on two idle cores."""
     snapshot = Paper(range(1, 4)).offsets(50).topic("big", 10_000).snapshot()
     diagnose(snapshot)
-    best = min(_seconds(snapshot) for _ in range(5))
-    # 0.06 s on two shared cores; the bound leaves room for a loaded machine.
-    assert best < 0.25, f"{best:.3f} s"
+    pairs = [(_seconds(lambda: diagnose(snapshot)), _seconds(lambda: json.dumps(encode(snapshot)))) for _ in range(5)]
+    ratio = min(judged for judged, _ in pairs) / min(read for _, read in pairs)
+    assert ratio < 3, f"{ratio:.2f}"
 
 
-def _seconds(snapshot: Snapshot) -> float:
-    began = time.perf_counter()
-    diagnose(snapshot)
-    return time.perf_counter() - began
+def _seconds(work: Callable[[], object]) -> float:
+    """CPU seconds: the machine may be at work on something else."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began

@@ -117,27 +117,3 @@ def test_the_wheel_carries_the_pages_of_the_reports(wheel, folder):
     assets = {str(p.relative_to(ROOT)) for p in (ROOT / folder).iterdir()}
     assert assets
     assert assets <= set(wheel.namelist())
-
-
-def commands():
-    """Every command as (words, command object), read from the application itself."""
-    from typer.main import get_command
-
-    from kfix.cli.app import app
-
-    def walk(command, words):
-        children = getattr(command, "commands", None)
-        if children is None:
-            yield words, command
-            return
-        for name, child in children.items():
-            yield from walk(child, (*words, name))
-
-    return list(walk(get_command(app), ("kfix",)))
-
-
-@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")
-def test_every_command_has_help_and_stands_in_the_readme(words, command):
-    assert command.help
-    assert all(getattr(p, "help", "") for p in command.params if p.name != "help"), [p.name for p in command.params]
-    assert " ".join(words) in (ROOT / "README.md").read_text()

@@ -21,11 +21,13 @@ from kfix.model.runbook import CheckTemplate, Runbook, RunbookTest
 from kfix.probes.registry import ALL as PROBES
 from kfix.report.runbook_page import ActionWords, page
 from kfix.runbook.catalogue import load_all, shipped_dir
+from kfix.runbook.door import Door
 from kfix.runbook.gates import Given
 from kfix.runbook.params import parse_params
 from kfix.runbook.placing import Look
 from kfix.runbook.planfile import from_json, to_json
 from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.policy import NO_POLICY
 from kfix.runbook.run import run_plan
 from kfix.runbook.scene import Scene
 from kfix.runbook.store import RunStore
@@ -71,7 +73,8 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
         assert made.highest_gate <= case.expect.max_gate
     if case.expect.healed:
         given = Given(acks={s.id: s.phrase for s in made.steps if s.gate is Gate.TYPED})
-        run_plan(made, Scene(cluster, cluster, cluster.clock, RunStore(tmp_path), SaysYes(), given, lock=cluster.lock))
+        door = Door(cluster, NO_POLICY, tuple, cluster.clock)
+        run_plan(made, Scene(cluster, door, cluster.clock, RunStore(tmp_path), SaysYes(), given, lock=cluster.lock))
 
 
 def test_every_shipped_file_is_a_runbook_of_its_name() -> None:

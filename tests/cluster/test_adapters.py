@@ -11,7 +11,8 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
-from kfix.app.cluster import make_target, open_cluster
+from kfix.adapters.target import make_target
+from kfix.app.live import open_cluster
 from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
 from kfix.model.reading import ResourceKind

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kfix.adapters.target import make_target
-from kfix.app.cluster import open_cluster
+from kfix.app.live import open_cluster
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import TopicPartition
 from kfix.runbook.catalogue import shipped_dir

@@ -18,10 +18,13 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.faults import Call
 from kfix.model.plan import Created, Gate, Plan
 from kfix.model.snapshot import TopicPartition
+from kfix.ports import ClusterChanger
+from kfix.runbook.door import Door
 from kfix.runbook.gates import Given
 from kfix.runbook.params import parse_params
 from kfix.runbook.placing import Look
 from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.policy import NO_POLICY
 from kfix.runbook.rollback import run_or_roll_back
 from kfix.runbook.run import resume
 from kfix.runbook.scene import Healed
@@ -106,10 +109,17 @@ class Stage:
         look = Look(self.cluster.snapshot(), self.scene.moves)
         return make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
 
-    def scene_of_run(self, **more: Any) -> RunScene:
+    def scene_of_run(self, changer: ClusterChanger | None = None, **more: Any) -> RunScene:
+        """`changer` stands before the cluster's own."""
         cluster = self.cluster
         made = RunScene(
-            cluster, cluster, cluster.clock, self.store, self.person, lock=cluster.lock, listener=self._told
+            cluster,
+            Door(changer or cluster, NO_POLICY, tuple, cluster.clock),
+            cluster.clock,
+            self.store,
+            self.person,
+            lock=cluster.lock,
+            listener=self._told,
         )
         return replace(made, **more)
 

@@ -228,7 +228,7 @@ def _as_list(data: Any) -> list[Any]:
 
 
 def _acts(stage: Stage, random: Random) -> list[Callable[[], object]]:
-    patient = {"clock": Patience(stage)}
+    patient: dict[str, Any] = {"clock": Patience(stage)}
     acts: list[Callable[[], object]] = [
         lambda: make_rollback(stage.last_run, stage.cluster, stage.created(), everything=True),
         lambda: stage.resume(**patient),

@@ -86,11 +86,10 @@ class Desk:
         self.plan_path = folder / "plan.json"
 
     def kfix(self, args: Sequence[str], typed: str = "") -> Result:
+        behind = self.fake.app(self.folder / "state", self.cluster.clock)
         with pytest.MonkeyPatch.context() as patch:
-            self.fake.install(patch, self.folder / "state")
-            patch.setattr("kfix.runbook.clock.SystemClock", lambda: self.cluster.clock)
             patch.setattr("kfix.report.runbook_run.Terminal.interactive", self.terminal)
-            return CliRunner().invoke(command_line(), ["runbook", *args], input=typed)
+            return CliRunner().invoke(command_line(), ["runbook", *args], input=typed, obj=behind)
 
     def given(self, name: str) -> Plan:
         """The plan that was made of this way once; it is of the very same cluster, at the very same time."""
@@ -122,7 +121,7 @@ def made(name: str) -> tuple[float, str]:
 
 @cache
 def options(command: str) -> tuple[click.Parameter, ...]:
-    return tuple(command_line().commands["runbook"].commands[command].params)
+    return tuple(command_line().get_command(None, "runbook").get_command(None, command).params)
 
 
 def near_misses(phrase: str) -> list[str]:

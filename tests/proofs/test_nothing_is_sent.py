@@ -100,19 +100,18 @@ LOOKS = [
 ]
 
 
-def test_no_command_that_looks_sends_a_change(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_command_that_looks_sends_a_change(home: Path, tmp_path: Path) -> None:
     stage = Stage(SCENES["coordinator-stuck"], home)
     plan = stage.plan()
     stage.run(plan)
     run = stage.last_run.id
     sick = Stage(SCENES["coordinator-stuck"], tmp_path / "none")
     fake = FakeWiring(sick.cluster, sick.finding)
-    fake.install(monkeypatch, home)
-    monkeypatch.setattr("kfix.runbook.clock.SystemClock", lambda: sick.cluster.clock)
+    behind = fake.app(home, sick.cluster.clock)
     forbid(sick.cluster)
     for words in LOOKS:
         args = [{"PLAN": str(tmp_path / "plan.json"), "RUN": run}.get(word, word) for word in words]
-        result = CliRunner().invoke(app, args)
+        result = CliRunner().invoke(app, args, obj=behind)
         assert not isinstance(result.exception, CalledError), words
         assert result.exit_code in {0, 2, 3, 4, 5, 10}, (words, result.output)
         assert "Traceback" not in result.output

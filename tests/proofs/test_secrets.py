@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kfix.app import cluster as wiring
+from kfix.app.access import Access
+from kfix.app.clusters import DiagnoseOptions
 from kfix.cli.app import app
+from kfix.model.finding import Diagnosis
+from kfix.model.snapshot import Snapshot
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -38,25 +41,22 @@ def everything_in(folder: Path) -> str:
     return "\n".join(p.read_bytes().decode(errors="replace") for p in folder.rglob("*") if p.is_file())
 
 
-def test_nothing_of_a_password_is_left_anywhere(
-    home: Path, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_a_password_is_left_anywhere(home: Path, config: Path, tmp_path: Path) -> None:
     sick = Stage(SCENES["coordinator-stuck"], tmp_path / "none")
-    fake = FakeWiring(sick.cluster, sick.finding)
-    reading = wiring.make_target
     seen: list[object] = []
-    fake.install(monkeypatch, home)
 
-    def target(*args: object, **more: object) -> object:
+    class Reading(FakeWiring):
         """The real reading of the file; the cluster behind it is the one in memory."""
-        try:
-            seen.append(reading(*args, **more))  # type: ignore[arg-type]
-        except Exception as error:
-            seen.append(error)
-            raise
-        return seen[-1]
 
-    monkeypatch.setattr(wiring, "make_target", target)
+        def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
+            try:
+                seen.append(access.target())
+            except Exception as error:
+                seen.append(error)
+                raise
+            return super().diagnose(access, options)
+
+    behind = Reading(sick.cluster, sick.finding).app(home)
     plan = tmp_path / "plan.json"
     reach = ["--bootstrap-server", "localhost:9092", "--command-config", str(config)]
     told = []
@@ -65,10 +65,10 @@ def test_nothing_of_a_password_is_left_anywhere(
         ["apply", "--plan", str(plan), *reach],
         ["apply", "coordinator-stuck", *reach],
     ):
-        result = CliRunner().invoke(app, ["runbook", *words], input="y\n" * 9)
+        result = CliRunner().invoke(app, ["runbook", *words], input="y\n" * 9, obj=behind)
         told.append(result.output + repr(result.exception))
     sick.cluster.lock.missing = "unreadable"
-    told.append(CliRunner().invoke(app, ["runbook", "history"]).output)
+    told.append(CliRunner().invoke(app, ["runbook", "history"], obj=behind).output)
     assert seen, "the file was read"
     assert plan.exists(), told
     config_text = config.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kfix.adapters.memory.incidents import ALL
+from kfix.app.clusters import App
 from kfix.cli.app import app
 from kfix.model.finding import REQUEST
 from tests.unit.runbook.fake_wiring import FakeWiring
 
+#: What stands behind the commands of this test; None: live clusters.
+behind: App | None = None
+
 
 def kfix(*args: str) -> Result:
-    return CliRunner().invoke(app, ["runbook", *args])
+    return CliRunner().invoke(app, ["runbook", *args], obj=behind)
 
 
 def wire(incident: str, monkeypatch: pytest.MonkeyPatch, tmp: Path) -> FakeWiring:
@@ -24,8 +29,7 @@ def wire(incident: str, monkeypatch: pytest.MonkeyPatch, tmp: Path) -> FakeWirin
     made = ALL[incident]()
     findings = () if made.finding.code == REQUEST else (made.finding,)
     fake = FakeWiring(made.cluster, *findings)
-    fake.install(monkeypatch, tmp / "state")
-    monkeypatch.setattr("kfix.runbook.clock.SystemClock", lambda: made.cluster.clock)
+    monkeypatch.setattr(sys.modules[__name__], "behind", fake.app(tmp / "state", made.cluster.clock))
     return fake
 
 

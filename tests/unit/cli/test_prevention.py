@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kfix.adapters.saved.files import save
-from kfix.app.cluster import load_snapshot
+from kfix.app.looks import load_snapshot
 from kfix.cli.app import app
 from kfix.model.snapshot import NEWEST_PROTOCOL
 from tests.unit.diagnostics.clusters import healthy

@@ -220,7 +220,7 @@ def test_plans_of_different_remedies_are_not_compared(weak: FakeWiring, tmp_path
 def test_the_wait_for_a_second_look_can_be_chosen(weak: FakeWiring) -> None:
     kfix("plan", "raise-topic-rf", "-p", "topic=orders", "--debounce", "2.5")
     kfix("plan", "raise-topic-rf", "-p", "topic=orders")
-    assert [look["debounce"] for look in weak.looks] == [2.5, 10.0]
+    assert [look.debounce for look in weak.looks] == [2.5, 10.0]
 
 
 def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -234,6 +234,6 @@ def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.Mon
         "apply", "--plan", str(tmp_path / "p.json"), "--command-config", str(settings), "--approve", f"plan:{plan_id}"
     )
     assert applied.exit_code == 0
-    assert fake.targets[0][2] == settings
+    assert fake.targets[0].command_config == settings
     written = [p.read_text() for p in tmp_path.rglob("*") if p.is_file() and p != settings]
     assert not any("hush-hush" in text for text in (*written, result.output, applied.output))

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.plan import Gate, Plan
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.runbook.gates import Given
+from kfix.model.plan import Gate
+from kfix.model.snapshot import TopicPartition
+from tests.unit.cli import console
 from tests.unit.cli.console import changes, journal, kfix, last_run, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
+from tests.unit.runbook.stage import Answers
 
 ORDERS = TopicPartition("orders", 0)
 STUCK = TopicPartition("__consumer_offsets", 26)
@@ -262,26 +263,13 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
 
 def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was changed for the first one is in it."""
-    from kfix.app import cluster as wiring
-    from kfix.cli import runbook_flow as flow
-
     fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
     first = fake.findings[0]
     fake.findings = (first, replace(first, code="KFX102"))
-    looks = []
-
-    def look(*_args: object, **_kwargs: object) -> Snapshot:
-        looks.append(1)
-        return fake.cluster.snapshot()
-
-    monkeypatch.setattr(wiring, "look", look)
-    monkeypatch.setattr(flow.Answers, "to", _approve_everything)
+    human = Answers(["y"] * 9)
+    monkeypatch.setattr(console, "behind", fake.app(tmp_path / "state", fake.cluster.clock, human))
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 0, result.output
     assert "1 of 2, one after the other" in result.output
     assert "KFX102:__consumer_offsets-26 is well already" in one_line(result.output)
-    assert looks == [1]
-
-
-def _approve_everything(_answers: object, plan: Plan) -> Given:
-    return Given(Gate.STEP, {step.id: step.phrase for step in plan.steps})
+    assert fake.snapshots == 1

@@ -8,17 +8,21 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from kfix.adapters.memory.incidents import ALL
 from kfix.adapters.saved.files import parse, read_text, save
+from kfix.app.access import Access
+from kfix.app.clusters import App, SnapshotOptions
 from kfix.cli.app import app
 from kfix.model.snapshot import Snapshot
 from tests.unit.diagnostics.clusters import healthy
 from tests.unit.model.places import seen_by, two
+from tests.unit.runbook.fake_wiring import FakeWiring
 
 DESCRIBED = "Topic: t\tPartitionCount: 1\n\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
 
 
-def run(*args: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, args)))
+def run(*args: object, behind: App | None = None) -> Result:
+    return CliRunner().invoke(app, list(map(str, args)), obj=behind)
 
 
 @pytest.fixture
@@ -120,13 +124,12 @@ def test_a_name_that_is_none_is_refused_before_anybody_is_asked(tmp_path: Path, 
 def test_a_saved_look_has_its_name_or_that_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: tuple[str, ...], name: str
 ) -> None:
-    import kfix.app.cluster as wiring
+    class Seen(FakeWiring):
+        def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
+            return seen_by(healthy(), options.vantage, {1, 2, 3})
 
-    def look(target: object, *, groups: tuple[str, ...], vantage: str, every_log_end: bool) -> Snapshot:
-        return seen_by(healthy(), vantage, {1, 2, 3})
-
-    monkeypatch.setattr(wiring, "look", look)
+    behind = Seen(ALL["stuck-offsets-partition"]().cluster).app(tmp_path)
     monkeypatch.setattr(socket, "gethostname", lambda: "kafka-7.example")
     path = tmp_path / "now.json"
-    assert run("snapshot", "save", path, "--bootstrap-server", "h:1", *told).exit_code == 0
+    assert run("snapshot", "save", path, "--bootstrap-server", "h:1", *told, behind=behind).exit_code == 0
     assert [v.name for v in parse(read_text(path), path).vantages] == [name]

@@ -1,50 +1,60 @@
-"""The wiring with the in-memory cluster behind it: what the commands see instead of a live one."""
+"""The application with a cluster in memory behind it: what the commands see instead of live ones."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.app import cluster as wiring
+from kfix.app.access import Access
+from kfix.app.clusters import App, DiagnoseOptions, SnapshotOptions
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.snapshot import Snapshot
+from kfix.ports import Clock
+from kfix.runbook.clock import SystemClock
+from kfix.runbook.gates import Human
 
 
 class FakeWiring:
-    """`looks` are the options of each diagnosis; `targets` what each command wanted to connect to."""
+    """Satisfies `kfix.app.Clusters`.
+
+    `looks` are the options of each diagnosis; `targets` what each command wanted to connect to; `cut` are findings that
+    only the diagnosis right before a change gives; `snapshots` counts those taken between two plans.
+    """
 
     def __init__(self, cluster: MemoryCluster, *findings: Finding) -> None:
         self.cluster = cluster
         self.findings = findings
+        self.cut: tuple[Finding, ...] = ()
         self.could_not_read: tuple[str, ...] = ()
-        self.looks: list[dict[str, object]] = []
-        self.targets: list[tuple[object, ...]] = []
+        self.looks: list[DiagnoseOptions] = []
+        self.targets: list[Access] = []
+        self.snapshots = 0
         cluster.clock.at = time.time()
 
-    def install(self, monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
-        monkeypatch.setenv("KFIX_STATE_HOME", str(state))
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(state / "config"))
-        for name in ("KFIX_RUNBOOKS", "KFIX_POLICY"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(wiring, "make_target", self._target)
-        monkeypatch.setattr(wiring, "diagnose_live", self._diagnose)
-        monkeypatch.setattr(wiring, "look", lambda *_args, **_kwargs: self.cluster.snapshot())
-        monkeypatch.setattr(wiring, "open_cluster", self._open)
+    def app(self, state: Path, clock: Clock | None = None, human: Human | None = None) -> App:
+        own = {"KFIX_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(state / "config")}
+        return App(self, clock or SystemClock(), ChainMap(own, os.environ), human)
 
-    def _target(self, *args: object) -> None:
-        self.targets.append(args)
-
-    def _diagnose(self, *_args: object, **kwargs: object) -> tuple[Diagnosis, Snapshot]:
-        self.looks.append(kwargs)
+    def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
+        self.targets.append(access)
+        self.looks.append(options)
         looked_at = {"brokers": 3, "partitions": 53}
         diagnosis = Diagnosis("memory-cluster", time.time(), self.findings, self.could_not_read, looked_at)
         return diagnosis, self.cluster.snapshot()
 
+    def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
+        return self.cut
+
+    def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
+        self.snapshots += 1
+        return self.cluster.snapshot()
+
     @contextmanager
-    def _open(self, *_args: object) -> Iterator[MemoryCluster]:
+    def open(self, access: Access, snapshot: Snapshot | None = None) -> Iterator[MemoryCluster]:
+        self.targets.append(access)
         yield self.cluster

@@ -14,8 +14,10 @@ from kfix.adapters.memory.naming import Incident
 from kfix.model.args import Args
 from kfix.model.plan import Created, Plan
 from kfix.runbook import catalogue, planfile
+from kfix.runbook.door import Door
 from kfix.runbook.gates import Given, parse_given
 from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.policy import NO_POLICY
 from kfix.runbook.run import run_plan
 from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.store import RunDir, RunStore
@@ -67,17 +69,19 @@ class Stage:
     ) -> Healed:
         plan = plan or self.plan()
         given = parse_given(approve, acks, plan) if (approve or acks) else Given()
+        return run_plan(plan, self.scene(**{"given": given, **more}))
+
+    def scene(self, **more: Any) -> Scene:
         scene = Scene(
             reader=self.cluster,
-            changer=self.cluster,
+            door=Door(self.cluster, NO_POLICY, tuple, self.cluster.clock),
             clock=self.cluster.clock,
             store=self.store,
             human=self.human,
-            given=given,
             lock=self.cluster.lock,
             listener=lambda record: self.records.append(dict(record)),
         )
-        return run_plan(plan, replace(scene, **more))
+        return replace(scene, **more)
 
     @property
     def last_run(self) -> RunDir:

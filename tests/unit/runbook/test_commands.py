@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,22 +11,26 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kfix.adapters.memory.incidents import ALL
+from kfix.app.clusters import App
 from kfix.cli.app import app
 from kfix.runbook.catalogue import shipped_dir
 from tests.unit.runbook.fake_wiring import FakeWiring
 
+BEHIND: list[App] = []
+
 
 @pytest.fixture
-def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
+def wired(tmp_path: Path) -> Iterator[FakeWiring]:
     incident = ALL["stuck-offsets-partition"]()
     fake = FakeWiring(incident.cluster, incident.finding)
-    fake.install(monkeypatch, tmp_path / "state")
-    return fake
+    BEHIND.append(fake.app(tmp_path / "state", incident.cluster.clock))
+    yield fake
+    BEHIND.clear()
 
 
 def kfix(*args: str) -> Result:
     """Without a terminal, as in a pipe or a cron job."""
-    return CliRunner().invoke(app, ["runbook", *args])
+    return CliRunner().invoke(app, ["runbook", *args], obj=BEHIND[-1] if BEHIND else None)
 
 
 def planned(tmp_path: Path) -> tuple[str, str]:
@@ -90,9 +95,7 @@ def test_apply_as_json_gives_the_journals_records(wired: FakeWiring, tmp_path: P
     assert wired.cluster.faults.calls
 
 
-def test_history_and_verify_speak_of_the_run(
-    wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_and_verify_speak_of_the_run(wired: FakeWiring, tmp_path: Path) -> None:
     assert "no runs yet" in kfix("history").stdout
     path, plan_id = planned(tmp_path)
     kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
@@ -106,7 +109,6 @@ def test_history_and_verify_speak_of_the_run(
     assert proved.exit_code == 0
     assert "proved, 3 good reads in a row" in proved.stdout
     wired.cluster.silence(3)
-    monkeypatch.setattr("kfix.runbook.clock.SystemClock", lambda: wired.cluster.clock)
     assert kfix("verify", run["id"]).exit_code == 5
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.cli.runbook_site import codes
+from kfix.app.healing.site import known_codes as codes
 from kfix.documents.nodes import parse
 from kfix.errors import InvalidFileError
 from kfix.probes.registry import ALL as PROBES

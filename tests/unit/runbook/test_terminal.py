@@ -10,13 +10,13 @@ import pexpect
 import pytest
 
 SCRIPT = """
-import os, pathlib, pytest
+import os, pathlib
 from kfix.adapters.memory.incidents import ALL
 from tests.unit.runbook.fake_wiring import FakeWiring
 incident = ALL["stuck-offsets-partition"]()
-FakeWiring(incident.cluster, incident.finding).install(pytest.MonkeyPatch(), pathlib.Path(os.environ["STATE"]))
+behind = FakeWiring(incident.cluster, incident.finding).app(pathlib.Path(os.environ["STATE"]))
 from kfix.cli.app import app
-app(["runbook", "apply", "coordinator-stuck"])
+app(["runbook", "apply", "coordinator-stuck"], obj=behind)
 """
 PROMPT = r"leave this one out > "
 

@@ -117,21 +117,19 @@ def test_a_full_disk_at_the_start_does_not_spend_the_plan(stage: Stage, monkeypa
     stage.run(plan)
 
 
-def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing_changed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from kfix.cli import runbook_flow as flow
+def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+    from kfix.cli.runbook_screen import after
 
-    with pytest.raises(StoppedError, match="findings before it were healed: nudge") as caught, flow.after(["nudge"]):
+    with pytest.raises(StoppedError, match="findings before it were healed: nudge") as caught, after(["nudge"]):
         raise ApprovalError("step x was not approved")
     assert caught.value.exit_code == 6
-    with pytest.raises(StoppedError, match="interrupted"), flow.after(["nudge"]):
+    with pytest.raises(StoppedError, match="interrupted"), after(["nudge"]):
         raise KeyboardInterrupt
-    with pytest.raises(ApprovalError), flow.after([]):
+    with pytest.raises(ApprovalError), after([]):
         raise ApprovalError("no")
     incident = ALL["stuck-offsets-partition"]()
-    FakeWiring(incident.cluster, incident.finding).install(monkeypatch, tmp_path)
-    assert CliRunner().invoke(app, ["runbook", "apply", "coordinator-stuck"]).exit_code == 4
+    behind = FakeWiring(incident.cluster, incident.finding).app(tmp_path)
+    assert CliRunner().invoke(app, ["runbook", "apply", "coordinator-stuck"], obj=behind).exit_code == 4
 
 
 def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

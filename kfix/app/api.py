@@ -1,0 +1,96 @@
+"""The Python interface of kfix: what `import kfix.app` offers. The command line is made of the same use cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kfix.app.access import Access
+from kfix.app.clusters import App, DiagnoseOptions
+from kfix.app.healing.session import Approval, Attendance, Nobody, healing
+from kfix.app.healing.site import Site
+from kfix.app.healing.wanted import Nothing, match, wanted
+from kfix.errors import UsageError
+from kfix.model.finding import Diagnosis
+from kfix.model.plan import Plan
+from kfix.runbook.gates import Human
+from kfix.runbook.journal import Listener
+from kfix.runbook.scene import Healed
+
+_USUAL = DiagnoseOptions()
+_NOTHING_APPROVED = Approval()
+
+
+def diagnose(access: Access, options: DiagnoseOptions = _USUAL, *, app: App | None = None) -> Diagnosis:
+    """Returns the findings of a live cluster, worst first, and what could not be read.
+
+    The cluster is only read. Where one snapshot leaves a doubt a second is taken `options.debounce` seconds later.
+
+    Raises UsageError for an access that is none, and UnreachableError where no source answers.
+    """
+    return (app or App.live()).clusters.diagnose(access, options)[0]
+
+
+def plan(
+    runbook: str,
+    access: Access,
+    *,
+    finding: str | None = None,
+    params: Mapping[str, str] | None = None,
+    runbooks: Path | None = None,
+    policy: Path | None = None,
+    options: DiagnoseOptions = _USUAL,
+    app: App | None = None,
+) -> Plan | Nothing:
+    """Diagnoses a cluster and returns the plan of a runbook for what is found; nothing is changed.
+
+    `finding` is the key of one finding, such as `KFX101:__consumer_offsets-3`; without it the runbook must be for one
+    finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file.
+
+    Returns `Nothing`, with lines that say why, where there is nothing to do.
+
+    Raises UsageError for an unknown runbook, parameter or finding, and where the runbook is for several findings;
+    RefusedError where a precondition, a limit or a cut network forbids it; UnreachableError where a source that the
+    plan needs does not answer.
+    """
+    used = app or App.live()
+    given = [f"{name}={value}" for name, value in (params or {}).items()]
+    asked = wanted(Site(used.environ), runbook, runbooks, finding=finding, params=given, policy=policy)
+    diagnosis, snapshot = used.clusters.diagnose(access, options)
+    found = match(asked, diagnosis, snapshot)
+    if not found.findings:
+        return Nothing((found.nothing,))
+    if len(found.findings) > 1:
+        keys = ", ".join(f.key for f in found.findings)
+        raise UsageError(f"{runbook} is for {len(found.findings)} findings here; a plan is for one: {keys}")
+    with healing(used, access, snapshot) as session:
+        return session.plan(asked, found.findings[0], snapshot)[0]
+
+
+def carry_out(
+    plan: Plan,
+    access: Access,
+    *,
+    approval: Approval = _NOTHING_APPROVED,
+    policy: Path | None = None,
+    human: Human | None = None,
+    listener: Listener = lambda _record: None,
+    app: App | None = None,
+) -> Healed:
+    """Carries out a plan behind its gates and returns the proof that it helped.
+
+    `approval` is what was approved beforehand; `human` is asked for the rest (None: nobody is there, and a gate that
+    was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
+    `listener` hears each record of the run's journal once it is on the disk.
+
+    Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that is stale,
+    expired, spent, of another cluster or below the policy, and while the network is cut; ApprovalError (nothing was
+    changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
+    something was changed (docs/exit-codes.md); HeldError where somebody else acts on the cluster.
+    """
+    used = app or App.live()
+    approval.to(plan)
+    rules = Site(used.environ).policy(policy)
+    rules.refuse(plan)
+    with healing(used, access.for_plan(plan)) as session:
+        return session.carry_out(plan, approval, rules, Attendance(human or Nobody(), listener))

@@ -1,0 +1,98 @@
+"""What the use cases take from outside: clusters, the settings of the site, the time. The seam of this layer.
+
+`App.live()` is the real one. A caller that brings another `Clusters`, such as a test with a cluster in memory, goes
+through every use case as the command line does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from kfix.app.access import Access
+from kfix.model.finding import Diagnosis, Finding
+from kfix.model.snapshot import Snapshot
+from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
+from kfix.runbook.gates import Human
+
+DEBOUNCE = 10.0
+RESTART_GRACE = 120.0
+
+
+class OpenCluster(Protocol):
+    """A cluster that is open for reading, for its lock, and, through `runbook.door`, for changes."""
+
+    @property
+    def reader(self) -> ClusterReader: ...
+
+    @property
+    def changer(self) -> ClusterChanger: ...
+
+    @property
+    def lock(self) -> ClusterLock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnoseOptions:
+    """`debounce` and `restart_grace` are in seconds.
+
+    `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
+    remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003).
+    """
+
+    groups: tuple[str, ...] = ()
+    debounce: float = DEBOUNCE
+    restart_grace: float = RESTART_GRACE
+    prevention: bool = False
+    keep: bool = True
+    before: Path | None = None
+    waiting: Callable[[float], None] = lambda _seconds: None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotOptions:
+    """`vantage` names the place from which the cluster is read; `every_log_end` is for all partitions."""
+
+    groups: tuple[str, ...] = ()
+    vantage: str = ""
+    every_log_end: bool = False
+
+
+class Clusters(Protocol):
+    """Where clusters come from. Each raises UsageError for an access that is none, UnreachableError where nobody
+    answers.
+    """
+
+    def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]: ...
+
+    def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
+        """A fresh diagnosis that nothing is remembered of; one that shows a cut network was made twice."""
+        ...
+
+    def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot: ...
+
+    def open(self, access: Access, snapshot: Snapshot | None = None) -> AbstractContextManager[OpenCluster]:
+        """`snapshot`: one just taken saves a reading of the addresses."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """`environ` holds `KFIX_STATE_HOME` and its kin (docs/runbooks.md). `human` None: the person at the terminal."""
+
+    clusters: Clusters
+    clock: Clock
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    human: Human | None = None
+
+    @staticmethod
+    def live() -> App:
+        # Only who asks for live clusters pays for their adapters.
+        from kfix.app.live import LiveClusters  # noqa: PLC0415
+        from kfix.runbook.clock import SystemClock  # noqa: PLC0415
+
+        return App(LiveClusters(), SystemClock())

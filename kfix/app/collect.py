@@ -1,0 +1,68 @@
+"""Many clusters read at once into one run of a fleet store. No cluster is changed, none waits for another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import date
+
+from kfix.adapters.fleet.listing import Listed, listed
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import Run
+from kfix.app.fleet import collect_one
+from kfix.app.looks import look_entry
+from kfix.errors import StoreError, UsageError
+from kfix.fleet.collection import Collection, check_bounds
+from kfix.fleet.engine import Engine
+from kfix.fleet.inventory.load import Loaded
+
+#: Shows the progress of so many clusters, and hears of each as it is done: (name, error or "").
+Progress = Callable[[int], AbstractContextManager[Callable[[str, str], None]]]
+
+
+def collected(
+    place: str,
+    loaded: Loaded,
+    day: date | None,
+    run: str | None,
+    *,
+    progress: Progress,
+    say: Callable[[str], None],
+    concurrency: int = 32,
+    timeout: float | None = None,
+    processes: int | None = None,
+    on: Engine | None = None,
+) -> tuple[Run, Collection]:
+    """Returns one run, begun or continued, read by threads here or as tasks of the engine `on`.
+
+    `timeout` is in seconds, for each cluster. `say` hears what a person should know. Raises UsageError for bounds that
+    are none, StoreError where the store cannot be written.
+    """
+    # An option that is given and empty is a mistake, never a new run.
+    if run == "":
+        raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
+    if timeout is not None and not 0 < timeout <= 3600:
+        raise UsageError(f"--timeout: {timeout:g} is not between 0 and 3600 seconds")
+    check_bounds(concurrency, processes)
+    collection = Collection(place, loaded, day, run or "")
+    total = len(loaded.inventory.clusters) - len(collection.there)
+    if collection.there:
+        say(f"run {collection.id} goes on: {len(collection.there)} clusters are there already")
+    try:
+        with progress(total) as hear:
+            results = (
+                collection.results(look_entry, concurrency=concurrency, processes=processes, timeout=timeout)
+                if on is None
+                else collection.results_on(on, collect_one, timeout=timeout)
+            )
+            for done in results:
+                hear(done.name, done.error)
+        return collection.finish(), collection
+    except (KeyboardInterrupt, StoreError):
+        say(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}")
+        raise
+
+
+def stored_runs(place: str, day: date | None) -> tuple[Listed, ...]:
+    """Returns the runs of a store, oldest first, the unfinished ones too."""
+    return listed(place_of(place), day)

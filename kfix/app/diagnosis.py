@@ -1,0 +1,161 @@
+"""Diagnoses: a live cluster, looked at twice where one look leaves a doubt, and saved looks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+
+from kfix.adapters.cyclic import without_collector
+from kfix.adapters.target import Target
+from kfix.app.clusters import RESTART_GRACE, DiagnoseOptions
+from kfix.app.looks import load_merged, load_snapshot, look
+from kfix.errors import UsageError
+from kfix.model.finding import Diagnosis, Finding
+from kfix.model.group_story import GroupStory
+from kfix.model.loss import sample_of
+from kfix.model.snapshot import Sample, Snapshot
+
+_USUAL = DiagnoseOptions()
+
+
+def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diagnosis, Snapshot]:
+    """A second look is taken only where the first shows what an ordinary election or restart also shows for a moment,
+    and where ZooKeeper's own times do not already prove that it has lasted.
+    """
+    earlier_look = None if asked.before is None else load_snapshot(asked.before)
+    sample = None if earlier_look is None else sample_of(earlier_look)
+    with without_collector():
+        first = _InTheBackground(lambda: look(target, groups=asked.groups, keep=asked.keep, before=sample))
+        # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
+        from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
+
+        options = Options(restart_grace=asked.restart_grace, prevention=asked.prevention)
+        seen, earlier = examine(first.result(), options), None
+        pause = settle_seconds(seen, asked.debounce, options)
+        if pause > 0:
+            asked.waiting(pause)
+            time.sleep(pause)
+            again = _after(look(target, groups=asked.groups, keep=asked.keep, before=sample), seen.case.snapshot)
+            seen, earlier = examine(again, options), seen
+        if earlier_look is not None:
+            _one_cluster(earlier_look, seen.case.snapshot, asked.before)
+        return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+
+
+def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:
+    if earlier.cluster.id and snapshot.cluster.id not in ("", earlier.cluster.id):
+        raise UsageError(
+            f"{path}: is a look at cluster {earlier.cluster.id}, this is {snapshot.cluster.id}",
+            hint="give a look at the same cluster to --before",
+        )
+
+
+def diagnose_once(target: Target) -> Diagnosis:
+    """One look, whatever it shows, and nothing is remembered of it: a change must not rest on what it says."""
+    from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
+
+    return diagnose(look(target, keep=False))
+
+
+def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
+    """With the log ends of the look before: over time a slow replica moves, a stuck one and one cut off do not."""
+    if not earlier.log_ends:
+        return snapshot
+    ends = {tp: earlier.told_ends(tp) for tp in earlier.log_ends}
+    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends)))
+
+
+class _InTheBackground:
+    """A daemon thread, so that Ctrl-C ends the command and not only the wait."""
+
+    def __init__(self, work: Callable[[], Snapshot]) -> None:
+        self._work = work
+        self._snapshot: Snapshot | None = None
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name="kfix look", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._snapshot = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
+            self._error = error
+
+    def result(self) -> Snapshot:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._snapshot is not None
+        return self._snapshot
+
+
+def diagnose_saved(
+    paths: Sequence[Path],
+    *,
+    restart_grace: float = RESTART_GRACE,
+    prevention: bool = False,
+    saying: Callable[[str], None] = lambda _: None,
+) -> tuple[Diagnosis, Snapshot]:
+    """`saying` as of `load_merged`."""
+    from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
+
+    snapshot = load_merged(paths, saying)
+    return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which findings are shown: of these codes, of these topics, of this severity (0 info, 1 warning, 2 critical) or
+    worse. Empty: all.
+    """
+
+    codes: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    least: int = 0
+    prevention: bool = False
+
+
+EVERYTHING = Choice()
+SEVERITIES = ("info", "warning", "critical")
+
+
+def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, prevention: bool) -> Choice:
+    """Who asks for a code of prevention asks for prevention. Raises UsageError for an unknown code or severity."""
+    if min_severity not in SEVERITIES:
+        raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(SEVERITIES)}")
+    codes: tuple[str, ...] = ()
+    if only:
+        from kfix_diagnostics.catalogue import find  # noqa: PLC0415 - the catalogue is loaded while the cluster answers
+
+        checks = [find(name) for name in only]
+        codes = tuple(check.code for check in checks)
+        prevention = prevention or any(check.prevention for check in checks)
+    return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)
+
+
+def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
+    """A head stays while something under it is chosen; a chosen one under an unchosen head is shown by itself."""
+
+    def fits(finding: Finding) -> bool:
+        return (
+            (not choice.codes or finding.code in choice.codes)
+            and (not choice.topics or any(tp.topic in choice.topics for tp in finding.partitions))
+            and finding.worst >= choice.least
+        )
+
+    if not choice.codes and not choice.topics and not choice.least:
+        return diagnosis
+    if not choice.codes and not choice.topics:
+        return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
+    picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
+    return replace(diagnosis, findings=tuple(sorted(picked, key=lambda f: (-f.severity, f.key))))
+
+
+def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
+    """Returns why a consumer group hangs, or that its coordinator is not why."""
+    from kfix_diagnostics.group_story import explain_group  # noqa: PLC0415 - only who asks for a group needs it
+
+    return explain_group(snapshot, diagnosis, group)

@@ -1,0 +1,85 @@
+"""Plans as files: read, written, shown again, compared, signed; and their moves for Kafka's own tool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kfix import __version__
+from kfix.app.healing.site import Site
+from kfix.errors import UsageError
+from kfix.model.plan import Plan, PlannedStep
+from kfix.placement.reassignment_json import render
+from kfix.runbook import planfile
+from kfix.runbook.countersign import sign
+from kfix.runbook.explain import explain
+from kfix.runbook.gates import flags
+from kfix.runbook.journal import utc
+from kfix.runbook.plandiff import differences
+
+
+def read_plan(path: Path) -> Plan:
+    """Raises UsageError for a file that is no plan, or one that was changed after it was made."""
+    return planfile.read(path)
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Never over a file. Raises UsageError where it cannot be written."""
+    planfile.write(plan, path)
+
+
+def plan_json(plan: Plan) -> str:
+    return planfile.to_json(plan)
+
+
+def steps_of(plan: Plan) -> Sequence[tuple[int, PlannedStep]]:
+    """Returns (number, step) in the order in which a run would take them."""
+    return explain(plan)
+
+
+def approval_flags(plan: Plan) -> str:
+    """Returns what a command line must carry for every gate of the plan."""
+    return flags(plan)
+
+
+def plan_differences(older: Plan, newer: Plan) -> list[tuple[str, str, str]]:
+    """Returns (what, as it was, as it is) rows."""
+    return [(d.what, d.was, d.is_) for d in differences(older, newer)]
+
+
+def plan_notes(plan: Plan, site: Site) -> tuple[str, ...]:
+    """Returns why a plan that is shown may not be carried out, as far as that can be known without its cluster."""
+    found = [f"for cluster {plan.cluster.name}; whether that is the one you mean was not looked at"]
+    now = time.time()
+    if now > plan.expires_at:
+        found.append(f"expired at {utc(plan.expires_at)}, it is {utc(now)}")
+    if plan.created.kfix != __version__:
+        found.append(f"made by kfix {plan.created.kfix}, this is {__version__}: it will not be carried out")
+    spent = site.store().spent_by(plan.plan_id)
+    if spent is not None:
+        found.append(f"spent: run as {spent.id} (kfix runbook history {spent.id})")
+    if plan.undoes:
+        found.append(f"takes back run {plan.undoes}")
+    return tuple(found)
+
+
+def write_moves(plan: Plan, path: Path) -> int:
+    """Writes the plan's moves for kafka-reassign-partitions, never over a file; returns how many there are."""
+    moves = [(s.args.tp(), s.args.brokers("replicas")) for s in plan.steps if s.action == "reassign.move"]
+    if not moves:
+        raise UsageError(f"plan {plan.short_id} moves no replica: there is nothing to write to {path}")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(render(moves))
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with --json-out") from error
+    except OSError as error:
+        raise UsageError(f"{path}: the moves cannot be written: {error.strerror}") from error
+    return len(moves)
+
+
+def countersign_plan(plan: Plan, path: Path, reason: str) -> Mapping[str, Any]:
+    """Signs a plan as the second person; returns what the signature's file holds."""
+    return sign(plan, path, reason, time.time())

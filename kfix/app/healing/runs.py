@@ -1,0 +1,77 @@
+"""Runs that were begun: found, listed, read event by event, and their throttle changed from outside."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kfix.app.healing.site import Site
+from kfix.app.text import utf8
+from kfix.errors import RefusedError
+from kfix.model.plan import Gate
+from kfix.model.run import RunSummary
+from kfix.runbook.history import summaries, summary
+from kfix.runbook.journal import ReadBack
+from kfix.runbook.replay import replay
+from kfix.runbook.rethrottle import wish
+from kfix.runbook.run import whoami
+from kfix.runbook.store import RunDir
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """`gone`: the run's process has ended, so only `resume` takes the new rate up."""
+
+    run: str
+    bytes_per_second: int
+    gone: bool
+
+
+def all_runs(site: Site) -> tuple[RunSummary, ...]:
+    return tuple(summaries(site.store()))
+
+
+def runs_folder(site: Site) -> Path:
+    return site.store().runs_dir
+
+
+def one_run(site: Site, text: str) -> tuple[RunDir, ReadBack, RunSummary]:
+    """`text` is a run's id, or a part of it that only one run has."""
+    found = site.store().find(text)
+    return found, found.journal(), summary(found)
+
+
+def rethrottle(site: Site, text: str, rate: str, policy: Path | None) -> Throttled:
+    """Asks a run for another throttle (bytes per second for each broker, such as 50MB/s).
+
+    Raises RefusedError where the run has ended, or the site's policy asks before each throttle.
+    """
+    found = site.store().find(text)
+    plan, journal = found.plan(), found.journal()
+    if site.policy(policy).gate("throttle.rate") > Gate.PLAN:
+        raise RefusedError("the site's policy asks before each throttle: stop the run, and make a new plan")
+    ended = replay(journal.records).outcome
+    if ended:
+        raise RefusedError(f"{found.id} has ended ({ended}): nothing takes up another throttle")
+    bytes_per_second = wish(found.path, plan, utf8("RATE", rate), str(whoami()["user"]))
+    return Throttled(found.id, bytes_per_second, _is_gone(journal.records))
+
+
+def _is_gone(records: tuple[Record, ...]) -> bool:
+    """Only known of a process of this host; anywhere else it is taken to be alive."""
+    who = records[-1].get("who", {}) if records else {}
+    if who.get("host") != socket.gethostname() or type(who.get("pid")) is not int:
+        return False
+    try:
+        os.kill(who["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False

@@ -1,0 +1,159 @@
+"""One cluster, opened for healing: plans are made, carried out, resumed, aborted, taken back and proved again.
+
+Whoever asks is a person (`Human`) or nobody; both go through the same door (`runbook.door`), with the site's policy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kfix.app.access import Access
+from kfix.app.clusters import App, OpenCluster
+from kfix.app.healing.site import Site
+from kfix.app.healing.wanted import Nothing, Wanted, plan_for
+from kfix.errors import RefusedError
+from kfix.model.finding import Diagnosis, Finding
+from kfix.model.plan import Plan
+from kfix.model.snapshot import Snapshot
+from kfix.runbook.countersign import signer
+from kfix.runbook.door import Diagnosed, Door
+from kfix.runbook.gates import Given, Human, parse_given
+from kfix.runbook.journal import Listener
+from kfix.runbook.policy import NO_POLICY, Policy
+from kfix.runbook.proof import Asked, Proof
+from kfix.runbook.rollback import or_roll_back, run_or_roll_back
+from kfix.runbook.run import abort, created_now, prove_again, resume
+from kfix.runbook.scene import Healed, Scene
+from kfix.runbook.store import RunDir
+from kfix.runbook.taking_back import make_rollback
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What was approved beforehand, for one plan.
+
+    `approve` holds plan:ID8 or step:ID8, `ack` STEP=PHRASE of typed steps, `countersign` a second person's signature.
+    `step_by_step` makes every change ask by itself.
+    """
+
+    approve: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
+    countersign: Path | None = None
+    step_by_step: bool = False
+
+    @property
+    def given(self) -> bool:
+        return bool(self.approve or self.ack or self.countersign is not None)
+
+    def to(self, plan: Plan) -> Given:
+        """Raises UsageError where it names another plan, or is no approval at all."""
+        signed = "" if self.countersign is None else signer(self.countersign, plan, os.getuid())
+        return parse_given(self.approve, self.ack, plan, signed)
+
+
+class Nobody:
+    """The human of a script: nobody is there, so every gate that was not approved beforehand stays shut."""
+
+    interactive = False
+
+    def show(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def ask(self, prompt: str) -> str | None:
+        raise AssertionError(prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Attendance:
+    """Who is there while a plan is carried out: who is asked, and who hears each record of the journal."""
+
+    human: Human
+    listener: Listener = lambda _record: None
+
+
+class Healing:
+    def __init__(self, app: App, access: Access, cluster: OpenCluster) -> None:
+        self._app = app
+        self._access = access
+        self._cluster = cluster
+
+    def plan(self, asked: Wanted, finding: Finding, snapshot: Snapshot) -> tuple[Plan | Nothing, tuple[str, ...]]:
+        """As `wanted.plan_for`."""
+        return plan_for(asked, finding, snapshot, self._cluster.reader, self._app.clock.now())
+
+    def plan_rollback(self, run: RunDir, policy: Policy, *, everything: bool) -> Plan:
+        """Returns a plan of what takes a run back, last change first, with gates as the policy wants them.
+
+        Raises RefusedError where the run was on another cluster, the network is cut, or nothing can be taken back.
+        """
+        before = run.plan()
+        here = self._cluster.reader.identity()
+        if here.name != before.cluster.name:
+            raise RefusedError(f"{run.id} was on cluster {before.cluster.name}, this is {here.name}")
+        self._door(policy, None).refuse_while_cut()
+        created = created_now(self._app.clock.now())
+        return policy.raised(make_rollback(run, self._cluster.reader, created, everything=everything))
+
+    def carry_out(
+        self,
+        plan: Plan,
+        approval: Approval,
+        policy: Policy,
+        attendance: Attendance,
+        diagnosis: Diagnosis | None = None,
+    ) -> Healed:
+        """Returns what was proved, or raises with the exit code that says whether anything was changed.
+
+        `diagnosis` is one that was made just now, for this run: it saves another one before the first change.
+        """
+        scene = self._scene(approval.to(plan), approval, policy, attendance, diagnosis)
+        return run_or_roll_back(plan, scene)
+
+    def resume(
+        self, run: RunDir, did: tuple[str, ...], approval: Approval, policy: Policy, attendance: Attendance
+    ) -> Healed:
+        """Goes on with a run that was killed or stopped. `did` names steps that a person did by hand meanwhile."""
+        scene = self._scene(approval.to(run.plan()), approval, policy, attendance, None)
+        return or_roll_back(lambda: resume(run, scene, did), scene)
+
+    def abort(self, run: RunDir, reason: str, attendance: Attendance) -> tuple[str, ...]:
+        """Ends a killed or stopped run. Returns what it changed and left so. No policy keeps a run from its endings."""
+        return abort(run, self._scene(Given(), Approval(), NO_POLICY, attendance, None), reason)
+
+    def verify(self, run: RunDir) -> tuple[Proof, Asked]:
+        """Returns the proof of the run's goal as of now, and what is still to come."""
+        return prove_again(run.plan(), self._cluster.reader, self._app.clock)
+
+    def _scene(
+        self, given: Given, approval: Approval, policy: Policy, attendance: Attendance, diagnosis: Diagnosis | None
+    ) -> Scene:
+        return Scene(
+            reader=self._cluster.reader,
+            door=self._door(policy, diagnosis),
+            lock=self._cluster.lock,
+            clock=self._app.clock,
+            store=Site(self._app.environ).store(),
+            human=attendance.human,
+            given=given,
+            listener=attendance.listener,
+            step_by_step=approval.step_by_step,
+        )
+
+    def _door(self, policy: Policy, diagnosis: Diagnosis | None) -> Door:
+        clock = self._app.clock
+        # A diagnosis carries the time of day; the door reckons in monotonic seconds.
+        age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)
+        just_now = None if diagnosis is None else Diagnosed(diagnosis.findings, clock.monotonic() - age)
+        diagnose = self._app.clusters.findings_before_change
+        return Door(self._cluster.changer, policy, lambda: diagnose(self._access), clock, just_now)
+
+
+@contextmanager
+def healing(app: App, access: Access, snapshot: Snapshot | None = None) -> Iterator[Healing]:
+    """Opens a cluster for healing. `snapshot`: one that was just taken saves a reading of the addresses."""
+    with app.clusters.open(access, snapshot) as cluster:
+        yield Healing(app, access, cluster)

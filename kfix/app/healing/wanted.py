@@ -1,0 +1,181 @@
+"""What a person wants healed: a runbook, its parameters, and the findings of a fresh diagnosis that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kfix.app.healing.site import Site
+from kfix.app.text import utf8
+from kfix.errors import RefusedError, UnreachableError, UsageError
+from kfix.model.args import Args
+from kfix.model.finding import Diagnosis, Finding, Severity
+from kfix.model.plan import Plan
+from kfix.model.runbook import Runbook
+from kfix.model.snapshot import Snapshot, TopicPartition
+from kfix.placement.judge import Severity as Grade
+from kfix.placement.judge import judge
+from kfix.placement.reassignment_json import parse
+from kfix.ports import ClusterReader
+from kfix.runbook import matching
+from kfix.runbook.cut_network import refuse_while_cut
+from kfix.runbook.matching import TOPIC, topics_of
+from kfix.runbook.params import parse_params
+from kfix.runbook.placing import Look, world_of
+from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.runbook.policy import Policy
+from kfix.runbook.run import created_now, whoami
+
+_SHOWN = 5
+_GIVEN = "given"
+
+Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`topic` is what a person named, "" where nobody did. `moves` are those of `moves_file`."""
+
+    runbook: Runbook
+    params: Args
+    policy: Policy
+    topic: str = ""
+    finding: str | None = None
+    moves: Moves = ()
+    moves_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The findings that a runbook is for, one plan each. `nothing` says for people why there is none."""
+
+    findings: tuple[Finding, ...]
+    warnings: tuple[str, ...] = ()
+    nothing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing is to be done for a finding: it is well already. `lines` say what was seen."""
+
+    lines: tuple[str, ...]
+
+
+def wanted(
+    site: Site,
+    name: str,
+    runbooks: Path | None = None,
+    *,
+    finding: str | None = None,
+    params: Sequence[str] = (),
+    moves_file: Path | None = None,
+    policy: Path | None = None,
+) -> Wanted:
+    """Reads everything that can be wrong before a cluster is asked. `params` are NAME=VALUE.
+
+    Raises UsageError for an unknown runbook or parameter, and for a file that is not what it should be.
+    """
+    runbook = site.load(name, runbooks)
+    needs_moves = runbook.placement is not None and runbook.placement.kind == _GIVEN
+    if moves_file is not None and not needs_moves:
+        raise UsageError(f"{runbook.id} finds its moves itself; --json-in is for runbooks whose placement is 'given'")
+    if moves_file is None and needs_moves:
+        raise UsageError(f"{runbook.id} makes the moves of a file: say which", hint="--json-in FILE")
+    args, topic = _params(runbook, params)
+    rules = site.policy(policy)
+    moves = () if moves_file is None else _moves(moves_file)
+    return Wanted(runbook, args, rules, topic, finding, moves, moves_file)
+
+
+def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
+    """The topic of a request need not be given where a finding may name it."""
+    for text in given:
+        utf8("--param", text)
+    named = any(text.partition("=")[0] == TOPIC for text in given)
+    if runbook.request == TOPIC and not named:
+        findable = bool(runbook.codes) and runbook.params[TOPIC].default is None
+        rest = {name: p for name, p in runbook.params.items() if name != TOPIC or not findable}
+        return parse_params(replace(runbook, params=rest), list(given)), ""
+    params = parse_params(runbook, list(given))
+    return params, str(params[TOPIC]) if runbook.request == TOPIC else ""
+
+
+def _moves(path: Path) -> Moves:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: the moves cannot be read: {error.strerror}") from error
+    found = parse(text, str(path))
+    if not found:
+        raise UsageError(f"{path}: it holds no move")
+    return found
+
+
+def match(asked: Wanted, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
+    """What the runbook is for; where that is nothing, what a person may ask for all the same.
+
+    Raises RefusedError while the network is cut, and UnreachableError where nothing was found but not everything was
+    read: that is no good news.
+    """
+    runbook = asked.runbook
+    refuse_while_cut(diagnosis.findings)
+    found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
+    if found:
+        return Matched(matching.in_plans(found) if asked.finding is None else found)
+    if runbook.request:
+        topic = asked.topic or str(asked.params.get(matching.TOPIC, ""))
+        user = str(whoami()["user"])
+        return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis))
+    if diagnosis.could_not_read:
+        unread = "; ".join(diagnosis.could_not_read)
+        raise UnreachableError(
+            f"nothing found for {runbook.id}, but whether there is nothing is unknown: could not read {unread}"
+        )
+    looked_at = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
+    nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; looked at {looked_at}"
+    return Matched((), nothing=nothing)
+
+
+def _warnings(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Who asks for something on a sick cluster should know that it is sick, and how much of it was read."""
+    critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
+    lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
+    lines += [f"and {len(critical) - _SHOWN} more critical findings: kfix diagnose"] if len(critical) > _SHOWN else []
+    return (*lines, *(f"could not read {source}" for source in diagnosis.could_not_read))
+
+
+def plan_for(
+    asked: Wanted, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
+) -> tuple[Plan | Nothing, tuple[str, ...]]:
+    """Returns the plan, or what shows that the finding is well already; and warnings about moves that a person gave."""
+    params, topics = asked.params, topics_of(finding)
+    if asked.runbook.request == TOPIC and not asked.topic and len(topics) == 1:
+        params = params.with_(topic=next(iter(topics)))
+    warnings = _judged(asked, snapshot, reader) if asked.moves else ()
+    made = make_plan(
+        asked.runbook,
+        finding,
+        reader,
+        created=created_now(now),
+        params=params,
+        look=Look(snapshot, asked.moves),
+        policy=asked.policy,
+    )
+    if isinstance(made, AlreadyMet):
+        why = f": {made.why}" if made.why else ""
+        head = f"nothing to do: {finding.key} is well already{why}"
+        return Nothing((head, *(f"  {call}: {answer.observed}" for call, answer in made.answers))), warnings
+    return made, warnings
+
+
+def _judged(asked: Wanted, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:
+    """Whoever made the moves: what must not be sent is refused, all of it at once; what is unwise is a warning."""
+    problems = [
+        (p.severity, f"{asked.moves_file}: {f'{p.tp}: ' if p.tp is not None else ''}{p.text}")
+        for p in judge(asked.moves, world_of(snapshot, reader))
+    ]
+    errors = [text for grade, text in problems if grade is Grade.ERROR]
+    if errors:
+        raise RefusedError("\n".join((*errors, "nothing was changed")))
+    return tuple(text for grade, text in problems if grade is Grade.WARNING)

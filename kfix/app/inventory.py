@@ -1,0 +1,33 @@
+"""The inventory of a fleet, or the part of it that was chosen. Nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from kfix.errors import UsageError
+from kfix.fleet.inventory.load import Loaded, load_inventory, the_path
+from kfix.fleet.inventory.select import select
+from kfix.fleet.inventory.words import day
+
+__all__ = ["Loaded", "chosen", "the_day"]
+
+
+def chosen(
+    inventory: str | None, clusters: Sequence[str] = (), tags: Sequence[str] = (), owners: Sequence[str] = ()
+) -> Loaded:
+    """Returns the inventory, or the part with these names (patterns), tags and owners.
+
+    Raises InvalidFileError with every mistake of the file, UsageError where nothing is chosen.
+    """
+    loaded = load_inventory(the_path(inventory))
+    return replace(loaded, inventory=select(loaded.inventory, clusters=clusters, tags=tags, owners=owners))
+
+
+def the_day(text: str | None) -> date | None:
+    """Raises UsageError for what is no day, such as 2026-02-30."""
+    try:
+        return None if text is None else day(text)
+    except ValueError as error:
+        raise UsageError(f"--date: {error}") from None

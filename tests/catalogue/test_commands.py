@@ -1,0 +1,54 @@
+"""The table of commands: each is there, says in the table what it says itself, and stands in the README."""
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from kfix.cli.app import app
+from kfix.cli.commands import COMMANDS
+from kfix.cli.loading import Command, Group
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands() -> list[tuple[tuple[str, ...], Any]]:
+    """Every command as (words, command object), read from the application itself."""
+
+    def walk(command: Any, words: tuple[str, ...]) -> Any:
+        if not hasattr(command, "list_commands"):
+            yield words, command
+            return
+        for name in command.list_commands(None):
+            yield from walk(command.get_command(None, name), (*words, name))
+
+    return list(walk(get_command(app), ("kfix",)))
+
+
+def entries(table: Any = COMMANDS) -> list[Command]:
+    found = [e for e in table.values() if isinstance(e, Command)]
+    return found + [e for g in table.values() if isinstance(g, Group) for e in entries(g.commands)]
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")
+def test_every_command_has_help_and_stands_in_the_readme(words, command):
+    assert command.help
+    assert all(getattr(p, "help", "") for p in command.params if p.name != "help"), [p.name for p in command.params]
+    assert " ".join(words) in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda e: e.where)
+def test_the_table_says_of_a_command_what_it_says_itself(entry):
+    module, _, name = entry.where.partition(":")
+    found = getattr(import_module(module), name)
+    if inspect.isfunction(found):
+        assert (inspect.getdoc(found) or "").startswith(entry.summary.rstrip("."))
+    assert entry.summary.endswith(".")
+
+
+def test_the_commands_of_runbooks_are_all_there():
+    names = set(dict(COMMANDS)["runbook"].commands)
+    assert names >= {"doc", "schema", "test", "countersign", "resume", "abort", "rollback", "throttle", "history"}
