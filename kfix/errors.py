@@ -5,7 +5,9 @@ One boundary (`kfix.cli.app`) turns them into one line on standard error; nothin
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
+
+from kfix.harmless import lines
 
 
 class KfixError(Exception):
@@ -16,6 +18,14 @@ class KfixError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+    @property
+    def lines(self) -> str:
+        """The message as it was made: `kfix.harmless.Lines` keep their line ends, anything else is printed as one line.
+
+        `str()` of the error would forget which of the two it is.
+        """
+        return cast("str", self.args[0])
 
 
 class UsageError(KfixError):
@@ -28,7 +38,7 @@ class InvalidFileError(UsageError):
     """One or many mistakes in a file, each with its place; all of them are told at once."""
 
     def __init__(self, problems: tuple[str, ...], *, hint: str = "") -> None:
-        super().__init__("\n".join(problems), hint=hint)
+        super().__init__(lines(*problems), hint=hint)
         self.problems = problems
 
 

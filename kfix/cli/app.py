@@ -27,6 +27,8 @@ from kfix.cli import (
     snapshot,
 )
 from kfix.errors import KfixError
+from kfix.harmless import lines
+from kfix.report.terminal import guarded, say
 
 INTERRUPTED = 130
 #: What a shell reports of a command that SIGPIPE ended.
@@ -37,16 +39,20 @@ _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 class Boundary(TyperGroup):
     """Turns every error into one clear line; a traceback is for developers who ask for it with KFIX_DEBUG=1."""
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        with guarded():
+            return super().main(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KfixError as error:
-            typer.echo(f"kfix: {error}", err=True)
+            say(lines("kfix: ") + error.lines, err=True)
             if error.hint:
-                typer.echo(f"      {error.hint}", err=True)
+                say(f"      {error.hint}", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            typer.echo("kfix: interrupted", err=True)
+            say("kfix: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # `| head` has read enough. Python would complain once more when it flushes at its end.
@@ -56,12 +62,12 @@ class Boundary(TyperGroup):
             raise
         except Exception as bug:
             if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
-                typer.echo(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
+                say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
                 raise typer.Exit(1) from None
             if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
                 raise
-            typer.echo(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
-            typer.echo("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
+            say(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
+            say("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
             raise typer.Exit(1) from None
 
 
@@ -103,7 +109,7 @@ app.add_typer(lab.app, name="lab")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"kfix {__version__}")
+        say(f"kfix {__version__}")
         raise typer.Exit
 
 

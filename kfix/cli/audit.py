@@ -34,6 +34,7 @@ from kfix.cli.fleet import (
     the_store,
 )
 from kfix.cli.options import AsJson
+from kfix.report.terminal import say
 
 if TYPE_CHECKING:
     from datetime import date
@@ -140,7 +141,7 @@ def audit(
         loaded = chosen(inventory, cluster, tag, owner)
         # An expired mute is in the report too; cron mails what is said here.
         for line in () if only_new else loaded.warnings:
-            typer.echo(f"warning: {line}", err=True)
+            say(f"warning: {line}", err=True)
     with with_fleet():
         from kfix.app.audit import locked
         from kfix.app.fleet import audit_engine
@@ -177,7 +178,7 @@ def _run(place: str, loaded: Loaded | None, engine: Engine, wish: _Wish) -> Run:
 
     if wish.run and (there := already_complete(place, wish.day, wish.run)):
         if not wish.quiet:
-            typer.echo(f"run {wish.run} of {there.day} is complete: judged again, and not collected again", err=True)
+            say(f"run {wish.run} of {there.day} is complete: judged again, and not collected again", err=True)
         return there
     on = engine if wish.collect == "spark" else None
     made, _ = collected(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kfix.report.terminal import say, say_document
+
 if TYPE_CHECKING:
     from kfix.model.audit import AuditReport
 
@@ -63,14 +65,14 @@ class Outputs:
         from kfix.report.fleet.writing import write_output
 
         for line in report.damaged:
-            typer.echo(f"warning: left out of the history: {line}", err=True)
+            say(f"warning: left out of the history: {line}", err=True)
         threshold = fail_on(self.fail_on)
         for where, text in self._texts(report):
             write_output(text, where)
         if self.json:
             from kfix.report.fleet.json_audit import audit_json
 
-            typer.echo(audit_json(report, fail_on=threshold))
+            say_document(audit_json(report, fail_on=threshold))
         elif "-" not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
             from kfix.report.console import console_on
             from kfix.report.fleet.console import print_audit

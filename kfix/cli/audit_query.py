@@ -9,6 +9,7 @@ import typer
 
 from kfix.cli.fleet import RunName, StorePlace, the_store
 from kfix.cli.options import AsJson
+from kfix.report.terminal import say_document
 
 
 def query(
@@ -53,11 +54,11 @@ def _tell(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
     if json_output:
         from kfix.report.fleet.rows import rows_json
 
-        typer.echo(rows_json(names, rows))
+        say_document(rows_json(names, rows))
     elif csv:
         from kfix.report.fleet.rows import rows_csv
 
-        typer.echo(rows_csv(names, rows), nl=False)
+        say_document(rows_csv(names, rows))
     else:
         from kfix.report.console import console_on
         from kfix.report.fleet.rows import print_rows

@@ -11,6 +11,7 @@ import typer
 
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.errors import UsageError
+from kfix.report.terminal import say, say_document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +102,7 @@ def diagnose(
             from_files,
             restart_grace=restart_grace,
             prevention=choice.prevention,
-            saying=lambda sentence: typer.echo(sentence, err=True),
+            saying=lambda sentence: say(sentence, err=True),
         )
     else:
         from kfix.app.cluster import diagnose_live, make_target
@@ -114,7 +115,7 @@ def diagnose(
             prevention=choice.prevention,
             keep=keep,
             before=before,
-            waiting=lambda seconds: typer.echo(
+            waiting=lambda seconds: say(
                 f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
             ),
         )
@@ -160,12 +161,12 @@ def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
     from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
 
     if nagios:
-        typer.echo(nagios_line(diagnosis))
+        say(nagios_line(diagnosis))
         return nagios_exit_code(diagnosis)
     if json_output:
         from kfix.report.json_findings import findings_json
 
-        typer.echo(findings_json(diagnosis))
+        say_document(findings_json(diagnosis))
     else:
         from kfix.report.findings_table import print_findings
 
@@ -180,7 +181,7 @@ def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_outpu
 
     story = explain_group(snapshot, diagnosis, group)
     if json_output:
-        typer.echo(group_json(story))
+        say_document(group_json(story))
     else:
         print_group(story, _console())
     return {True: 21, False: 0, None: 22}[story.blocked]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kfix.cli.options import AsJson
+from kfix.report.terminal import say, say_json
 
 if TYPE_CHECKING:
     from datetime import date
@@ -79,7 +80,6 @@ def check(
     json_output: AsJson = False,
 ) -> None:
     """Validate an inventory: every mistake with its place, or the clusters as they will be asked. Nobody is asked."""
-    import json
     import sys
 
     from kfix.report.console import console_on
@@ -87,7 +87,7 @@ def check(
 
     loaded = chosen(file or inventory, cluster, tag, owner)
     if json_output:
-        typer.echo(json.dumps(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2))
+        say_json(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2)
     else:
         show_inventory(loaded.inventory, loaded.warnings, console_on(sys.stdout))
 
@@ -113,7 +113,6 @@ def collect(
     json_output: AsJson = False,
 ) -> None:
     """Look at many clusters at once and store the looks as one run. No cluster is changed, none waits for another."""
-    import json
     import sys
 
     from kfix.report.collecting import collected_json, show_collected
@@ -122,7 +121,7 @@ def collect(
     place = the_store(store)
     loaded = chosen(inventory, cluster, tag, owner)
     for line in loaded.warnings:
-        typer.echo(f"warning: {line}", err=True)
+        say(f"warning: {line}", err=True)
     made, collection = collected(
         place,
         loaded,
@@ -134,7 +133,7 @@ def collect(
         quiet=quiet,
     )
     if json_output:
-        typer.echo(json.dumps(collected_json(made, len(collection.there), collection.seconds), indent=2))
+        say_json(collected_json(made, len(collection.there), collection.seconds), indent=2)
     else:
         show_collected(made, len(collection.there), collection.seconds, console_on(sys.stdout))
     if made.failed:
@@ -173,7 +172,7 @@ def collected(
     collection = Collection(place, loaded, day, run or "")
     total = len(loaded.inventory.clusters) - len(collection.there)
     if collection.there:
-        typer.echo(f"run {collection.id} goes on: {len(collection.there)} clusters are there already", err=True)
+        say(f"run {collection.id} goes on: {len(collection.there)} clusters are there already", err=True)
     try:
         with progress(total, console_on(sys.stderr), quiet=quiet) as hear:
             results = (
@@ -185,14 +184,13 @@ def collected(
                 hear(done.name, done.error)
         return collection.finish(), collection
     except (KeyboardInterrupt, StoreError):
-        typer.echo(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}", err=True)
+        say(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}", err=True)
         raise
 
 
 @app.command("runs")
 def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
     """The runs of a store, oldest first, the unfinished ones too."""
-    import json
     import sys
 
     from kfix.app.fleet import with_fleet
@@ -205,8 +203,8 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
         from kfix.adapters.fleet.places import place_of
     found = listed(place_of(place), of)
     if json_output:
-        typer.echo(json.dumps(runs_json(found), indent=2))
+        say_json(runs_json(found), indent=2)
     elif not found:
-        typer.echo(f"{place}: holds no run")
+        say(f"{place}: holds no run")
     else:
         show_runs(found, console_on(sys.stdout))

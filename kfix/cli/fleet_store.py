@@ -10,6 +10,7 @@ import typer
 
 from kfix.cli.fleet import StorePlace, the_store
 from kfix.cli.options import AsJson
+from kfix.report.terminal import say, say_json
 
 
 def prune(
@@ -24,7 +25,6 @@ def prune(
     json_output: AsJson = False,
 ) -> None:
     """Show what of a store is older than --keep; with --delete take it away. The newest run and audit always stay."""
-    import json
     from datetime import UTC, datetime
 
     from kfix.app.fleet import with_fleet
@@ -45,7 +45,7 @@ def prune(
             {"kind": o.kind, "date": o.day.isoformat(), "run": o.run, "complete": o.complete, "bytes": o.size}
             for o in found
         ]
-        typer.echo(json.dumps({"deleted": delete, "old": shown}, indent=1))
+        say_json({"deleted": delete, "old": shown}, indent=1)
     else:
         from kfix.report.console import console_on
         from kfix.report.fleet.pruned import print_old
@@ -94,4 +94,4 @@ def demo(
                 made = audit(root, run, fleet.inventory, used)
                 hear(night.day.isoformat(), "")
         outputs.tell(report(root, made, used))
-    typer.echo(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)
+    say(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)

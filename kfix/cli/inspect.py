@@ -10,6 +10,7 @@ import typer
 
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
+from kfix.report.terminal import say, say_document
 
 if TYPE_CHECKING:
     from kfix.model.snapshot import TopicPartition
@@ -69,11 +70,11 @@ def log_dir(
     found = inspect_log_dirs(paths, chosen, Depth(every=all_segments, crc=check_crc))
     if names:
         for line in names_lines(found.groups):
-            typer.echo(line)
+            say(line)
     elif json_output:
         from kfix.report.logdir_json import logdirs_json
 
-        typer.echo(logdirs_json(found, only_divergent=only_divergent))
+        say_document(logdirs_json(found, only_divergent=only_divergent))
     else:
         from kfix.report.console import console_on
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from kfix.cli.lab_console import (
     process_named,
     progress,
 )
+from kfix.report.terminal import say
 
 app = typer.Typer(no_args_is_help=True, help="Real throw-away Kafka clusters, with incidents on demand.")
 
@@ -87,11 +89,11 @@ def up(
     end_like_ctrl_c()
     with progress() as tell:
         lab = Lab.up(spec, progress=tell)
-    typer.echo(f"lab {lab.name} is up")
-    typer.echo(f"  --bootstrap-server {lab.bootstrap_servers}")
+    say(f"lab {lab.name} is up")
+    say(f"  --bootstrap-server {lab.bootstrap_servers}")
     if lab.sasl_bootstrap_servers:
-        typer.echo(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
-    typer.echo(f"  --zookeeper {lab.zookeeper_connect}")
+        say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
+    say(f"  --zookeeper {lab.zookeeper_connect}")
 
 
 @app.command()
@@ -99,21 +101,20 @@ def status(name: Name = None, as_json: Json = False) -> None:
     """Who runs, who is frozen, who is dead; which incident is in."""
     from dataclasses import asdict
 
-    from rich.console import Console
-    from rich.table import Table
-
     found = open_lab(name).status()
     if as_json:
         print_json(asdict(found))
         return
-    table = Table(box=None, pad_edge=False)
+    from kfix.report.console import console_on, table
+
+    rows = table()
     for title in ("process", "condition", "pid", "address", "rack", ""):
-        table.add_column(title)
+        rows.add_column(title)
     for each in found.processes:
-        table.add_row(
+        rows.add_row(
             f"{each.role} {each.id}", each.condition, str(each.pid or "-"), each.address, each.rack or "-", each.note
         )
-    console = Console()
+    console = console_on(sys.stdout)
     console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
     for sentence in found.network:
         console.print(sentence, highlight=False)
@@ -124,7 +125,7 @@ def status(name: Name = None, as_json: Json = False) -> None:
     )
     if found.sasl_bootstrap_servers:
         console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
-    console.print(table)
+    console.print(rows)
 
 
 @app.command()
@@ -136,7 +137,7 @@ def down(
     from kfix.lab import down_all
 
     for sentence in down_all() if every else open_lab(name).down():
-        typer.echo(sentence)
+        say(sentence)
 
 
 @app.command()
@@ -145,10 +146,10 @@ def kill(process: Process, name: Name = None) -> None:
     lab, (role, number) = open_lab(name), process_named(process)
     if role == "zookeeper":
         lab.kill_zookeeper(number)
-        typer.echo(f"zookeeper {number} is dead")
+        say(f"zookeeper {number} is dead")
         return
     lab.kill(number)
-    typer.echo(f"broker {number} is dead, its ZooKeeper session over")
+    say(f"broker {number} is dead, its ZooKeeper session over")
 
 
 @app.command()
@@ -156,7 +157,7 @@ def stop(process: Process, name: Name = None) -> None:
     """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
-    typer.echo(f"{role} {number} is frozen")
+    say(f"{role} {number} is frozen")
 
 
 @app.command()
@@ -164,7 +165,7 @@ def cont(process: Process, name: Name = None) -> None:
     """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
-    typer.echo(f"{role} {number} goes on")
+    say(f"{role} {number} goes on")
 
 
 @app.command()
@@ -172,7 +173,7 @@ def restart(process: Process, name: Name = None) -> None:
     """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
-    typer.echo(f"{role} {number} is up")
+    say(f"{role} {number} is up")
 
 
 @app.command()
@@ -184,13 +185,16 @@ def incidents(as_json: Json = False) -> None:
         fields = ("name", "title", "does", "expect", "needs", "options")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
         return
+    from kfix.report.console import console_on, joined
+
+    console = console_on(sys.stdout)
     for each in INCIDENTS.values():
-        typer.echo(f"{typer.style(each.name, bold=True)}  {each.title}")
-        typer.echo(f"    does    {each.does}")
+        console.print(joined((each.name, "bold"), (f"  {each.title}", "")), soft_wrap=True)
+        say(f"    does    {each.does}")
         for sentence in each.expect:
-            typer.echo(f"    expect  {sentence}")
+            say(f"    expect  {sentence}")
         for option, meaning in each.options.items():
-            typer.echo(f"    --option {option}=...  {meaning}")
+            say(f"    --option {option}=...  {meaning}")
 
 
 @app.command("break")
@@ -215,10 +219,10 @@ def break_(
         print_json(asdict(broken))
         return
     for sentence in broken.did:
-        typer.echo(sentence)
-    typer.echo("expect:")
+        say(sentence)
+    say("expect:")
     for sentence in broken.expect:
-        typer.echo(f"  {sentence}")
+        say(f"  {sentence}")
 
 
 @app.command()
@@ -230,4 +234,4 @@ def mend(name: Name = None, as_json: Json = False) -> None:
         print_json({"did": list(did)})
         return
     for sentence in did:
-        typer.echo(sentence)
+        say(sentence)

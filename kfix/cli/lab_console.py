@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from kfix.report.terminal import say, say_json
 
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
@@ -60,11 +61,12 @@ def progress(quiet: bool = False) -> Any:
         if quiet or not sys.stderr.isatty():
             yield lambda _: None
             return
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        from kfix.report.console import console_on
+
+        columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}", markup=False))
+        with Progress(*columns, console=console_on(sys.stderr), transient=True) as bar:
             task = bar.add_task("", total=None)
             yield lambda text: bar.update(task, description=text)
 
@@ -83,7 +85,7 @@ def end_like_ctrl_c() -> None:
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
+    say_json(value, indent=2)
 
 
 def print_recount(lab: Lab, number: int) -> None:
@@ -117,4 +119,4 @@ def show_counts(counts: Counts, group: str | None, as_json: bool) -> None:
         return
     for key, value in asdict(counts).items():
         shown = "unknown" if value is None else ", ".join(value) or "none" if isinstance(value, tuple) else value
-        typer.echo(f"{key.replace('_', ' '):18} {shown}")
+        say(f"{key.replace('_', ' '):18} {shown}")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab_console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
+from kfix.report.terminal import say
 
 
 def workload(
@@ -73,6 +74,6 @@ def workload(
     )
     if background or zone is not None:
         number = start_in_background(lab, plan, zone)
-        typer.echo(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
+        say(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
         return
     show_counts(watch(Workload(plan), as_json), plan.group, as_json)

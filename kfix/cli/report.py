@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kfix.cli.options import AsJson
+from kfix.report.terminal import say, say_document
 
 if TYPE_CHECKING:
     from kfix.model.incident_report import IncidentReport
@@ -69,7 +70,7 @@ def incident(
     asked = Asked(
         tuple(looks or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
     )
-    _tell(make_report(asked, lambda text: typer.echo(f"note: {text}", err=True)), html, markdown, json_output)
+    _tell(make_report(asked, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
 
 
 def _time(option: str, text: str | None) -> float | None:
@@ -102,8 +103,8 @@ def _tell(report: IncidentReport, html: str | None, markdown: str | None, json_o
     if json_output:
         from kfix.report.incident.json_incident import incident_json
 
-        typer.echo(incident_json(report))
+        say_document(incident_json(report))
     elif "-" not in (html, markdown):
-        typer.echo(summary_text(report) if html or markdown else incident_markdown(report), nl=False)
+        say_document(summary_text(report) if html or markdown else incident_markdown(report))
         for file in filter(None, (html, markdown)):
-            typer.echo(f"written: {file}")
+            say(f"written: {file}")

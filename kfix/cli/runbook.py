@@ -4,7 +4,6 @@ others.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,8 @@ from kfix.cli import runbook_plan, runbook_runs
 from kfix.cli import runbook_site as site
 from kfix.cli.options import AsJson, RunbookFolder, RunbookName
 from kfix.errors import NotProvedError, UsageError
+from kfix.harmless import lines
+from kfix.report.terminal import say, say_document, say_json
 
 if TYPE_CHECKING:
     from kfix.model.plan import Plan
@@ -34,7 +35,7 @@ def list_(runbooks: RunbookFolder = None, json_output: AsJson = False) -> None:
     found = catalogue.load_all(runbooks, site.own_runbooks())
     if json_output:
         for r in found:
-            typer.echo(json.dumps(_summary(r)))
+            say_json(_summary(r))
         return
     shipped = catalogue.shipped_dir()
     own = {r.id for r in found if Path(r.origin).parent != shipped}
@@ -62,7 +63,10 @@ def show(
         _show_plan(planfile.read(Path(name)), json_output)
         return
     runbook = site.load_or_file(name, runbooks)
-    typer.echo(json.dumps(_summary(runbook)) if json_output else _page(runbook), nl=json_output)
+    if json_output:
+        say_json(_summary(runbook))
+    else:
+        say_document(_page(runbook))
 
 
 def _is_plan(text: str) -> bool:
@@ -85,7 +89,7 @@ def _show_plan(plan: Plan, json_output: bool) -> None:
     made = f"made by {plan.created.by} on {plan.created.host}"
     print_notes((made, *flow.notes(plan)), out.people)
     if json_output:
-        typer.echo(planfile.to_json(plan), nl=False)
+        say_document(planfile.to_json(plan))
 
 
 @app.command()
@@ -99,7 +103,7 @@ def doc(
     """A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand."""
     text = _page(site.load_or_file(name, runbooks))
     if output is None:
-        typer.echo(text, nl=False)
+        say_document(text)
         return
     try:
         with output.open("x", encoding="utf-8") as file:
@@ -108,7 +112,7 @@ def doc(
         raise UsageError(f"{output} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:
         raise UsageError(f"{output}: the page cannot be written: {error.strerror}") from error
-    typer.echo(f"written to {output}", err=True)
+    say(f"written to {output}", err=True)
 
 
 def _page(runbook: Runbook) -> str:
@@ -141,7 +145,7 @@ def validate(
         raise UsageError("give files or --runbooks, not both")
     known = tuple(files or catalogue.files(runbooks, site.own_runbooks()).values())
     good = catalogue.validate(known, codes=site.codes())
-    typer.echo(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
+    say(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
 
 
 @app.command()
@@ -149,7 +153,7 @@ def schema() -> None:
     """Print the JSON Schema of runbook files, for editors: kfix runbook schema > runbook.schema.json."""
     from kfix.runbook.published import json_schema
 
-    typer.echo(json.dumps(json_schema(site.codes()), indent=2))
+    say_json(json_schema(site.codes()), indent=2)
 
 
 @app.command("test")
@@ -177,13 +181,13 @@ def try_(
                 failed += bool(tested.problems)
                 if json_output:
                     told = {"runbook": tested.runbook, "test": tested.test, "ok": not tested.problems}
-                    typer.echo(json.dumps({**told, "problems": tested.problems}, ensure_ascii=False))
+                    say_json({**told, "problems": tested.problems}, ascii_only=False)
                 else:
                     head = f"{'FAIL' if tested.problems else 'ok':<5} {tested.runbook}: {tested.test}"
-                    typer.echo("\n        ".join((head, *tested.problems)))
+                    say(lines(head, *(f"        {problem}" for problem in tested.problems)))
     if failed:
         raise NotProvedError(f"{failed} of {total} tests failed")
-    typer.echo(f"{total} tests passed", err=json_output)
+    say(f"{total} tests passed", err=json_output)
 
 
 app.command("plan")(runbook_plan.plan)

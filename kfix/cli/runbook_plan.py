@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +32,7 @@ from kfix.cli.options import (
     ZooKeeper,
 )
 from kfix.errors import UsageError
+from kfix.report.terminal import say_document, say_json
 
 if TYPE_CHECKING:
     from kfix.model.plan import Plan
@@ -100,7 +100,7 @@ def plan(
         if output is not None:
             write(made, output, out)
         if json_output and older is None:
-            typer.echo(planfile.to_json(made), nl=False)
+            say_document(planfile.to_json(made))
         if exit_code:
             raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
 
@@ -133,7 +133,7 @@ def _tell_differences(older: Plan, made: Plan, out: flow.Out) -> None:
     out.people.print(f"against plan {older.short_id} of {older.created.by}:")
     print_differences(rows, out.people)
     for what, was, is_ in rows if out.json else ():
-        typer.echo(json.dumps({"what": what, "was": was, "is": is_}, ensure_ascii=False))
+        say_json({"what": what, "was": was, "is": is_}, ascii_only=False)
 
 
 def _write_moves(made: Plan, path: Path, out: flow.Out) -> None:
@@ -243,4 +243,4 @@ def countersign(
     out.people.print(f"signed by {signed['by']}: {output}; whoever applies plan {given.short_id}:", soft_wrap=True)
     out.people.print(f"  kfix runbook apply --plan {plan_file} --countersign {output}", soft_wrap=True)
     if json_output:
-        typer.echo(json.dumps(signed, ensure_ascii=False))
+        say_json(signed, ascii_only=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +27,7 @@ from kfix.cli.options import (
     ZooKeeper,
 )
 from kfix.errors import NotProvedError, RefusedError, UsageError
+from kfix.report.terminal import say, say_document, say_json
 
 if TYPE_CHECKING:
     from kfix.runbook.store import RunDir
@@ -125,7 +125,7 @@ def rollback(
         if output is not None:
             runbook_plan.write(undo, output, out)
             if json_output:
-                typer.echo(planfile.to_json(undo), nl=False)
+                say_document(planfile.to_json(undo))
             return
         flow.carry_out(undo, live, flow.Answers(step_by_step=step), out, rules)
 
@@ -158,7 +158,7 @@ def throttle(
         when = f"the run takes it up within seconds: kfix runbook history {found.id}"
     people.print(f"{found.id}: {rate_words(bytes_per_second)} asked for; {when}", soft_wrap=True)
     if json_output:
-        typer.echo(json.dumps({"run": found.id, "bytes_per_second": bytes_per_second}))
+        say_json({"run": found.id, "bytes_per_second": bytes_per_second})
 
 
 def _is_gone(records: tuple[Mapping[str, Any], ...]) -> bool:
@@ -196,12 +196,15 @@ def verify(
         proof, standing = prove_again(plan, live.reader, SystemClock())
     for call, answer in proof.last:
         told = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
-        typer.echo(json.dumps(told) if json_output else f"{answer.verdict.value:<13} {call}: {answer.observed}")
+        if json_output:
+            say_json(told)
+        else:
+            say(f"{answer.verdict.value:<13} {call}: {answer.observed}")
     if proof.verdict != "pass":
         raise NotProvedError(f"{found.id}: not proved ({proof.verdict}):\n{proof.words}")
-    typer.echo(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
+    say(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
     for call, answer in standing:
-        typer.echo(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
+        say(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
 
 
 def history(
@@ -222,11 +225,11 @@ def history(
     found = tuple(summaries(store))
     if json_output:
         for one in found:
-            typer.echo(json.dumps(asdict(one), ensure_ascii=False))
+            say_json(asdict(one), ascii_only=False)
     elif found:
         report.print_runs(found, console_on(sys.stdout))
     else:
-        typer.echo(f"no runs yet under {store.runs_dir}")
+        say(f"no runs yet under {store.runs_dir}")
 
 
 def _one(directory: RunDir, json_output: bool) -> None:
@@ -237,10 +240,10 @@ def _one(directory: RunDir, json_output: bool) -> None:
     journal = directory.journal()
     if json_output:
         for record in journal.records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
+            say_json(record, ascii_only=False)
     else:
         report.print_records(journal.records, console_on(sys.stdout))
     for note in summary(directory).notes:
-        typer.echo(f"kfix: {note}", err=True)
+        say(f"kfix: {note}", err=True)
     if journal.broken:
         raise RefusedError(f"{directory.id}: the journal cannot be trusted from there on")

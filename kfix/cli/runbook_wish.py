@@ -125,16 +125,15 @@ def find(wanted: Wish, target: Target, people: Console) -> tuple[tuple[Finding, 
 
 def _warn(diagnosis: Diagnosis, people: Console) -> None:
     """Who asks for something on a sick cluster should know that it is sick, and how much of it was seen."""
-    from rich.text import Text
-
     from kfix.model.finding import Severity
+    from kfix.report.console import styled
 
     critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
     lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
     lines += [f"and {len(critical) - _SHOWN} more critical findings: kfix diagnose"] if len(critical) > _SHOWN else []
     lines += [f"could not read {source}" for source in diagnosis.could_not_read]
     for line in lines:
-        people.print(Text(f"warning: {line}", "yellow"), soft_wrap=True)
+        people.print(styled(f"warning: {line}", "yellow"), soft_wrap=True)
 
 
 def make(wanted: Wish, finding: Finding, snapshot: Snapshot, reader: ClusterReader, people: Console) -> Plan | None:
@@ -168,9 +167,8 @@ def make(wanted: Wish, finding: Finding, snapshot: Snapshot, reader: ClusterRead
 
 def _judge(wanted: Wish, snapshot: Snapshot, reader: ClusterReader, people: Console) -> None:
     """Whoever made the moves: what must not be sent is refused, all of it at once; what is unwise is told."""
-    from rich.text import Text
-
     from kfix.placement.judge import Severity, judge
+    from kfix.report.console import styled
     from kfix.runbook.placing import world_of
 
     def words(problem: Problem) -> str:
@@ -179,7 +177,7 @@ def _judge(wanted: Wish, snapshot: Snapshot, reader: ClusterReader, people: Cons
     problems = judge(wanted.moves, world_of(snapshot, reader))
     for problem in problems:
         if problem.severity is Severity.WARNING:
-            people.print(Text(f"warning: {words(problem)}", "yellow"), soft_wrap=True)
+            people.print(styled(f"warning: {words(problem)}", "yellow"), soft_wrap=True)
     errors = [words(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise RefusedError("\n".join((*errors, "nothing was changed")))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
+from kfix.report.terminal import say, say_json
 
 app = typer.Typer(no_args_is_help=True, help="Save one look at a cluster, and see what a saved one holds.")
 
@@ -40,8 +41,8 @@ def save(
     target = make_target(bootstrap_server, zookeeper, command_config, timeout)
     snapshot = look(target, groups=tuple(group or ()), vantage=place, every_log_end=True)
     size = files.save(snapshot, file)
-    typer.echo(described(snapshot))
-    typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
+    say(described(snapshot))
+    say(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
     if snapshot.failed_sources:
         raise typer.Exit(22)
 
@@ -52,14 +53,15 @@ def show(
     json_output: AsJson = False,
 ) -> None:
     """What a snapshot holds, source by source."""
-    import json
-
     from kfix.adapters.saved.encode import encode
     from kfix.app.cluster import load_snapshot
     from kfix.report.snapshot import described
 
     snapshot = load_snapshot(file)
-    typer.echo(json.dumps(encode(snapshot), indent=2) if json_output else described(snapshot))
+    if json_output:
+        say_json(encode(snapshot), indent=2)
+    else:
+        say(described(snapshot))
 
 
 def _here() -> str:

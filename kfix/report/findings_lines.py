@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.text import Text
+
+from kfix.harmless import one_line
+from kfix.report.console import console_for_text, styled
 
 NARROWEST = 40
 
@@ -28,22 +30,23 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
     width = max(console.width, NARROWEST)
     for line in lines:
         for text in _wrapped(line, width):
-            # No markup, no highlighting, no cropping: what is printed is what was said.
-            console.print(Text(text, style=line.style), soft_wrap=True, highlight=False)
+            # No cropping: what is printed is what was said.
+            console.print(styled(text, line.style), soft_wrap=True, highlight=False)
 
 
 def lines_text(lines: Iterable[Line], width: int = 100) -> str:
     """The same as text without colour, for files, tests and tickets."""
     out = io.StringIO()
-    print_lines(lines, Console(file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False))
+    print_lines(lines, console_for_text(out, width))
     return out.getvalue()
 
 
 def _wrapped(line: Line, width: int) -> list[str]:
-    if line.verbatim or not line.text:
-        return [" " * line.indent + line.text if line.text else ""]
+    said = one_line(line.text)
+    if line.verbatim or not said:
+        return [" " * line.indent + said if said else ""]
     return textwrap.wrap(
-        line.text,
+        said,
         width=width,
         initial_indent=" " * line.indent,
         subsequent_indent=" " * (line.indent + line.hang),
