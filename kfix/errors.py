@@ -5,27 +5,22 @@ One boundary (`kfix.cli.app`) turns them into one line on standard error; nothin
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from kfix.harmless import lines
 
 
 class KfixError(Exception):
-    """One clear line: what, where, how to go on. `hint` is the "how to go on", printed on a line of its own."""
+    """One clear line: what, where, how to go on. `hint` is the "how to go on", printed on a line of its own.
+
+    A message that is made of several lines is `kfix.harmless.lines`; any other line end in it is printed as an escape.
+    """
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
-
-    @property
-    def lines(self) -> str:
-        """The message as it was made: `kfix.harmless.Lines` keep their line ends, anything else is printed as one line.
-
-        `str()` of the error would forget which of the two it is.
-        """
-        return cast("str", self.args[0])
 
 
 class UsageError(KfixError):

@@ -9,9 +9,10 @@ in the form that Python uses: `\x1b`, `\u202e`, `\n`. Dangerous are
 - what ends a line for some programs only: U+0085, U+2028, U+2029,
 - what cannot be seen, and so makes two names look alike or hides text within text: zero-width characters, soft
   hyphens, fillers, variation selectors, tags, the byte order mark,
-- what is no text: lone surrogates and noncharacters.
+- what is no text, or none that this Python knows: lone surrogates, noncharacters, private and unassigned characters.
 
-Letters of any script, combining marks and blanks of any width stay as they are: they can look alike, but they are seen.
+That is every character that Python does not call printable, without blanks of other widths, and with the letters and
+marks that have no shape. Letters of any script stay as they are: they may look alike, but they are seen.
 An escape cannot be told apart from a name that holds a real backslash; JSON is the output that loses nothing.
 """
 
@@ -20,18 +21,29 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
-# Zero-width space comes last: kfix itself puts it behind an @ in Markdown.
-_UNSEEN: Final = (
-    r"\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
-    r"\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    r"\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+# Letters, marks and a symbol that Python calls printable and that nobody sees.
+_SHAPELESS: Final = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_DANGEROUS: Final = re.compile(rf"[\x00-\x08\x0b-\x1f{_UNSEEN}\u200b]")
-_NOT_ONE_LINE: Final = re.compile(rf"[\x00-\x1f{_UNSEEN}\u200b]")
-_IN_DOCUMENT: Final = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f{_UNSEEN}]|\r(?!\n)")
+_SUSPECT: Final = re.compile(r"[^\n\t -~]")
+_SUSPECT_IN_LINE: Final = re.compile(r"[^ -~]")
+# CRLF, and the zero-width space that kfix itself puts behind an @ in Markdown, may stand in a document.
+_SUSPECT_IN_DOCUMENT: Final = re.compile(r"\r(?!\n)|[^\r\n\t -~\u200b]")
+
+
+@lru_cache(maxsize=4096)
+def is_dangerous(character: str) -> bool:
+    """Of a single character; a line end and a tab are dangerous within a line only, and are not meant here."""
+    if character in "\n\t":
+        return False
+    if character.isprintable():
+        return _SHAPELESS.match(character) is not None
+    return unicodedata.category(character) != "Zs"
 
 
 class Lines(str):
@@ -39,9 +51,15 @@ class Lines(str):
 
     __slots__ = ()
 
+    def __str__(self) -> Lines:  # so that str() of an exception keeps what its message is
+        return self
+
     def __add__(self, more: str) -> Lines:
         """`more` goes on in the last line, or adds lines where it is `Lines` itself."""
-        return Lines(str.__add__(self, more if isinstance(more, Lines) else one_line(more)))
+        return Lines(str.__add__(self, shown(more)))
+
+    def removesuffix(self, suffix: str, /) -> Lines:
+        return Lines(str.removesuffix(self, suffix))
 
 
 def lines(*parts: str) -> Lines:
@@ -56,17 +74,17 @@ def shown(text: str) -> str:
 
 def one_line(text: str) -> str:
     """For a terminal: a line end or a tab becomes an escape too, so that no value can forge a line of kfix."""
-    return _NOT_ONE_LINE.sub(_escape, text)
+    return _SUSPECT_IN_LINE.sub(_escape_in_line, text)
 
 
 def for_terminal(text: str) -> str:
     """For a terminal, with the text's own line ends and tabs; only for text whose line ends are kfix's."""
-    return _DANGEROUS.sub(_escape, text)
+    return _SUSPECT.sub(_escape, text)
 
 
 def for_document(text: str) -> str:
     """The last net under a finished document (Markdown, CSV, JSON): CRLF and kfix's own zero-width space stay."""
-    return _IN_DOCUMENT.sub(_escape, text)
+    return _SUSPECT_IN_DOCUMENT.sub(_escape, text)
 
 
 def for_json(
@@ -92,7 +110,7 @@ def for_json(
     except ValueError:
         text = encoder.encode(_finite(value))
     # Outside of its strings the text has no character of these; a line end within a string is escaped already.
-    return _DANGEROUS.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _SUSPECT.sub(lambda found: json.dumps(found[0])[1:-1] if is_dangerous(found[0]) else found[0], text)
 
 
 def for_html(value: Any) -> Any:
@@ -130,7 +148,7 @@ def for_markdown_code(text: str) -> str:
 def for_prometheus(text: str) -> str:
     """A label's value, without its quotes, or a HELP text. A line end stays one, by the format's rules."""
     for_label = {"\\": r"\\", "\n": r"\n", '"': r"\""}
-    return "".join(for_label.get(c, c) for c in _DANGEROUS.sub(_escape, text).replace("\t", r"\t"))
+    return "".join(for_label.get(c, c) for c in _SUSPECT.sub(_escape, text).replace("\t", r"\t"))
 
 
 # What a spreadsheet takes for a formula; the wide forms only where the locale is an East Asian one.
@@ -143,13 +161,16 @@ def for_csv(text: str) -> str:
     return f"'{line}" if text.lstrip().startswith(_FORMULA) or line.lstrip().startswith(_FORMULA) else line
 
 
-def dangerous(text: str, *, allow: Iterable[str] = "") -> list[str]:
-    """The dangerous characters that are in a text, for tests of outputs; line ends and tabs are none."""
-    return sorted(set(_DANGEROUS.findall(text)) - set(allow))
+def _escape_in_line(found: re.Match[str]) -> str:
+    return _escaped(found[0]) if found[0] in "\n\t" or is_dangerous(found[0]) else found[0]
 
 
 def _escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+    return _escaped(found[0]) if is_dangerous(found[0]) else found[0]
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _finite(value: Any) -> Any:

@@ -47,7 +47,7 @@ class Boundary(TyperGroup):
         try:
             return super().invoke(ctx)
         except KfixError as error:
-            say(lines("kfix: ") + error.lines, err=True)
+            say(lines("kfix: ") + str(error), err=True)
             if error.hint:
                 say(f"      {error.hint}", err=True)
             raise typer.Exit(error.exit_code) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kfix.cli import runbook_site as site
 from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
+from kfix.harmless import lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -178,5 +179,5 @@ def after(changed: list[str]) -> Iterator[None]:
         if not changed or isinstance(error, NotProvedError | StoppedError | RolledBackError | RollbackFailedError):
             raise
         done = "; ".join(changed)
-        said = str(error) or "interrupted"
-        raise StoppedError(f"{said} (here; the findings before it were healed: {done})") from error
+        said = lines(str(error) or "interrupted")
+        raise StoppedError(said + f" (here; the findings before it were healed: {done})") from error

@@ -32,6 +32,7 @@ from kfix.cli.options import (
     ZooKeeper,
 )
 from kfix.errors import UsageError
+from kfix.harmless import lines
 from kfix.report.terminal import say_document, say_json
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def plan(
     target = wiring.make_target(bootstrap_server, zookeeper, command_config, timeout)
     findings, snapshot = wishes.find(wanted, target, out.people)
     if len(findings) > 1:
-        keys = "\n  ".join(f"--finding {f.key}" for f in findings)
-        raise UsageError(f"{name} is for {len(findings)} findings here; a plan is for one:\n  {keys}")
+        keys = (f"  --finding {f.key}" for f in findings)
+        raise UsageError(lines(f"{name} is for {len(findings)} findings here; a plan is for one:", *keys))
     for one in findings:
         with wiring.open_cluster(target, snapshot) as live:
             made = wishes.make(wanted, one, snapshot, live.reader, out.people)

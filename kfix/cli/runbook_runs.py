@@ -27,6 +27,7 @@ from kfix.cli.options import (
     ZooKeeper,
 )
 from kfix.errors import NotProvedError, RefusedError, UsageError
+from kfix.harmless import lines
 from kfix.report.terminal import say, say_document, say_json
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def verify(
         else:
             say(f"{answer.verdict.value:<13} {call}: {answer.observed}")
     if proof.verdict != "pass":
-        raise NotProvedError(f"{found.id}: not proved ({proof.verdict}):\n{proof.words}")
+        raise NotProvedError(lines(f"{found.id}: not proved ({proof.verdict}):", proof.words))
     say(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
     for call, answer in standing:
         say(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kfix.cli import runbook_site as site
 from kfix.errors import RefusedError, UnreachableError, UsageError
+from kfix.harmless import lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -180,7 +181,7 @@ def _judge(wanted: Wish, snapshot: Snapshot, reader: ClusterReader, people: Cons
             people.print(styled(f"warning: {words(problem)}", "yellow"), soft_wrap=True)
     errors = [words(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:
-        raise RefusedError("\n".join((*errors, "nothing was changed")))
+        raise RefusedError(lines(*errors, "nothing was changed"))
 
 
 def created() -> Created:
