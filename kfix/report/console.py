@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from rich.box import Box
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -40,7 +40,7 @@ class HarmlessConsole(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         made = [_harmless(each) for each in objects]
         if len(made) == 1 and type(made[0]) is Text and not options.get("soft_wrap"):
-            made = [_hung(made[0], self)]
+            made = [_hung(made[0], self, self.width)]
         super().print(*made, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -48,14 +48,23 @@ class HarmlessConsole(Console):
             yield segment if segment.control else Segment(for_terminal(segment.text), segment.style)
 
 
+class _FirstCell(Text):
+    """A cell at the left edge: where it is folded, its text does not begin a line of the output."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from Text.__rich_console__(_hung(self, console, options.max_width), console, options)
+
+
 class HarmlessTable(Table):
     """A table whose cells are one line each, unless they are a `block`."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
-        super().add_row(*(_harmless(cell) for cell in cells), **options)
+        first, *rest = map(_harmless, cells)
+        super().add_row(_first(first), *rest, **options)
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
-        super().add_column(_harmless(header), *more, **options)
+        made = _harmless(header)
+        super().add_column(made if self.columns else _first(made), *more, **options)
 
 
 def console_on(file: TextIO) -> HarmlessConsole:
@@ -102,6 +111,10 @@ def block(*rows: Text) -> Text:
     return made
 
 
+def _first(cell: Any) -> Any:
+    return _FirstCell(cell.plain, cell.style, spans=cell.spans) if type(cell) is Text else cell
+
+
 def _harmless(value: Any) -> Any:
     if isinstance(value, str):
         return styled(value)
@@ -119,9 +132,9 @@ def _harmless(value: Any) -> Any:
     return made
 
 
-def _hung(text: Text, console: Console) -> Text:
+def _hung(text: Text, console: Console, width: int) -> Text:
     """A line that is too long, folded under itself."""
-    if text.cell_len <= console.width:
+    if text.cell_len <= width or text.no_wrap or width <= _HANG:
         return text
-    first, *rest = text.wrap(console, console.width - _HANG)
+    first, *rest = text.wrap(console, width - _HANG)
     return block(first, *(Text(" " * _HANG).append_text(row) for row in rest))

@@ -13,6 +13,8 @@ from kfix.harmless import one_line
 from kfix.report.console import console_for_text, styled
 
 NARROWEST = 40
+#: No value begins a line at the left edge, where kfix's own lines begin.
+_LEAST_HANG = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def _wrapped(line: Line, width: int) -> list[str]:
         said,
         width=width,
         initial_indent=" " * line.indent,
-        subsequent_indent=" " * (line.indent + line.hang),
+        subsequent_indent=" " * max(line.indent + line.hang, _LEAST_HANG),
         break_long_words=False,
         break_on_hyphens=False,
     )

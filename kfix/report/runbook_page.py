@@ -58,7 +58,9 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
     for number, step in enumerate(runbook.steps, 1):
         action = actions[step.action]
         rows += _step(number, step, action, (by_hand or {}).get(step.id, action.command))
-    return Lines(f"{lines(*rows).rstrip()}\n")
+    while not rows[-1]:
+        rows.pop()
+    return lines(*rows, "")
 
 
 def _purpose(runbook: Runbook) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kfix.errors import UsageError
+from kfix.harmless import for_document
 from kfix.report.terminal import say_document
 
 STDOUT: Final = "-"
@@ -24,6 +25,7 @@ def write_output(text: str, where: str) -> None:
     if where == STDOUT:
         say_document(text)
         return
+    text = for_document(text)
     path = Path(where)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
