@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from rich.box import Box
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -51,7 +51,7 @@ class HarmlessConsole(Console):
 class _FirstCell(Text):
     """A cell at the left edge: where it is folded, its text does not begin a line of the output."""
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
         yield from Text.__rich_console__(_hung(self, console, options.max_width), console, options)
 
 

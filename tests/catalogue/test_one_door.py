@@ -32,6 +32,10 @@ def calls(tree):
 
 
 def ways_around(path: str, tree: ast.AST) -> list[str]:
+    return [*called(path, tree), *streams(path, tree)]
+
+
+def called(path: str, tree: ast.AST) -> list[str]:
     found = []
     for node, name in calls(tree):
         where = f"{path}:{node.lineno}: {name}"
@@ -45,8 +49,15 @@ def ways_around(path: str, tree: ast.AST) -> list[str]:
             found.append(f"{where} with markup")
         if name == "Environment" and "for_html" not in {name_of(k.value) for k in node.keywords if k.arg == "finalize"}:
             found.append(f"{where} without finalize=for_html")
+    return found
+
+
+def streams(path: str, tree: ast.AST) -> list[str]:
+    found = []
     for node in ast.walk(tree):
-        name = name_of(node) if isinstance(node, ast.Attribute) else ""
+        if not isinstance(node, ast.Attribute):
+            continue
+        name = name_of(node)
         if name.startswith(STREAMS) and name.split(".")[2:3] and name.split(".")[2] not in HARMLESS_STREAM_CALLS:
             found.append(f"{path}:{node.lineno}: {name}")
         if name in {"sys.__stdout__", "sys.__stderr__"}:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kfix.harmless import is_dangerous
+from kfix.report.console import HarmlessConsole, console_on
+from tests.proofs.hostile import CASES
 
 FORGED = "PROVED HEALED"
 PIECES = (
@@ -42,6 +46,7 @@ PIECES = (
     f"{'x ' * 60}{FORGED}",
     "Ω漢字é",
 )
+ALL_PIECES = "".join(PIECES)
 hostile_texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join)
 
 #: Texts that only kfix makes, and whose meaning decides what is printed; a person never sees them as they are.
@@ -91,3 +96,34 @@ def assert_page(said: str) -> None:
     """HTML: a line end within a text is a blank to a browser."""
     assert not [hex(ord(c)) for c in sorted(set(said)) if is_dangerous(c)]
     assert "<img" not in said
+
+
+LOOK = settings(
+    max_examples=max(4, CASES // 40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+def hostile(test: Callable[..., None]) -> Callable[..., None]:
+    return LOOK(given(text=hostile_texts)(example(text=ALL_PIECES)(test)))
+
+
+class Screen(io.StringIO):
+    """A terminal 80 wide, so that colours and bars are drawn."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def printed(*prints: Callable[[HarmlessConsole], object]) -> Iterator[str]:
+    """In a pipe, and on a terminal without the escape sequences of rich's own colours."""
+    pipe, screen_ = io.StringIO(), Screen()
+    consoles = (
+        console_on(pipe),
+        HarmlessConsole(file=screen_, markup=False, emoji=False, color_system=None, width=80),
+    )
+    for console, out in zip(consoles, (pipe, screen_), strict=True):
+        for each in prints:
+            each(console)
+        yield out.getvalue()

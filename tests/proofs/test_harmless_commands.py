@@ -24,7 +24,7 @@ from kfix.cli.app import app
 from kfix.errors import RefusedError
 from kfix.harmless import is_dangerous
 from tests.proofs.hostile import CASES
-from tests.proofs.poison import FORGED, PIECES, assert_harmless, assert_page, hostile_texts, poisoned_json
+from tests.proofs.poison import ALL_PIECES, FORGED, assert_harmless, assert_page, hostile_texts, poisoned_json
 from tests.unit.timeline.stories import RUN, records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +35,6 @@ LOOK = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-ALL_PIECES = "".join(PIECES)
 
 
 def kfix(*args: object) -> Result:
