@@ -15,6 +15,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    from kfix.report.terminal import guard_streams
+
+    guard_streams()
     try:
         from kfix.cli.app import app
     except KeyboardInterrupt:

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kfix.harmless import lines
+
 
 class KfixError(Exception):
-    """One clear line: what, where, how to go on. `hint` is the "how to go on", printed on a line of its own."""
+    """One clear line: what, where, how to go on. `hint` is the "how to go on", printed on a line of its own.
+
+    A message that is made of several lines is `kfix.harmless.lines`; any other line end in it is printed as an escape.
+    """
 
     exit_code: ClassVar[int] = 1
 
@@ -28,7 +33,7 @@ class InvalidFileError(UsageError):
     """One or many mistakes in a file, each with its place; all of them are told at once."""
 
     def __init__(self, problems: tuple[str, ...], *, hint: str = "") -> None:
-        super().__init__("\n".join(problems), hint=hint)
+        super().__init__(lines(*problems), hint=hint)
         self.problems = problems
 
 

@@ -13,6 +13,8 @@ from kfix import __version__
 from kfix.cli.commands import COMMANDS
 from kfix.cli.loading import LazyGroup
 from kfix.errors import KfixError
+from kfix.harmless import lines
+from kfix.report.terminal import guarded, say
 
 INTERRUPTED = 130
 #: What a shell reports of a command that SIGPIPE ended.
@@ -29,16 +31,20 @@ class Boundary(LazyGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(table=COMMANDS, **settings)
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        with guarded():
+            return super().main(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KfixError as error:
-            typer.echo(f"kfix: {error}", err=True)
+            say(lines("kfix: ") + str(error), err=True)
             if error.hint:
-                typer.echo(f"      {error.hint}", err=True)
+                say(f"      {error.hint}", err=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            typer.echo("kfix: interrupted", err=True)
+            say("kfix: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # `| head` has read enough. Python would complain once more when it flushes at its end.
@@ -48,12 +54,12 @@ class Boundary(LazyGroup):
             raise
         except Exception as bug:
             if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
-                typer.echo(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
+                say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
                 raise typer.Exit(1) from None
             if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
                 raise
-            typer.echo(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
-            typer.echo("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
+            say(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
+            say("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
             raise typer.Exit(1) from None
 
 
@@ -70,7 +76,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"kfix {__version__}")
+        say(f"kfix {__version__}")
         raise typer.Exit
 
 

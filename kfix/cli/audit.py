@@ -30,6 +30,7 @@ from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.collecting import progress
 from kfix.report.console import console_on
+from kfix.report.terminal import say
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -110,20 +111,20 @@ def audit(
     if run == "":
         raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
     place = the_store(store)
-    say = Say(quiet or only_new)
+    watching = Watching(quiet or only_new)
     wish = Night(collect, the_day(day), run or "", concurrency, timeout)
     loaded = None
     if collect != "no" or inventory:
         loaded = chosen(inventory, cluster or (), tag or (), owner or ())
         # An expired mute is in the report too; cron mails what is said here.
         for line in () if only_new else loaded.warnings:
-            typer.echo(f"warning: {line}", err=True)
+            say(f"warning: {line}", err=True)
     engine = EngineWish(spark, processes, _settings(spark_conf), sql_on_spark)
-    raise typer.Exit(outputs.tell(audit_night(place, loaded, engine, wish, say, days=days)))
+    raise typer.Exit(outputs.tell(audit_night(place, loaded, engine, wish, watching, days=days)))
 
 
 @dataclass(frozen=True)
-class Say:
+class Watching:
     """Progress of an audit on standard error; what the store kept is not said where nobody wants to hear it."""
 
     quiet: bool
@@ -132,7 +133,7 @@ class Say:
         return progress(total, console_on(sys.stderr), quiet=self.quiet, what=what)
 
     def say(self, text: str) -> None:
-        typer.echo(text, err=True)
+        say(text, err=True)
 
 
 def _settings(said: list[str] | None) -> dict[str, str]:

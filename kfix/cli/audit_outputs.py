@@ -19,6 +19,7 @@ from kfix.report.fleet.markdown import audit_markdown
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import exit_code, fail_on
 from kfix.report.fleet.writing import write_output
+from kfix.report.terminal import say, say_document
 
 _FILE = "FILE"
 Html = Annotated[
@@ -66,12 +67,12 @@ class Outputs:
     def tell(self, report: AuditReport) -> int:
         """All that was asked for; the exit code."""
         for line in report.damaged:
-            typer.echo(f"warning: left out of the history: {line}", err=True)
+            say(f"warning: left out of the history: {line}", err=True)
         threshold = fail_on(self.fail_on)
         for where, text in self._texts(report):
             write_output(text, where)
         if self.json:
-            typer.echo(audit_json(report, fail_on=threshold))
+            say_document(audit_json(report, fail_on=threshold))
         elif "-" not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
             print_audit(report, console_on(sys.stdout), only_new=self.only_new, limit=self.limit)
         return exit_code(report, threshold)

@@ -13,6 +13,7 @@ from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
 from kfix.report.fleet.rows import print_rows, rows_csv, rows_json
+from kfix.report.terminal import say_document
 
 
 def query(
@@ -47,8 +48,8 @@ def query(
 def _tell(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
     names, rows = answer.column_names, zip(*(c.to_pylist() for c in answer.columns), strict=True)
     if json_output:
-        typer.echo(rows_json(names, rows))
+        say_document(rows_json(names, rows))
     elif csv:
-        typer.echo(rows_csv(names, rows), nl=False)
+        say_document(rows_csv(names, rows))
     else:
         print_rows(names, list(rows), console_on(sys.stdout), limit)

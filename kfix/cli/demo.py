@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kfix.cli.lab_console import end_like_ctrl_c, progress
 from kfix.errors import KfixError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.workload import Workload, WorkloadPlan
 from kfix.model.coordinator import partition_of_group
+from kfix.report.console import HarmlessConsole, console_on, styled
 
 GROUP, TOPIC = "payments", "orders"
 _HANG_SECONDS, _WELL_SECONDS, _RECOVERY_SECONDS = 6.0, 3.0, 60.0
@@ -38,7 +38,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster up, to look around.")] = False,
 ) -> None:
     """Tell the founding incident on a real cluster: break it, see it, name it, heal it behind gates, prove it."""
-    console = Console(highlight=False)
+    console = console_on(sys.stdout)
     end_like_ctrl_c()
     story = _Story(console)
     story.chapter("A cluster", "A real ZooKeeper and three real Kafka 2.7.1 brokers, on this machine only.")
@@ -58,7 +58,7 @@ def demo(
 
 @dataclass
 class _Story:
-    console: Console
+    console: HarmlessConsole
     began: float = field(default_factory=time.monotonic)
     lap: float = field(default_factory=time.monotonic)
     times: list[tuple[str, float]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class _Story:
     def chapter(self, title: str, why: str) -> None:
         self.lap = time.monotonic()
         self.console.print()
-        self.console.rule(f"[bold]{len(self.times) + 1}. {title}[/bold]", align="left")
+        self.console.rule(styled(f"{len(self.times) + 1}. {title}", "bold"), align="left")
         self.console.print(why, style="dim", markup=False)
         self.times.append((title, 0.0))
 
@@ -84,7 +84,7 @@ class _Story:
 
     def summary(self) -> None:
         self.console.print()
-        self.console.rule("[bold]How long it took[/bold]", align="left")
+        self.console.rule(styled("How long it took", "bold"), align="left")
         for title, seconds in self.times:
             self.console.print(f"  {seconds:6.1f} s  {title}", markup=False)
         self.console.print(f"  {time.monotonic() - self.began:6.1f} s  in all", markup=False, style="bold")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
@@ -17,11 +16,12 @@ from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.finding import Diagnosis
 from kfix.model.snapshot import Snapshot
-from kfix.report.console import console_on
+from kfix.report.console import HarmlessConsole, console_on
 from kfix.report.findings_table import print_findings
 from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.report.group_story import group_json, print_group
 from kfix.report.json_findings import findings_json
+from kfix.report.terminal import say, say_document
 
 _LONGEST = 86_400
 
@@ -91,7 +91,7 @@ def diagnose(
             from_files,
             restart_grace=restart_grace,
             prevention=choice.prevention,
-            saying=lambda sentence: typer.echo(sentence, err=True),
+            saying=lambda sentence: say(sentence, err=True),
         )
     else:
         access = Access(bootstrap_server, zookeeper, command_config, timeout)
@@ -102,7 +102,7 @@ def diagnose(
             prevention=choice.prevention,
             keep=keep,
             before=before,
-            waiting=lambda seconds: typer.echo(
+            waiting=lambda seconds: say(
                 f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
             ),
         )
@@ -115,10 +115,10 @@ def diagnose(
 def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
 
     if nagios:
-        typer.echo(nagios_line(diagnosis))
+        say(nagios_line(diagnosis))
         return nagios_exit_code(diagnosis)
     if json_output:
-        typer.echo(findings_json(diagnosis))
+        say_document(findings_json(diagnosis))
     else:
         print_findings(diagnosis, _console())
     return exit_code(diagnosis)
@@ -128,12 +128,12 @@ def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_outpu
     """0: its coordinator is healthy, 21: blocked, 22: cannot be told."""
     story = group_story(snapshot, diagnosis, group)
     if json_output:
-        typer.echo(group_json(story))
+        say_document(group_json(story))
     else:
         print_group(story, _console())
     return {True: 21, False: 0, None: 22}[story.blocked]
 
 
-def _console() -> Console:
+def _console() -> HarmlessConsole:
 
     return console_on(sys.stdout)

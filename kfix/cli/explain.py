@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from kfix.app.explain import find_page, page, pages
+from kfix.harmless import lines
 from kfix.model.fleetcase import FleetCheck
+from kfix.report.terminal import say
 
 
 def explain(
@@ -19,11 +21,13 @@ def explain(
     if code is None:
         for check in pages():
             told = " (audit)" if isinstance(check, FleetCheck) else " (prevention)" if check.prevention else ""
-            typer.echo(f"{check.code}  {check.slug:<24} {check.title}{told}")
+            say(f"{check.code}  {check.slug:<24} {check.title}{told}")
         return
     check = find_page(code)
-    typer.echo(page(check))
+    say(lines(*page(check).splitlines()))
     if isinstance(check, FleetCheck):
-        typer.echo("\nTold by `kfix audit` only: no single cluster shows it.")
+        say()
+        say("Told by `kfix audit` only: no single cluster shows it.")
     elif check.prevention:
-        typer.echo("\nPrevention: told by the nightly audit, and by `kfix diagnose --prevention`.")
+        say()
+        say("Prevention: told by the nightly audit, and by `kfix diagnose --prevention`.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
 from kfix.report.inventory import inventory_json, show_inventory
+from kfix.report.terminal import say_json
 
 InventoryPath = Annotated[
     str | None,
@@ -51,6 +51,6 @@ def check(
     """Validate an inventory: every mistake with its place, or the clusters as they will be asked. Nobody is asked."""
     loaded = chosen(file or inventory, cluster or (), tag or (), owner or ())
     if json_output:
-        typer.echo(json.dumps(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2))
+        say_json(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2)
     else:
         show_inventory(loaded.inventory, loaded.warnings, console_on(sys.stdout))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from kfix.cli.fleet import Clusters, InventoryPath, OfDate, Owners, RunName, Sto
 from kfix.cli.options import AsJson
 from kfix.report.collecting import collected_json, progress, show_collected
 from kfix.report.console import console_on
+from kfix.report.terminal import say, say_json
 
 
 def collect(
@@ -39,7 +39,7 @@ def collect(
     place = the_store(store)
     loaded = chosen(inventory, cluster or (), tag or (), owner or ())
     for line in loaded.warnings:
-        typer.echo(f"warning: {line}", err=True)
+        say(f"warning: {line}", err=True)
     made, collection = collected(
         place,
         loaded,
@@ -49,10 +49,10 @@ def collect(
         timeout=timeout,
         processes=processes,
         progress=lambda total: progress(total, console_on(sys.stderr), quiet=quiet),
-        say=lambda text: typer.echo(text, err=True),
+        say=lambda text: say(text, err=True),
     )
     if json_output:
-        typer.echo(json.dumps(collected_json(made, len(collection.there), collection.seconds), indent=2))
+        say_json(collected_json(made, len(collection.there), collection.seconds), indent=2)
     else:
         show_collected(made, len(collection.there), collection.seconds, console_on(sys.stdout))
     if made.failed:

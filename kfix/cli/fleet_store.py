@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from typing import Annotated
@@ -19,6 +18,7 @@ from kfix.report.collecting import progress
 from kfix.report.console import console_on
 from kfix.report.fleet.pruned import print_old
 from kfix.report.inventory import runs_json, show_runs
+from kfix.report.terminal import say, say_json
 
 
 def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
@@ -26,9 +26,9 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
     place, of = the_store(store), the_day(day)
     found = stored_runs(place, of)
     if json_output:
-        typer.echo(json.dumps(runs_json(found), indent=2))
+        say_json(runs_json(found), indent=2)
     elif not found:
-        typer.echo(f"{place}: holds no run")
+        say(f"{place}: holds no run")
     else:
         show_runs(found, console_on(sys.stdout))
 
@@ -52,7 +52,7 @@ def prune(
             {"kind": o.kind, "date": o.day.isoformat(), "run": o.run, "complete": o.complete, "bytes": o.size}
             for o in found
         ]
-        typer.echo(json.dumps({"deleted": delete, "old": shown}, indent=1))
+        say_json({"deleted": delete, "old": shown}, indent=1)
     else:
         print_old(found, place, console_on(sys.stdout), deleted=delete)
 
@@ -83,4 +83,4 @@ def demo(
             place, wish, processes, lambda total: progress(total, console_on(sys.stderr), quiet=False, what="nights")
         )
     )
-    typer.echo(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)
+    say(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)

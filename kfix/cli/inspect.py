@@ -16,6 +16,7 @@ from kfix.model.snapshot import TopicPartition
 from kfix.report.console import console_on
 from kfix.report.logdir import names_lines, print_inspection
 from kfix.report.logdir_json import logdirs_json
+from kfix.report.terminal import say, say_document
 
 
 def log_dir(
@@ -66,9 +67,9 @@ def log_dir(
     found = inspect_log_dirs(paths, chosen, Depth(every=all_segments, crc=check_crc))
     if names:
         for line in names_lines(found.groups):
-            typer.echo(line)
+            say(line)
     elif json_output:
-        typer.echo(logdirs_json(found, only_divergent=only_divergent))
+        say_document(logdirs_json(found, only_divergent=only_divergent))
     else:
         print_inspection(found, console_on(sys.stdout), only_divergent=only_divergent)
     raise typer.Exit(found.exit_code)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from kfix.cli.lab_console import (
     Json,
@@ -21,6 +20,8 @@ from kfix.cli.lab_console import (
 )
 from kfix.lab import INCIDENTS, Lab, LabSpec, down_all
 from kfix.lab.spec import parse_sasl, parse_settings
+from kfix.report.console import console_on, joined, table
+from kfix.report.terminal import say
 
 Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
 
@@ -86,11 +87,11 @@ def up(
     end_like_ctrl_c()
     with progress() as tell:
         lab = Lab.up(spec, progress=tell)
-    typer.echo(f"lab {lab.name} is up")
-    typer.echo(f"  --bootstrap-server {lab.bootstrap_servers}")
+    say(f"lab {lab.name} is up")
+    say(f"  --bootstrap-server {lab.bootstrap_servers}")
     if lab.sasl_bootstrap_servers:
-        typer.echo(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
-    typer.echo(f"  --zookeeper {lab.zookeeper_connect}")
+        say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
+    say(f"  --zookeeper {lab.zookeeper_connect}")
 
 
 def status(name: Name = None, as_json: Json = False) -> None:
@@ -99,14 +100,14 @@ def status(name: Name = None, as_json: Json = False) -> None:
     if as_json:
         print_json(asdict(found))
         return
-    table = Table(box=None, pad_edge=False)
+    rows = table()
     for title in ("process", "condition", "pid", "address", "rack", ""):
-        table.add_column(title)
+        rows.add_column(title)
     for each in found.processes:
-        table.add_row(
+        rows.add_row(
             f"{each.role} {each.id}", each.condition, str(each.pid or "-"), each.address, each.rack or "-", each.note
         )
-    console = Console()
+    console = console_on(sys.stdout)
     console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
     for sentence in found.network:
         console.print(sentence, highlight=False)
@@ -117,7 +118,7 @@ def status(name: Name = None, as_json: Json = False) -> None:
     )
     if found.sasl_bootstrap_servers:
         console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
-    console.print(table)
+    console.print(rows)
 
 
 def down(
@@ -126,7 +127,7 @@ def down(
 ) -> None:
     """End a lab: its processes, its data, its state. Also after a crash."""
     for sentence in down_all() if every else open_lab(name).down():
-        typer.echo(sentence)
+        say(sentence)
 
 
 def kill(process: Process, name: Name = None) -> None:
@@ -134,31 +135,31 @@ def kill(process: Process, name: Name = None) -> None:
     lab, (role, number) = open_lab(name), process_named(process)
     if role == "zookeeper":
         lab.kill_zookeeper(number)
-        typer.echo(f"zookeeper {number} is dead")
+        say(f"zookeeper {number} is dead")
         return
     lab.kill(number)
-    typer.echo(f"broker {number} is dead, its ZooKeeper session over")
+    say(f"broker {number} is dead, its ZooKeeper session over")
 
 
 def stop(process: Process, name: Name = None) -> None:
     """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
-    typer.echo(f"{role} {number} is frozen")
+    say(f"{role} {number} is frozen")
 
 
 def cont(process: Process, name: Name = None) -> None:
     """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
-    typer.echo(f"{role} {number} goes on")
+    say(f"{role} {number} goes on")
 
 
 def restart(process: Process, name: Name = None) -> None:
     """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
-    typer.echo(f"{role} {number} is up")
+    say(f"{role} {number} is up")
 
 
 def incidents(as_json: Json = False) -> None:
@@ -167,13 +168,14 @@ def incidents(as_json: Json = False) -> None:
         fields = ("name", "title", "does", "expect", "needs", "options")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
         return
+    console = console_on(sys.stdout)
     for each in INCIDENTS.values():
-        typer.echo(f"{typer.style(each.name, bold=True)}  {each.title}")
-        typer.echo(f"    does    {each.does}")
+        console.print(joined((each.name, "bold"), (f"  {each.title}", "")), soft_wrap=True)
+        say(f"    does    {each.does}")
         for sentence in each.expect:
-            typer.echo(f"    expect  {sentence}")
+            say(f"    expect  {sentence}")
         for option, meaning in each.options.items():
-            typer.echo(f"    --option {option}=...  {meaning}")
+            say(f"    --option {option}=...  {meaning}")
 
 
 def break_(
@@ -193,10 +195,10 @@ def break_(
         print_json(asdict(broken))
         return
     for sentence in broken.did:
-        typer.echo(sentence)
-    typer.echo("expect:")
+        say(sentence)
+    say("expect:")
     for sentence in broken.expect:
-        typer.echo(f"  {sentence}")
+        say(f"  {sentence}")
 
 
 def mend(name: Name = None, as_json: Json = False) -> None:
@@ -207,4 +209,4 @@ def mend(name: Name = None, as_json: Json = False) -> None:
         print_json({"did": list(did)})
         return
     for sentence in did:
-        typer.echo(sentence)
+        say(sentence)

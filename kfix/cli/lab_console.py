@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
@@ -12,12 +11,13 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kfix.errors import UsageError
 from kfix.lab import Counts, Lab
 from kfix.lab.recount import recount
+from kfix.report.console import console_on
+from kfix.report.terminal import say, say_json
 
 Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
@@ -61,8 +61,8 @@ def progress(quiet: bool = False) -> Any:
             yield lambda _: None
             return
 
-        columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        columns = (TimeElapsedColumn(), BarColumn(bar_width=12), TextColumn("{task.description}", markup=False))
+        with Progress(*columns, console=console_on(sys.stderr), transient=True) as bar:
             task = bar.add_task("", total=None)
             yield lambda text: bar.update(task, description=text)
 
@@ -80,7 +80,7 @@ def end_like_ctrl_c() -> None:
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2))
+    say_json(value, indent=2)
 
 
 def print_recount(lab: Lab, number: int) -> None:
@@ -109,4 +109,4 @@ def show_counts(counts: Counts, group: str | None, as_json: bool) -> None:
         return
     for key, value in asdict(counts).items():
         shown = "unknown" if value is None else ", ".join(value) or "none" if isinstance(value, tuple) else value
-        typer.echo(f"{key.replace('_', ' '):18} {shown}")
+        say(f"{key.replace('_', ' '):18} {shown}")

@@ -10,6 +10,7 @@ import typer
 
 from kfix.cli.lab_console import Name, open_lab, print_json
 from kfix.lab.host import program
+from kfix.report.terminal import say
 
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]
 Only = Annotated[
@@ -45,7 +46,7 @@ def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
 def heal(name: Name = None) -> None:
     """Take away all cuts and slow links. Processes are left as they are: `mend` starts them too."""
     healed = open_lab(name).heal()
-    typer.echo(f"healed {healed} cuts or slow links" if healed else "nothing was cut")
+    say(f"healed {healed} cuts or slow links" if healed else "nothing was cut")
 
 
 def power_off(zone: Zone, name: Name = None) -> None:
@@ -90,4 +91,4 @@ def zones(name: Name = None) -> None:
 
 def _tell(sentences: tuple[str, ...]) -> None:
     for sentence in sentences:
-        typer.echo(sentence)
+        say(sentence)

@@ -10,6 +10,7 @@ from kfix.cli.lab_console import Json, Name, open_lab, print_json, print_recount
 from kfix.lab.background import read_counts, start_in_background
 from kfix.lab.planning import target
 from kfix.lab.workload import Workload, WorkloadPlan
+from kfix.report.terminal import say
 
 
 def workload(
@@ -72,6 +73,6 @@ def workload(
     )
     if background or zone is not None:
         number = start_in_background(lab, plan, zone)
-        typer.echo(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
+        say(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
         return
     show_counts(watch(Workload(plan), as_json), plan.group, as_json)

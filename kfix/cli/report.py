@@ -17,6 +17,7 @@ from kfix.report.fleet.writing import write_output
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import incident_markdown, summary_text
 from kfix.report.incident.page import render_incident
+from kfix.report.terminal import say, say_document
 
 
 def incident(
@@ -63,7 +64,7 @@ def incident(
     asked = Asked(
         tuple(looks or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
     )
-    _tell(make_report(asked, lambda text: typer.echo(f"note: {text}", err=True)), html, markdown, json_output)
+    _tell(make_report(asked, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
 
 
 def _time(option: str, text: str | None) -> float | None:
@@ -86,8 +87,8 @@ def _tell(report: IncidentReport, html: str | None, markdown: str | None, json_o
     if markdown is not None:
         write_output(incident_markdown(report), markdown)
     if json_output:
-        typer.echo(incident_json(report))
+        say_document(incident_json(report))
     elif "-" not in (html, markdown):
-        typer.echo(summary_text(report) if html or markdown else incident_markdown(report), nl=False)
+        say_document(summary_text(report) if html or markdown else incident_markdown(report))
         for file in filter(None, (html, markdown)):
-            typer.echo(f"written: {file}")
+            say(f"written: {file}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from typing import Annotated
@@ -16,6 +15,7 @@ from kfix.cli.seam import the_app
 from kfix.errors import RefusedError
 from kfix.report.console import console_on
 from kfix.report.runbook_history import print_records, print_runs
+from kfix.report.terminal import say, say_json
 
 
 def history(
@@ -31,21 +31,21 @@ def history(
     found = all_runs(site)
     if json_output:
         for one in found:
-            typer.echo(json.dumps(asdict(one), ensure_ascii=False))
+            say_json(asdict(one), ascii_only=False)
     elif found:
         print_runs(found, console_on(sys.stdout))
     else:
-        typer.echo(f"no runs yet under {runs_folder(site)}")
+        say(f"no runs yet under {runs_folder(site)}")
 
 
 def _one(site: Site, text: str, json_output: bool) -> None:
     directory, journal, about = one_run(site, text)
     if json_output:
         for record in journal.records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
+            say_json(record, ascii_only=False)
     else:
         print_records(journal.records, console_on(sys.stdout))
     for note in about.notes:
-        typer.echo(f"kfix: {note}", err=True)
+        say(f"kfix: {note}", err=True)
     if journal.broken:
         raise RefusedError(f"{directory.id}: the journal cannot be trusted from there on")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,11 +15,13 @@ from kfix.cli.options import AsJson, RunbookFolder, RunbookName
 from kfix.cli.runbook_screen import Out
 from kfix.cli.seam import the_app
 from kfix.errors import NotProvedError, UsageError
+from kfix.harmless import lines
 from kfix.model.plan import Plan
 from kfix.model.runbook import Runbook
 from kfix.report.console import console_on
 from kfix.report.plan_notes import print_notes
 from kfix.report.runbook import first_sentence, print_runbooks
+from kfix.report.terminal import say, say_document, say_json
 
 
 def list_(ctx: typer.Context, runbooks: RunbookFolder = None, json_output: AsJson = False) -> None:
@@ -28,7 +29,7 @@ def list_(ctx: typer.Context, runbooks: RunbookFolder = None, json_output: AsJso
     found = _site(ctx).load_all(runbooks)
     if json_output:
         for r in found:
-            typer.echo(json.dumps(_summary(r)))
+            say_json(_summary(r))
         return
     own = {r.id for r in found if not shipped(r)}
     print_runbooks(found, console_on(sys.stdout), own)
@@ -52,7 +53,10 @@ def show(
         _show_plan(read_plan(Path(name)), site, json_output)
         return
     runbook = site.load_or_file(name, runbooks)
-    typer.echo(json.dumps(_summary(runbook)) if json_output else page_of(runbook), nl=json_output)
+    if json_output:
+        say_json(_summary(runbook))
+    else:
+        say_document(page_of(runbook))
 
 
 def _site(ctx: typer.Context) -> Site:
@@ -74,7 +78,7 @@ def _show_plan(plan: Plan, site: Site, json_output: bool) -> None:
     made = f"made by {plan.created.by} on {plan.created.host}"
     print_notes((made, *plan_notes(plan, site)), out.people)
     if json_output:
-        typer.echo(plan_json(plan), nl=False)
+        say_document(plan_json(plan))
 
 
 def doc(
@@ -88,7 +92,7 @@ def doc(
     """A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand."""
     text = page_of(_site(ctx).load_or_file(name, runbooks))
     if output is None:
-        typer.echo(text, nl=False)
+        say_document(text)
         return
     try:
         with output.open("x", encoding="utf-8") as file:
@@ -97,7 +101,7 @@ def doc(
         raise UsageError(f"{output} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:
         raise UsageError(f"{output}: the page cannot be written: {error.strerror}") from error
-    typer.echo(f"written to {output}", err=True)
+    say(f"written to {output}", err=True)
 
 
 def validate(
@@ -107,12 +111,12 @@ def validate(
 ) -> None:
     """Check runbook files: all mistakes at once, each with its file, line and column."""
     good = validated(_site(ctx), files or (), runbooks)
-    typer.echo(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
+    say(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
 
 
 def schema() -> None:
     """Print the JSON Schema of runbook files, for editors: kfix runbook schema > runbook.schema.json."""
-    typer.echo(json.dumps(runbook_schema(), indent=2))
+    say_json(runbook_schema(), indent=2)
 
 
 def try_(
@@ -130,10 +134,10 @@ def try_(
         failed += bool(one.problems)
         if json_output:
             told = {"runbook": one.runbook, "test": one.test, "ok": not one.problems}
-            typer.echo(json.dumps({**told, "problems": one.problems}, ensure_ascii=False))
+            say_json({**told, "problems": one.problems}, ascii_only=False)
         else:
             head = f"{'FAIL' if one.problems else 'ok':<5} {one.runbook}: {one.test}"
-            typer.echo("\n        ".join((head, *one.problems)))
+            say(lines(head, *(f"        {problem}" for problem in one.problems)))
     if failed:
         raise NotProvedError(f"{failed} of {total} tests failed")
-    typer.echo(f"{total} tests passed", err=json_output)
+    say(f"{total} tests passed", err=json_output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -47,10 +46,12 @@ from kfix.cli.options import (
 from kfix.cli.runbook_screen import Out, after
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
+from kfix.harmless import lines
 from kfix.model.finding import Diagnosis
 from kfix.model.plan import Gate, Plan
 from kfix.model.snapshot import Snapshot
 from kfix.report.plan_notes import print_differences
+from kfix.report.terminal import say_document, say_json
 
 _LONGEST = 86_400
 HAS_STEPS = 10
@@ -96,8 +97,8 @@ def plan(
     out = Out.of(json_output)
     found, _, snapshot = _matched(app, access, asked, debounce, out)
     if len(found.findings) > 1:
-        keys = "\n  ".join(f"--finding {f.key}" for f in found.findings)
-        raise UsageError(f"{name} is for {len(found.findings)} findings here; a plan is for one:\n  {keys}")
+        keys = (f"  --finding {f.key}" for f in found.findings)
+        raise UsageError(lines(f"{name} is for {len(found.findings)} findings here; a plan is for one:", *keys))
     for one in found.findings:
         with healing(app, access, snapshot) as session:
             made = _told(*session.plan(asked, one, snapshot), out)
@@ -111,7 +112,7 @@ def plan(
         if output is not None:
             write(made, output, out)
         if json_output and older is None:
-            typer.echo(plan_json(made), nl=False)
+            say_document(plan_json(made))
         if exit_code:
             raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
 
@@ -174,7 +175,7 @@ def _tell_differences(older: Plan, made: Plan, out: Out) -> None:
     out.people.print(f"against plan {older.short_id} of {older.created.by}:")
     print_differences(rows, out.people)
     for what, was, is_ in rows if out.json else ():
-        typer.echo(json.dumps({"what": what, "was": was, "is": is_}, ensure_ascii=False))
+        say_json({"what": what, "was": was, "is": is_}, ascii_only=False)
 
 
 def _write_moves(made: Plan, path: Path, out: Out) -> None:
@@ -270,4 +271,4 @@ def countersign(
     out.people.print(f"signed by {signed['by']}: {output}; whoever applies plan {given.short_id}:", soft_wrap=True)
     out.people.print(f"  kfix runbook apply --plan {plan_file} --countersign {output}", soft_wrap=True)
     if json_output:
-        typer.echo(json.dumps(signed, ensure_ascii=False))
+        say_json(signed, ascii_only=False)

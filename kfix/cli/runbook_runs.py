@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -31,7 +30,9 @@ from kfix.cli.runbook_plan import write
 from kfix.cli.runbook_screen import Out
 from kfix.cli.seam import the_app
 from kfix.errors import NotProvedError
+from kfix.harmless import lines
 from kfix.report.runbook_progress import rate_words
+from kfix.report.terminal import say, say_document, say_json
 
 
 def resume(
@@ -118,7 +119,7 @@ def rollback(
         if output is not None:
             write(undo, output, out)
             if json_output:
-                typer.echo(plan_json(undo), nl=False)
+                say_document(plan_json(undo))
             return
         approval = Approval(step_by_step=step)
         out.close(undo, session.carry_out(undo, approval, rules, out.attendance(undo, app.human)))
@@ -140,7 +141,7 @@ def throttle(
         when = f"the run takes it up within seconds: kfix runbook history {done.run}"
     people.print(f"{done.run}: {rate_words(done.bytes_per_second)} asked for; {when}", soft_wrap=True)
     if json_output:
-        typer.echo(json.dumps({"run": done.run, "bytes_per_second": done.bytes_per_second}))
+        say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 
 
 def verify(
@@ -159,9 +160,12 @@ def verify(
         proof, standing = session.verify(found)
     for call, answer in proof.last:
         told = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
-        typer.echo(json.dumps(told) if json_output else f"{answer.verdict.value:<13} {call}: {answer.observed}")
+        if json_output:
+            say_json(told)
+        else:
+            say(f"{answer.verdict.value:<13} {call}: {answer.observed}")
     if proof.verdict != "pass":
-        raise NotProvedError(f"{found.id}: not proved ({proof.verdict}):\n{proof.words}")
-    typer.echo(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
+        raise NotProvedError(lines(f"{found.id}: not proved ({proof.verdict}):", proof.words))
+    say(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
     for call, answer in standing:
-        typer.echo(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
+        say(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)

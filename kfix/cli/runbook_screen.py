@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.text import Text
-
 from kfix.app import Healed, Human
 from kfix.app.healing.plans import steps_of
 from kfix.app.healing.session import Attendance
 from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
+from kfix.harmless import lines
 from kfix.model.plan import Plan
-from kfix.report.console import console_on
+from kfix.report.console import HarmlessConsole, console_on, styled
 from kfix.report.runbook import print_plan
 from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
 
@@ -24,7 +22,7 @@ from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
 class Out:
     """People's text, and whether the journal's records go to standard output instead of it."""
 
-    people: Console
+    people: HarmlessConsole
     json: bool
 
     @classmethod
@@ -38,7 +36,7 @@ class Out:
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
-            self.people.print(Text(f"warning: {line}", "yellow"), soft_wrap=True)
+            self.people.print(styled(f"warning: {line}", "yellow"), soft_wrap=True)
 
     def show(self, plan: Plan) -> None:
         print_plan(plan, steps_of(plan), self.people)
@@ -61,5 +59,5 @@ def after(changed: list[str]) -> Iterator[None]:
         if not changed or isinstance(error, NotProvedError | StoppedError | RolledBackError | RollbackFailedError):
             raise
         done = "; ".join(changed)
-        said = str(error) or "interrupted"
-        raise StoppedError(f"{said} (here; the findings before it were healed: {done})") from error
+        said = lines(str(error) or "interrupted")
+        raise StoppedError(said + f" (here; the findings before it were healed: {done})") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.vantage import LONGEST_NAME, as_name, is_name
 from kfix.report.snapshot import described
+from kfix.report.terminal import say, say_json
 
 
 def save(
@@ -43,8 +43,8 @@ def save(
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)
-    typer.echo(described(snapshot))
-    typer.echo(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
+    say(described(snapshot))
+    say(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
     if snapshot.failed_sources:
         raise typer.Exit(22)
 
@@ -55,7 +55,10 @@ def show(
 ) -> None:
     """What a snapshot holds, source by source."""
     snapshot = load_snapshot(file)
-    typer.echo(json.dumps(snapshot_dict(snapshot), indent=2) if json_output else described(snapshot))
+    if json_output:
+        say_json(snapshot_dict(snapshot), indent=2)
+    else:
+        say(described(snapshot))
 
 
 def _here() -> str:

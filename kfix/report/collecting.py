@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
+
+from kfix.report.console import styled
 
 # In a pipe each failure is a line, and how far it has come is one now and then.
 _PIPE_EVERY = 10.0
@@ -34,7 +35,7 @@ def progress(total: int, console: Console, *, quiet: bool, what: str = "collecti
 
 def _bar(console: Console, what: str) -> Progress:
     return Progress(
-        TextColumn(what),
+        TextColumn(what, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[failed]}", markup=False, style="red"),
@@ -51,7 +52,7 @@ class _Bar:
     def hear(self, name: str, error: str) -> None:
         if error:
             self._failed += 1
-            self._bar.console.print(Text(f"{name}: {error}", "red"))
+            self._bar.console.print(styled(f"{name}: {error}", "red"))
         self._bar.update(self._task, advance=1, failed=f"{self._failed} failed" if self._failed else "")
 
 
@@ -72,7 +73,7 @@ class _Lines:
             self._tell(f"{self._what}: {self._done} of {self._total} clusters, {self._failed} failed")
 
     def _tell(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(styled(text), soft_wrap=True)
 
 
 def collected_json(run: Any, resumed: int, seconds: float) -> dict[str, Any]:
@@ -99,10 +100,10 @@ def show_collected(run: Any, resumed: int, seconds: float, console: Console) -> 
     )
     for name, entry in sorted(_entries(run).items()):
         if entry.get("silent"):
-            console.print(Text(f"partly read: {name}: {', '.join(entry['silent'])}", "yellow"), soft_wrap=True)
+            console.print(styled(f"partly read: {name}: {', '.join(entry['silent'])}", "yellow"), soft_wrap=True)
     for name, why in run.failed.items():
-        console.print(Text(f"not collected: {name}: {why}", "red"), soft_wrap=True)
-    console.print(Text(f"run {run.id} of {run.day}: {run.place}"), soft_wrap=True)
+        console.print(styled(f"not collected: {name}: {why}", "red"), soft_wrap=True)
+    console.print(styled(f"run {run.id} of {run.day}: {run.place}"), soft_wrap=True)
 
 
 def _entries(run: Any) -> Mapping[str, Mapping[str, Any]]:

@@ -1,26 +1,140 @@
-"""The terminal, or the pipe, that reports are printed on."""
+"""The terminal, or the pipe, that reports are printed on: rich, with no way to it for what a terminal would act on.
+
+Every text that is printed is one line, whatever it holds, unless it is `Lines` or came from `block`. What slips
+through, as within a renderable of rich's own, is caught where rich turns it into segments.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from collections.abc import Iterable
+from typing import Any, TextIO
 
-from rich.console import Console
+from rich.box import Box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from kfix.harmless import Lines, for_terminal, one_line, shown
+from kfix.report.terminal import beneath
 
 _WIDTH = 120
+#: Where a long line goes on below, so that no part of a value stands where kfix's own lines begin.
+_HANG = 2
 
 
-class SteadyConsole(Console):
+class Block(Text):
+    """Several lines, made by `block`."""
+
+
+class HarmlessConsole(Console):
     """Where the reader of a pipe is gone, rich ends the process; a run must go on, so here only the telling ends."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        if self.file is sys.stdout:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if self.file is beneath(sys.stdout):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        made = [_harmless(each) for each in objects]
+        if len(made) == 1 and type(made[0]) is Text and not options.get("soft_wrap"):
+            made = [_hung(made[0], self, self.width)]
+        super().print(*made, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(for_terminal(segment.text), segment.style)
 
 
-def console_on(file: TextIO) -> Console:
+class _FirstCell(Text):
+    """A cell at the left edge: where it is folded, its text does not begin a line of the output."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        yield from Text.__rich_console__(_hung(self, console, options.max_width), console, options)
+
+
+class HarmlessTable(Table):
+    """A table whose cells are one line each, unless they are a `block`."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        first, *rest = map(_harmless, cells)
+        super().add_row(_first(first), *rest, **options)
+
+    def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
+        made = _harmless(header)
+        super().add_column(made if self.columns else _first(made), *more, **options)
+
+
+def console_on(file: TextIO) -> HarmlessConsole:
     """Piped text has a fixed width, so that it does not depend on who reads it."""
+    file = beneath(file)
     width = None if file.isatty() else _WIDTH
-    return SteadyConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    return HarmlessConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def overwrite(console: Console, text: str, blanks: int = 0) -> None:
+    """A line over itself, beneath rich, which counts lines and knows no return to the start of one."""
+    console.file.write(f"\r{one_line(text).ljust(blanks)}")
+    console.file.flush()
+
+
+def console_for_text(out: TextIO, width: int) -> HarmlessConsole:
+    """Without colour, for files, tests and tickets."""
+    return HarmlessConsole(
+        file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False, markup=False, emoji=False
+    )
+
+
+def table(box: Box | None = None, **options: Any) -> HarmlessTable:
+    return HarmlessTable(box=box, pad_edge=False, **options)
+
+
+def styled(text: str, style: str = "") -> Text:
+    """One line, or the lines that `Lines` are."""
+    return Block(shown(text), style) if isinstance(text, Lines) else Text(one_line(text), style)
+
+
+def joined(*parts: tuple[str, str]) -> Text:
+    """One line of parts, each with its style."""
+    return Text.assemble(*((one_line(text), style) for text, style in parts))
+
+
+def block(*rows: Text) -> Text:
+    """Several lines, each of which was made by `styled` or `joined`."""
+    made = Block("")
+    for number, row in enumerate(rows):
+        if number:
+            made.append("\n")
+        made.append_text(row)
+    return made
+
+
+def _first(cell: Any) -> Any:
+    return _FirstCell(cell.plain, cell.style, spans=cell.spans) if type(cell) is Text else cell
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return styled(value)
+    if not isinstance(value, Text) or isinstance(value, Block):
+        return value
+    text = one_line(value.plain)
+    if text == value.plain:
+        return value
+    places = [0]
+    for character in value.plain:
+        places.append(places[-1] + len(one_line(character)))
+    made = Text(text, value.style, justify=value.justify, overflow=value.overflow, no_wrap=value.no_wrap, end=value.end)
+    for span in value.spans:
+        made.stylize(span.style, places[min(span.start, len(places) - 1)], places[min(span.end, len(places) - 1)])
+    return made
+
+
+def _hung(text: Text, console: Console, width: int) -> Text:
+    """A line that is too long, folded under itself."""
+    if text.cell_len <= width or text.no_wrap or width <= _HANG:
+        return text
+    first, *rest = text.wrap(console, width - _HANG)
+    return block(first, *(Text(" " * _HANG).append_text(row) for row in rest))

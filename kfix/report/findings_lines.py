@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.text import Text
+
+from kfix.harmless import one_line
+from kfix.report.console import console_for_text, styled
 
 NARROWEST = 40
+#: No value begins a line at the left edge, where kfix's own lines begin.
+_LEAST_HANG = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +32,26 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
     width = max(console.width, NARROWEST)
     for line in lines:
         for text in _wrapped(line, width):
-            # No markup, no highlighting, no cropping: what is printed is what was said.
-            console.print(Text(text, style=line.style), soft_wrap=True, highlight=False)
+            # No cropping: what is printed is what was said.
+            console.print(styled(text, line.style), soft_wrap=True, highlight=False)
 
 
 def lines_text(lines: Iterable[Line], width: int = 100) -> str:
     """The same as text without colour, for files, tests and tickets."""
     out = io.StringIO()
-    print_lines(lines, Console(file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False))
+    print_lines(lines, console_for_text(out, width))
     return out.getvalue()
 
 
 def _wrapped(line: Line, width: int) -> list[str]:
-    if line.verbatim or not line.text:
-        return [" " * line.indent + line.text if line.text else ""]
+    said = one_line(line.text)
+    if line.verbatim or not said:
+        return [" " * line.indent + said if said else ""]
     return textwrap.wrap(
-        line.text,
+        said,
         width=width,
         initial_indent=" " * line.indent,
-        subsequent_indent=" " * (line.indent + line.hang),
+        subsequent_indent=" " * max(line.indent + line.hang, _LEAST_HANG),
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kfix.harmless import one_line
 from kfix.model.finding import Diagnosis, Severity
 
 HEALTHY = 0
@@ -45,7 +46,8 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         text = f"{diagnosis.looked_at.get('partitions', 0)} partitions, nothing found"
     data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
     # The bar begins the performance data, so the text must not have one.
-    return f"KFIX {_WORDS[code]} - {diagnosis.cluster}: {text.replace('|', '/')} | {data}"
+    told = f"{diagnosis.cluster}: {text}".replace("|", "/")
+    return one_line(f"KFIX {_WORDS[code]} - {told} | {data}")
 
 
 def nagios_exit_code(diagnosis: Diagnosis) -> int:

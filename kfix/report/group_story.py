@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from rich.console import Console
 
+from kfix.harmless import for_json
 from kfix.model.finding import Finding
 from kfix.model.group_story import GroupStory
 from kfix.report.findings_lines import Line, lines_text, print_lines
@@ -49,7 +49,7 @@ def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
         "findings": [finding_dict(f) for f in story.findings],
         "next_steps": [asdict(step) for step in story.next_steps],
     }
-    return json.dumps(said, indent=indent, ensure_ascii=False, allow_nan=False)
+    return for_json(said, indent=indent)
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:

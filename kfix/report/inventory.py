@@ -7,25 +7,24 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from kfix.model.inventory import ClusterEntry, Inventory, Window
+from kfix.report.console import styled, table
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def show_inventory(inventory: Inventory, warnings: Iterable[str], console: Console) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    shown = table(header_style="bold")
     for name in ("cluster", "owner", "criticality", "rf/isr", "timeout", "tags", "where"):
-        table.add_column(name, overflow="fold")
+        shown.add_column(name, overflow="fold")
     for entry in inventory.clusters.values():
         expected = f"{entry.expected.rf}/{entry.expected.min_isr}"
         row = (entry.name, entry.owner, entry.criticality.word, expected, f"{entry.timeout:g} s", " ".join(entry.tags))
-        table.add_row(*map(Text, row), Text(_where(entry)))
-    console.print(table)
+        shown.add_row(*row, _where(entry))
+    console.print(shown)
     for line in warnings:
-        console.print(Text(f"warning: {line}", "yellow"))
+        console.print(styled(f"warning: {line}", "yellow"))
     console.print(f"{inventory.origin}: {_counted(len(inventory.clusters), 'cluster')}, {_mutes(inventory)}: valid")
 
 
@@ -85,19 +84,19 @@ def _counted(number: int, what: str) -> str:
 
 def show_runs(runs: Iterable[Any], console: Console) -> None:
     """`runs` are `kfix.adapters.fleet.listing.Listed`."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    shown = table(header_style="bold")
     for name in ("date", "run", "state", "clusters", "failed", "partitions", "began, UTC", "seconds"):
-        table.add_column(name, justify="right" if name in {"clusters", "failed", "partitions", "seconds"} else "left")
+        shown.add_column(name, justify="right" if name in {"clusters", "failed", "partitions", "seconds"} else "left")
     for run in runs:
         began = "" if run.began is None else f"{datetime.fromtimestamp(run.began, UTC):%H:%M:%S}"
         took = f"{run.ended - run.began:.1f}" if run.ended is not None and run.began is not None else ""
         whole = run.state == "complete"
         counts = (str(run.clusters), str(run.failed) if whole else "", str(run.rows) if whole else "")
-        table.add_row(run.day.isoformat(), Text(run.id), run.state, *counts, began, took)
-    console.print(table)
+        shown.add_row(run.day.isoformat(), run.id, run.state, *counts, began, took)
+    console.print(shown)
     for run in runs:
         if run.why:
-            console.print(Text(run.why, "yellow"))
+            console.print(styled(run.why, "yellow"))
 
 
 def runs_json(runs: Iterable[Any]) -> list[dict[str, Any]]:

@@ -31,11 +31,11 @@ findings        heads, worst first; each:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from kfix.harmless import for_json
 from kfix.model.finding import Diagnosis, Finding
 from kfix.report.findings_verdict import exit_code
 from kfix.report.reach import vantages_json
@@ -44,7 +44,7 @@ SCHEMA = "kfix.diagnosis/v1"
 
 
 def findings_json(diagnosis: Diagnosis, *, indent: int | None = 2) -> str:
-    return json.dumps(as_dict(diagnosis), indent=indent, ensure_ascii=False, allow_nan=False)
+    return for_json(as_dict(diagnosis), indent=indent)
 
 
 def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
+from kfix.harmless import one_line
 from kfix.model.divergence import Comparison, Loss, Verdict
 from kfix.model.inspection import Inspection
 from kfix.model.logdir import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
@@ -57,7 +58,7 @@ def _top(found: Inspection) -> Iterator[Line]:
     many = len(found.comparisons)
     what = f"{many} partition{'' if many == 1 else 's'}: {', '.join(said) or 'no difference, nothing odd'}"
     worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not said else "bold yellow")
-    yield Line(f"cluster {printable(found.cluster) or 'not told'}, {what}", style=worst, hang=STEP)
+    yield Line(f"cluster {one_line(found.cluster) or 'not told'}, {what}", style=worst, hang=STEP)
     for each in found.dirs:
         yield Line(_directory(each), STEP, hang=STEP)
 
@@ -71,24 +72,24 @@ def _directory(each: LogDir) -> str:
     size = bytes_said(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
     many = len(each.replicas)
-    return f"{name}: {printable(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
+    return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
 
 
 def _difference(comparison: Comparison) -> Iterator[Line]:
     yield Line(f"{comparison.verdict.value.upper()} {comparison.tp}", style=_STYLES[comparison.verdict])
     yield from _table(comparison)
     if comparison.why:
-        yield Line(f"not compared: {printable(comparison.why)}", STEP, hang=STEP)
+        yield Line(f"not compared: {one_line(comparison.why)}", STEP, hang=STEP)
         return
     for leader in comparison.replicas:
         losses = comparison.lost_if_led_by(leader)
         wins = ", the best log" if leader is comparison.winner else ""
         said = "nothing is lost" if not losses else "; ".join(_lost(loss) for loss in losses)
-        yield Line(f"if {printable(leader.name)} leads{wins}: {said}", STEP, hang=STEP)
+        yield Line(f"if {one_line(leader.name)} leads{wins}: {said}", STEP, hang=STEP)
 
 
 def _lost(loss: Loss) -> str:
-    who, tail = printable(loss.replica.name), loss.tail
+    who, tail = one_line(loss.replica.name), loss.tail
     if tail is None:
         return f"{who} loses what it has from offset {loss.kept} on, up to {loss.replica.log_end - 1}"
     many = "records" if tail.records is None else f"{tail.records} record{'' if tail.records == 1 else 's'}"
@@ -111,7 +112,7 @@ def _table(comparison: Comparison) -> Iterator[Line]:
 
 
 def _row(replica: Replica) -> tuple[str, ...]:
-    name = printable(replica.name) + (f" ({replica.state})" if replica.state else "")
+    name = one_line(replica.name) + (f" ({replica.state})" if replica.state else "")
     marks = (replica.high_watermark, replica.recovery_point)
     told = ("-" if m is None else str(m) for m in marks)
     return (name, str(replica.log_start), str(replica.log_end), *told, epochs_said(replica))
@@ -145,11 +146,11 @@ def _holds(replica: Replica) -> Iterator[str]:
 
 
 def _short(replica: Replica) -> str:
-    return printable(replica.directory) if replica.broker is None else str(replica.broker)
+    return one_line(replica.directory) if replica.broker is None else str(replica.broker)
 
 
 def _groups(stored: StoredGroups) -> Iterator[Line]:
-    where = f"{stored.replica.tp} (on {printable(stored.replica.name)})"
+    where = f"{stored.replica.tp} (on {one_line(stored.replica.name)})"
     many = len(stored.groups)
     unsure = "" if stored.complete else ", and maybe others: not all batches could be read"
     yield Line(f"{many} group{'' if many == 1 else 's'} in {where}{unsure}", style="bold", hang=STEP)
@@ -161,12 +162,12 @@ def _group(group: StoredGroup) -> str:
     many = "no offsets" if not group.offsets else f"offsets of {group.offsets} partition{'s' * (group.offsets != 1)}"
     last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
     members = "" if group.members is None else f", {group.members} member{'s' * (group.members != 1)}"
-    return f"{printable(group.name) or '(the empty name)'}: {many}{last}{members}"
+    return f"{one_line(group.name) or '(the empty name)'}: {many}{last}{members}"
 
 
 def names_lines(found: Iterable[StoredGroups]) -> list[str]:
     """One name a line, for other commands."""
-    return sorted({printable(g.name) for stored in found for g in stored.groups if g.name})
+    return sorted({one_line(g.name) for stored in found for g in stored.groups if g.name})
 
 
 def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
@@ -177,14 +178,9 @@ def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
         yield Line(title, style=style)
     for each in odd[:ODD_SHOWN]:
         at = "" if each.at is None else f", byte {each.at}"
-        yield Line(f"{printable(each.file)}{at}: {printable(each.what)}", STEP, hang=STEP)
+        yield Line(f"{one_line(each.file)}{at}: {one_line(each.what)}", STEP, hang=STEP)
     if len(odd) > ODD_SHOWN:
         yield Line(f"and {len(odd) - ODD_SHOWN} more: --json tells all", STEP)
-
-
-def printable(text: str) -> str:
-    """Names on a disk may be anything: what a terminal would act on is told as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def bytes_said(size: int) -> str:

@@ -37,9 +37,9 @@ oddities        file, at (byte, or null), what, grade: unread, odd, note; the gr
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from kfix.harmless import for_json
 from kfix.model.divergence import Comparison, Loss, Verdict
 from kfix.model.inspection import Inspection
 from kfix.model.logdir import Replica, StoredGroups
@@ -48,7 +48,7 @@ SCHEMA = "kfix.logdirs/v1"
 
 
 def logdirs_json(found: Inspection, *, only_divergent: bool = False) -> str:
-    return json.dumps(as_dict(found, only_divergent=only_divergent), indent=2, allow_nan=False)
+    return for_json(as_dict(found, only_divergent=only_divergent), indent=2, ascii_only=True)
 
 
 def as_dict(found: Inspection, *, only_divergent: bool = False) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from kfix.model.facts import show_value, split_key
 from kfix.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.runbook import Runbook
+from kfix.report.console import block, joined, styled, table
 
 _COLOURS = {
     Gate.AUTO: "dim",
@@ -25,13 +25,13 @@ _PHASES = {Phase.ALWAYS: "in every ending: ", Phase.AFTER_GOAL: "once the goal i
 
 
 def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
-    head = Text.assemble(
+    head = joined(
         ("PLAN ", "bold"),
         (plan.short_id, "bold"),
-        f"   {plan.runbook.id} v{plan.runbook.version}   on {plan.cluster.name}",
+        (f"   {plan.runbook.id} v{plan.runbook.version}   on {plan.cluster.name}", ""),
     )
     console.print(head)
-    console.print(Text(plan.title, "bold"))
+    console.print(styled(plan.title, "bold"))
     _rows(console, [("finding", f"{plan.finding.key}  {plan.finding.summary}"), ("cause", plan.finding.cause)])
     console.print()
     console.print(_steps(steps))
@@ -49,13 +49,13 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
 
 def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collection[str] = ()) -> None:
     """`own` are the ids of those that kfix did not ship: where they come from is told."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    found = table(header_style="bold")
     for name in ("runbook", "fixes", "what it is for", *(("from",) if own else ())):
-        table.add_column(name, overflow="fold")
+        found.add_column(name, overflow="fold")
     for runbook in runbooks:
         row = [runbook.id, ", ".join(fixes(runbook)), first_sentence(runbook.about)]
-        table.add_row(*row, *((str(Path(runbook.origin).parent) if runbook.id in own else "kfix",) if own else ()))
-    console.print(table)
+        found.add_row(*row, *((str(Path(runbook.origin).parent) if runbook.id in own else "kfix",) if own else ()))
+    console.print(found)
 
 
 def fixes(runbook: Runbook) -> list[str]:
@@ -68,34 +68,34 @@ def first_sentence(text: str) -> str:
 
 
 def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("#", justify="right")
-    table.add_column("step", overflow="fold")
-    table.add_column("gate")
-    table.add_column("what, why, undo", overflow="fold")
+    made = table(header_style="bold", padding=(0, 2, 0, 0))
+    made.add_column("#", justify="right")
+    made.add_column("step", overflow="fold")
+    made.add_column("gate")
+    made.add_column("what, why, undo", overflow="fold")
     said: tuple[object, ...] | None = None
     for number, step in steps:
-        told = Text(_PHASES.get(step.phase, "") + step.what)
+        told = [styled(_PHASES.get(step.phase, "") + step.what)]
         # The same rung for many partitions tells its reason once, and how it is undone unless that is of another kind.
         undo = step.reversible, step.inverse is None, step.inverse is not None and step.inverse.keep
         rung = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
         if said != rung:
-            told.append(f"\nwhy:  {step.why}\nundo: {step.undo}\n", "dim")
+            told += [styled(f"why:  {step.why}", "dim"), styled(f"undo: {step.undo}", "dim"), styled("")]
         said = rung
-        table.add_row(str(number), step.id, Text(step.gate.word, _COLOURS[step.gate]), told)
-    return table
+        made.add_row(str(number), step.id, styled(step.gate.word, _COLOURS[step.gate]), block(*told))
+    return made
 
 
 def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
     """A label is told once where several lines follow it; a long line is folded under its own text."""
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True, style="bold")
-    table.add_column("", overflow="fold")
+    made = table(show_header=False, padding=(0, 2, 0, 0))
+    made.add_column("", no_wrap=True, style="bold")
+    made.add_column("", overflow="fold")
     before = ""
     for label, text in rows:
-        table.add_row("" if label == before else label, text)
+        made.add_row("" if label == before else label, text)
         before = label or before
-    console.print(table)
+    console.print(made)
 
 
 def _facts(plan: Plan) -> list[str]:

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from kfix.harmless import for_json
 from kfix.model.run import RunSummary
+from kfix.report.console import styled, table
 
 _HIDDEN = frozenset({"v", "seq", "prev", "t", "mono", "type", "run", "plan", "who"})
 
 
 def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    found = table(header_style="bold")
     # A run's id is copied into the next command: it is never folded.
-    table.add_column("run", no_wrap=True)
+    found.add_column("run", no_wrap=True)
     for name in ("runbook", "finding", "by", "outcome", "exit", "changed"):
-        table.add_column(name, overflow="fold")
+        found.add_column(name, overflow="fold")
     for run in runs:
         outcome = run.outcome + (f" after {run.seconds:g} s" if run.seconds is not None else "")
         exit_code = "" if run.exit < 0 else str(run.exit)
         changed = _rungs(run.changed) or "nothing"
-        table.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
+        found.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
         for note in run.notes:
-            table.add_row("", "", Text(note, "yellow"))
-    console.print(table)
+            found.add_row("", "", styled(note, "yellow"))
+    console.print(found)
 
 
 def _rungs(steps: Iterable[str]) -> str:
@@ -42,8 +41,8 @@ def print_records(records: Iterable[Mapping[str, Any]], console: Console) -> Non
     for record in records:
         rest = {k: v for k, v in record.items() if k not in _HIDDEN}
         words = "  ".join(f"{k}={_short(v)}" for k, v in rest.items())
-        console.print(Text(f"{record['t']}  {record['type']:<14} {words}"), soft_wrap=True)
+        console.print(styled(f"{record['t']}  {record['type']:<14} {words}"), soft_wrap=True)
 
 
 def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else for_json(value)

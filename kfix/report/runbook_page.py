@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kfix.actions.words import amount
+from kfix.harmless import Lines, lines
 from kfix.model.args import Kind
 from kfix.model.plan import OnBreach, OnFailure, Phase
 from kfix.model.runbook import CheckTemplate, ForEach, Param, Placement, RawValue, Runbook, StepTemplate, words
@@ -26,13 +27,13 @@ class ActionWords:
     command: str
 
 
-def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[str, str] | None = None) -> str:
+def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[str, str] | None = None) -> Lines:
     """`by_hand` are the commands of steps by id, told with the runbook's own arguments."""
     modes = ", ".join(sorted(mode.value for mode in runbook.modes))
-    lines = [
+    rows = [
         f"# {runbook.id}",
         "",
-        runbook.about,
+        *runbook.about.splitlines(),
         "",
         f"For {' or '.join(_purpose(runbook))} on {modes} clusters; version {runbook.version}, by {runbook.owner}.",
         _limits(runbook),
@@ -56,8 +57,10 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
     ]
     for number, step in enumerate(runbook.steps, 1):
         action = actions[step.action]
-        lines += _step(number, step, action, (by_hand or {}).get(step.id, action.command))
-    return "\n".join(lines).rstrip() + "\n"
+        rows += _step(number, step, action, (by_hand or {}).get(step.id, action.command))
+    while not rows[-1]:
+        rows.pop()
+    return lines(*rows, "")
 
 
 def _purpose(runbook: Runbook) -> list[str]:

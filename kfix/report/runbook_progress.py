@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from kfix.actions.words import amount
+from kfix.harmless import one_line
+from kfix.report.console import overwrite, styled
 
 # In a pipe nothing can be written over: a line a minute is enough for a copying of hours.
 _PIPE_EVERY = 60.0
@@ -21,25 +22,21 @@ class ProgressLine:
         self._told_at = float("-inf")
 
     def show(self, seconds: float, record: Mapping[str, Any]) -> None:
-        text = f"{seconds:7.2f} s  {progress_words(record)}"
+        text = one_line(f"{seconds:7.2f} s  {progress_words(record)}")
         if self._console.file.isatty():
             text = text[: self._console.width - 1]
-            self._write(f"\r{text.ljust(self._shown)}")
+            overwrite(self._console, text, self._shown)
             self._shown = len(text)
         elif seconds - self._told_at >= _PIPE_EVERY:
             self._told_at = seconds
-            self._console.print(Text(text, "dim"))
+            self._console.print(styled(text, "dim"))
 
     def clear(self) -> None:
         """Before anything else is told; a line that was never shown needs no clearing."""
         if self._shown:
-            self._write(f"\r{' ' * self._shown}\r")
+            overwrite(self._console, "", self._shown)
+            overwrite(self._console, "")
             self._shown = 0
-
-    def _write(self, text: str) -> None:
-        """Beneath rich, which counts lines and knows no return to the start of one."""
-        self._console.file.write(text)
-        self._console.file.flush()
 
 
 def progress_words(record: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ Telling never disturbs a run: where the output is gone the run goes on, and the 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,8 +13,10 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from kfix.harmless import for_json
 from kfix.model.plan import CheckCall, Plan
 from kfix.model.verdict import Answer
+from kfix.report.console import block, joined, styled
 from kfix.report.runbook_progress import ProgressLine
 from kfix.report.runbook_words import told_of_run, told_of_step
 
@@ -50,7 +51,7 @@ class Teller:
                 self._line(seconds, *told)
 
     def _line(self, seconds: float, text: str, style: str) -> None:
-        self._console.print(Text.assemble((f"{seconds:7.2f} s  ", "dim"), (text, style)))
+        self._console.print(joined((f"{seconds:7.2f} s  ", "dim"), (text, style)))
 
     def _told(self, record: Record) -> tuple[str, str] | None:
         """None for what only the journal needs."""
@@ -87,19 +88,20 @@ def closing(
 ) -> Text:
     """The last lines: what healed it, how long from the approval to the proof, and what is still to come."""
     if not changed and plan.undoes:
-        return Text(f"NOTHING TO TAKE BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
+        return styled(f"NOTHING TO TAKE BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
     if not changed:
-        return Text(f"ALREADY WELL  {plan.finding.key}; nothing was changed (run {run})", "bold green")
+        return styled(f"ALREADY WELL  {plan.finding.key}; nothing was changed (run {run})", "bold green")
     steps = ", ".join(dict.fromkeys(text.partition(":")[0].removeprefix("undo-") for text in changed))
     done = (
         f"TAKEN BACK  run {plan.undoes}: {steps}" if plan.undoes else f"PROVED HEALED  {plan.finding.key}  by {steps}"
     )
-    told = Text(f"{done}, {seconds:.2f} s from approval to proof", "bold green")
-    for text in left:
-        told.append(f"\nleft out:  {text}", "yellow")
-    for call, answer in standing:
-        told.append(f"\nstill to come:  {call}: {answer.observed}; wanted: {answer.wanted}", "yellow")
-    return told.append(f"\nlater:  kfix runbook verify {run}", "")
+    told = [styled(f"{done}, {seconds:.2f} s from approval to proof", "bold green")]
+    told += [styled(f"left out:  {text}", "yellow") for text in left]
+    told += [
+        styled(f"still to come:  {call}: {answer.observed}; wanted: {answer.wanted}", "yellow")
+        for call, answer in standing
+    ]
+    return block(*told, styled(f"later:  kfix runbook verify {run}"))
 
 
 class NdjsonTeller:
@@ -110,7 +112,7 @@ class NdjsonTeller:
 
     def __call__(self, record: Record) -> None:
         with suppress(OSError):
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._file.write(for_json(record) + "\n")
             self._file.flush()
 
 
@@ -127,12 +129,12 @@ class Terminal:
     def show(self, text: str) -> None:
         with suppress(OSError):
             self._console.print()
-            self._console.print(Text(text), soft_wrap=True)
+            self._console.print(styled(text), soft_wrap=True)
 
     def ask(self, prompt: str) -> str | None:
         """End of input, or an output that is gone, is no answer."""
         try:
-            self._console.print(Text(prompt, "bold"), end="", soft_wrap=True)
+            self._console.print(styled(prompt, "bold"), end="", soft_wrap=True)
             line = sys.stdin.readline()
         except (OSError, ValueError):
             return None

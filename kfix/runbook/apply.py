@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.harmless import lines
 from kfix.model.plan import CheckCall, OnFailure, Phase, Plan, PlannedStep
 from kfix.model.verdict import Verdict
 from kfix.ports import Clock, ClusterReader
@@ -117,7 +118,7 @@ class Apply:
         return bool(checks)
 
     def _failed(self, failure: Unproved) -> None:
-        step, text = failure.step, f"step {failure.step.id} did not take ({failure.verdict}): {failure.text}"
+        step, text = failure.step, lines(f"step {failure.step.id} did not take ({failure.verdict}): ") + failure.text
         match step.on_failure:
             case OnFailure.NEXT if step.phase is Phase.MAIN:
                 return

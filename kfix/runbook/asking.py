@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.harmless import lines
 from kfix.model.plan import Gate, OnFailure, Plan, PlannedStep
 from kfix.ports import Clock
 from kfix.runbook.gates import Gatekeeper, Screen
@@ -80,7 +81,7 @@ class Asking:
     def go_on(self, step: PlannedStep, text: str) -> bool:
         """After a step that did not take: a person decides. Nobody to ask, no answer and anything but yes is no."""
         assert step.on_failure is OnFailure.ASK
-        going = self.gatekeeper.go_on(f"{text}\n\nGo on with the rest all the same?")
+        going = self.gatekeeper.go_on(lines(text, "", "Go on with the rest all the same?"))
         self.journal.write("gate.answered", step=step.id, answer="go on" if going else "stop", passed=going)
         return going
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from kfix import __version__
 from kfix.actions.base import Progress
 from kfix.errors import KfixError, RefusedError, UnreachableError
+from kfix.harmless import lines
 from kfix.model.facts import Fact
 from kfix.model.plan import CheckCall, Phase, Plan, PlannedStep
 from kfix.model.verdict import Answer, Verdict
@@ -214,7 +215,7 @@ class Course:
             raise
         self._always(crew)
         if self.progress.refused and not self.progress.changed:
-            raise Stop(Outcome.REFUSED, "\n".join(self.progress.refused))
+            raise Stop(Outcome.REFUSED, lines(*self.progress.refused))
         if self.left_on:
             raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
         return self._prove(crew, Outcome.PROVED)
@@ -248,13 +249,14 @@ class Course:
         for drift in drifts:
             crew.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
         if drifts:
-            text = f"the world changed since plan {self.plan.short_id} was made\n{table(drifts)}\nthe plan is stale"
+            begun = f"the world changed since plan {self.plan.short_id} was made"
+            text = lines(begun, table(drifts), "the plan is stale")
             raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
 
     def _faithful(self) -> None:
         odd = tuple(unfaithful(self.plan, self.scene.reader, frozenset(self.progress.done)))
         if odd:
-            text = f"plan {self.plan.short_id} does not say what this cluster says:\n" + "\n".join(odd)
+            text = lines(f"plan {self.plan.short_id} does not say what this cluster says:", *odd)
             raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
 
     def _prove(self, crew: Crew, good: Outcome) -> Healed:
@@ -264,7 +266,7 @@ class Course:
         if found.verdict is not Verdict.PASS:
             outcome = Outcome.NOT_PROVED if found.verdict is Verdict.FAIL else Outcome.INCONCLUSIVE
             hint = f"kfix runbook verify {self.run.id} asks again; kfix diagnose looks at the whole cluster"
-            raise Stop(outcome, f"not proved ({found.verdict}):\n{found.words}", hint)
+            raise Stop(outcome, lines(f"not proved ({found.verdict}):", found.words), hint)
         if good is Outcome.PROVED:
             walk(self.plan, crew.apply, Phase.AFTER_GOAL)
         standing = tuple((c, a) for c, a in sample(self.plan.standing, self.scene.reader) if not a.passed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kfix.errors import RefusedError
+from kfix.harmless import lines
 from kfix.model.cuts import Kind
 from kfix.model.finding import Confidence, Finding
 
@@ -22,12 +23,14 @@ def refuse_while_cut(findings: Iterable[Finding]) -> None:
     for finding in cuts_in(findings):
         if finding.unsettled:
             raise RefusedError(
-                f"{finding.summary}\nno change while the network may be about to be cut",
+                lines(finding.summary, "no change while the network may be about to be cut"),
                 hint="look again in some seconds: kfix diagnose",
             )
         raise RefusedError(
-            f"{finding.key}: {finding.summary}\n"
-            "no election, no reassignment and no other change while the network is cut: "
-            "each makes the split deeper, or loses records",
+            lines(
+                f"{finding.key}: {finding.summary}",
+                "no election, no reassignment and no other change while the network is cut: "
+                "each makes the split deeper, or loses records",
+            ),
             hint="mend the network; Kafka heals by itself within seconds. Then look again: kfix diagnose",
         )

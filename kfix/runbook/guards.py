@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.errors import UnreachableError
+from kfix.harmless import lines
 from kfix.model.facts import Fact
 from kfix.model.plan import PlannedStep
 from kfix.ports import ClusterReader
@@ -42,6 +43,8 @@ class Guards:
                 "facts.recheck", step=step.id, key=drift.key, was=to_plain(drift.was), is_=to_plain(drift.is_)
             )
         if drifts:
-            text = f"step {step.id}: the world changed since the plan was made\n{table(drifts)}\n"
-            raise Stop(Outcome.REFUSED, text + "the plan is stale", "make a new plan: kfix runbook plan")
+            text = lines(
+                f"step {step.id}: the world changed since the plan was made", table(drifts), "the plan is stale"
+            )
+            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
         return now

@@ -19,6 +19,7 @@ from typing import Any
 from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
+from kfix.harmless import for_json
 from kfix.model.args import Args, coerce
 from kfix.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
 from kfix.probes.registry import ALL as PROBES
@@ -39,7 +40,7 @@ def seal(plan: Plan) -> Plan:
 
 def to_json(plan: Plan) -> str:
     body = {**_body(plan), "plan_id": plan.plan_id, "impact": to_plain(plan.impact)}
-    return json.dumps(body, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return for_json(body, indent=2, sort_keys=True) + "\n"
 
 
 def write(plan: Plan, path: Path) -> None:

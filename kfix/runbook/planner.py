@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
+from kfix.harmless import lines
 from kfix.model.args import Args
 from kfix.model.facts import about, brokers
 from kfix.model.finding import REQUEST, Finding
@@ -112,9 +113,7 @@ class _Planner:
         for template in self.runbook.steps:
             steps += self._steps(template, identity, steps)
         if not any(step.phase is Phase.MAIN for step in steps):
-            raise RefusedError(
-                "\n".join((f"{self.runbook.id}: no step applies to {self.finding.key}", *self._reasons()))
-            )
+            raise RefusedError(lines(f"{self.runbook.id}: no step applies to {self.finding.key}", *self._reasons()))
         return self._sealed(created, identity, (preconditions, goal, tuple(steps)))
 
     def _goal_loops(self) -> Iterator[ForEach]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from kfix.errors import RefusedError
+from kfix.harmless import lines
 from kfix.model.plan import Caps, Gate, Plan, PlannedStep
 from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 
@@ -43,8 +44,8 @@ class Policy:
         """A plan may be older than the policy, or made where there is none: what falls short is told by name."""
         problems = list(self._short(plan))
         if problems:
-            text = "\n".join((f"plan {plan.short_id} falls short of the policy {self.origin}:", *problems))
-            raise RefusedError(f"{text}\nnothing was changed", hint="make a new plan: kfix runbook plan")
+            text = lines(f"plan {plan.short_id} falls short of the policy {self.origin}:", *problems)
+            raise RefusedError(lines(text, "nothing was changed"), hint="make a new plan: kfix runbook plan")
 
     def _short(self, plan: Plan) -> Iterator[str]:
         for step in plan.steps:

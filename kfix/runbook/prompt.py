@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfix.harmless import Lines, lines
 from kfix.model.facts import Fact, show_value, split_key
 from kfix.model.plan import Estimate, Gate, Phase, Plan, PlannedStep
 from kfix.runbook.gates import Screen
 
 _SHOWN = 8
-_INDENT = "\n          "
 
 
 def screen(
@@ -24,57 +24,60 @@ def screen(
 def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
     covered = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number and s.gate <= Gate.PLAN]
     beyond = [(n, s) for n, s in enumerate(plan.steps, 1) if s.gate > Gate.PLAN]
-    lines = [
+    rows = [
         f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
         f"finding   {plan.finding.key}",
         f"cause     {plan.finding.cause}",
-        "covers    " + _INDENT.join(_some([f"{n} {s.id}: {s.what}" for n, s in covered])),
+        _list("covers", _some([f"{n} {s.id}: {s.what}" for n, s in covered])),
     ]
     if beyond:
         rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for _, s in beyond)
-        lines.append(f"asks      again before each {' and each '.join(rungs)}")
-    lines += [
+        rows.append(f"asks      again before each {' and each '.join(rungs)}")
+    rows += [
         f"at worst  {impact_words(plan.impact)}",
-        "undo      " + _INDENT.join(_some(list(dict.fromkeys(s.undo for _, s in covered)))),
+        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
         *_stopping(plan, changed),
     ]
-    return "\n".join(lines)
+    return lines(*rows)
 
 
 def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
-    lines = [
+    return lines(
         f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
         f"what      {step.what}",
         f"why       {step.why}",
-        f"now       {_now(now)}",
+        _list("now", _now(now)),
         f"touches   {step.risk.value}",
         f"at worst  {impact_words(step.estimate)}",
         f"undo      {step.undo}",
         *_stopping(plan, changed),
-    ]
-    return "\n".join(lines)
+    )
 
 
 def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
-    done = _INDENT.join(_some(list(changed))) or "nothing"
     left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
     if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
         left += "; throttles are put back, and copies under way go on"
-    return [f"done      {done}", f"stopping  leaves {left}"]
+    return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  leaves {left}"]
 
 
-def _some(lines: list[str]) -> list[str]:
+def _list(label: str, rows: list[str]) -> Lines:
+    first, *more = rows or [""]
+    return lines(f"{label:<10}{first}", *(f"{'':<10}{row}" for row in more))
+
+
+def _some(rows: list[str]) -> list[str]:
     """A plan for fifty partitions must still fit a screen; the plan above it and the journal have them all."""
-    return lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], f"and {len(lines) - _SHOWN + 1} more like these"]
+    return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more like these"]
 
 
-def _now(now: Mapping[str, Fact]) -> str:
+def _now(now: Mapping[str, Fact]) -> list[str]:
     """By owner, so that a partition's name is not repeated before each of its facts."""
     owners: dict[str, list[str]] = {}
     for key, fact in now.items():
         parts = split_key(key)
         owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
-    return "\n          ".join(f"{owner}: {', '.join(words)}" for owner, words in owners.items())
+    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
 
 
 def impact_words(estimate: Estimate) -> str:
@@ -88,8 +91,8 @@ def impact_words(estimate: Estimate) -> str:
 def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
     args = ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items())
     facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
-    return "\n".join(
-        [
+    return lines(
+        *[
             f"action    {step.action}",
             f"args      {args}",
             "facts re-read in the same second before it",
@@ -112,4 +115,4 @@ def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
         Gate.TWO_PERSON: "The site's policy wants a second person: the plan is countersigned, and the phrase is typed.",
         Gate.AUTO: "It changes nothing.",
     }
-    return f"{reasons[level]}\n{plan.title}\n{step.why}"
+    return lines(reasons[level], plan.title, step.why)

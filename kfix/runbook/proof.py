@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from kfix.harmless import lines
 from kfix.model.plan import CheckCall, PlannedStep
 from kfix.model.verdict import Answer, Verdict, together
 from kfix.ports import Clock, ClusterReader
@@ -50,7 +51,7 @@ class Proof:
     def words(self) -> str:
         """What stood in the way: the checks that did not pass."""
         bad = [f"{c}: {a.verdict}: {a.observed}; wanted: {a.wanted}" for c, a in self.last if not a.passed]
-        return "\n".join(bad) or f"good {self.in_row} times in a row, which was not often enough"
+        return lines(*bad) or f"good {self.in_row} times in a row, which was not often enough"
 
 
 def sample(checks: tuple[CheckCall, ...], reader: ClusterReader) -> Asked:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kfix import __version__
 from kfix.errors import KfixError, RollbackFailedError, RolledBackError, UnreachableError
+from kfix.harmless import lines
 from kfix.model.plan import Created, Gate, Plan
 from kfix.runbook.gates import Given
 from kfix.runbook.run import run_plan, whoami
@@ -34,6 +35,6 @@ def or_roll_back(attempt: Callable[[], Healed], scene: Scene) -> Healed:
         # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
         healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
     except (KfixError, UnreachableError) as error:
-        why = str(error).removesuffix("; nothing was changed")
-        raise RollbackFailedError(f"{failed}\nand it could not all be taken back: {why}", hint=error.hint) from error
-    raise RolledBackError(f"{failed}\nit was taken back, proved (run {healed.run})", hint=failed.hint)
+        why = lines("and it could not all be taken back: ") + str(error).removesuffix("; nothing was changed")
+        raise RollbackFailedError(lines(str(failed), why), hint=error.hint) from error
+    raise RolledBackError(lines(str(failed), f"it was taken back, proved (run {healed.run})"), hint=failed.hint)

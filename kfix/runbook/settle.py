@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kfix.harmless import lines
 from kfix.model.plan import PlannedStep
 from kfix.model.verdict import Answer, Verdict
 from kfix.ports import Clock, ClusterReader
@@ -78,4 +79,4 @@ def _words(asked: Asked) -> str:
     def told(answer: Answer) -> str:
         return f"{answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
 
-    return "\n".join(f"{call}: {told(answer)}" for call, answer in asked if not answer.passed)
+    return lines(*(f"{call}: {told(answer)}" for call, answer in asked if not answer.passed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from kfix.harmless import lines
 from kfix.model.facts import Fact, FactJson, show_value
 from kfix.ports import ClusterReader
 from kfix.probes.facts import read_facts
@@ -41,4 +42,4 @@ def table(drifts: tuple[Drift, ...]) -> str:
     """One line a fact: what it is called, what it was, what it is."""
     rows = [("fact", "was", "is"), *((d.key, show_value(d.was), show_value(d.is_)) for d in drifts)]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
-    return "\n".join(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
+    return lines(*(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kfix.errors import ApprovalError, KfixError, NotProvedError, RefusedError, StoppedError
+from kfix.harmless import lines
 
 
 class Outcome(StrEnum):
@@ -45,15 +46,15 @@ def to_error(
     stop: Stop, *, changed: tuple[str, ...], run: str, left: tuple[str, ...] = (), under_way: str = ""
 ) -> KfixError:
     """4.6: 3 and 4 promise that nothing was changed, 5 and 6 that something may have been. `left` is still on."""
-    text = str(stop) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
+    text = lines(str(stop)) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""
     if stop.outcome is Outcome.ROLL_BACK and changed:
         return RollBackWanted(text, run)
     if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
-        return NotProvedError(f"{text}\nchanged: {'; '.join(changed)}", hint=stop.hint)
+        return NotProvedError(lines(text, f"changed: {'; '.join(changed)}"), hint=stop.hint)
     if not changed:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
-        return kind(f"{text}; nothing was changed", hint=stop.hint)
+        return kind(text + "; nothing was changed", hint=stop.hint)
     done = "; ".join(changed)
     hint = stop.hint or f"kfix runbook resume {run}   goes on; rollback {run}   takes back; history {run}   tells"
-    return StoppedError(f"{text}; changed before that: {done}", hint=hint)
+    return StoppedError(text + f"; changed before that: {done}", hint=hint)

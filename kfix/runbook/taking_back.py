@@ -13,6 +13,7 @@ from dataclasses import replace
 from kfix.actions.base import NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError, RefusedError
+from kfix.harmless import lines
 from kfix.model.args import Args
 from kfix.model.plan import (
     CheckCall,
@@ -56,9 +57,9 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     maker = _Maker(plan, reader, done, everything)
     steps = tuple(maker.steps())
     if not steps:
-        reasons = "\n".join(f"  {s.step}: {s.reason}" for s in maker.skipped)
+        reasons = [f"  {s.step}: {s.reason}" for s in maker.skipped]
         none_left = f"all that {run.id} changed was put back by the run itself"
-        raise RefusedError(f"nothing of {run.id} can be taken back:\n{reasons}" if reasons else none_left)
+        raise RefusedError(lines(f"nothing of {run.id} can be taken back:", *reasons) if reasons else none_left)
     keys = dict.fromkeys(key for step in steps for key in step.pre)
     checks = lasting(steps)
     made = replace(

@@ -38,6 +38,7 @@ from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import StoreError, UnreachableError, UsageError
+from kfix.harmless import lines
 from kfix.model.snapshot import Snapshot
 
 FORMAT = "kfix.fleet-run"
@@ -197,7 +198,7 @@ def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
     if not found:
         what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
         raise UsageError(
-            "\n".join([f"{root}: {what}", *damaged]),
+            lines(f"{root}: {what}", *damaged),
             hint="kfix fleet collect makes one; kfix fleet runs lists what there is",
         )
     return found[-1]

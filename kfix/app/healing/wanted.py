@@ -9,6 +9,7 @@ from pathlib import Path
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
 from kfix.errors import RefusedError, UnreachableError, UsageError
+from kfix.harmless import lines
 from kfix.model.args import Args
 from kfix.model.finding import Diagnosis, Finding, Severity
 from kfix.model.plan import Plan
@@ -177,5 +178,5 @@ def _judged(asked: Wanted, snapshot: Snapshot, reader: ClusterReader) -> tuple[s
     ]
     errors = [text for grade, text in problems if grade is Grade.ERROR]
     if errors:
-        raise RefusedError("\n".join((*errors, "nothing was changed")))
+        raise RefusedError(lines(*errors, "nothing was changed"))
     return tuple(text for grade, text in problems if grade is Grade.WARNING)

@@ -10,6 +10,7 @@ from kfix.adapters.fleet.places import Place
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
 from kfix.fleet.engine import Engine
+from kfix.harmless import lines
 from kfix.model.audit import (
     AuditReport,
     CheckTitle,
@@ -80,7 +81,7 @@ def find_audit(root: Place, run: str = "", day: date | None = None) -> Audit:
     if not found:
         what = " ".join(["no audit", *([f"of run {run!r}"] if run else []), *([f"of {day}"] if day else [])])
         raise UsageError(
-            "\n".join([f"{root}: {what}", *damaged]), hint="kfix audit makes one; kfix fleet runs lists what there is"
+            lines(f"{root}: {what}", *damaged), hint="kfix audit makes one; kfix fleet runs lists what there is"
         )
     return found[-1]
 

@@ -1,7 +1,8 @@
 """An audit as CSV (RFC 4180: CRLF, quoted where needed), one row a finding or, by a switch, one row a cluster.
 
 The header is stable: columns are added at the end. Lists are joined by a blank. A text that a spreadsheet would take
-for a formula (it begins with = + - @ or a tab) gets a quote before it. An unknown score or time is an empty cell.
+for a formula (it begins with = + - @) gets a quote before it; a line end within a text is an escape. An unknown score
+or time is an empty cell.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, Final
 
+from kfix.harmless import for_csv
 from kfix.model.audit import AuditReport, ClusterRow, FindingRow
 from kfix.report.fleet.words import next_step
 
@@ -25,9 +27,6 @@ CLUSTERS: Final = (
     "partitions", "topics", "brokers", "score", "risk", "critical", "warning", "info", "new", "worse", "still",
     "fixed", "muted", "seconds",
 )  # fmt: skip
-
-# The wide forms are read as formulas too where the locale is an East Asian one.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def audit_csv(report: AuditReport, *, clusters: bool = False) -> str:
@@ -67,5 +66,4 @@ def _cell(value: Any) -> Any:
         return value
     text = value.isoformat() if isinstance(value, date) else value
     text = " ".join(text) if isinstance(text, tuple) else str(text)
-    text = text.replace("\0", "\ufffd")
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    return for_csv(text)

@@ -54,6 +54,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any, Final
 
+from kfix.harmless import for_json
 from kfix.model.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
 from kfix.report.fleet.totals import Totals, totals
 from kfix.report.fleet.verdict import FailOn, exit_code
@@ -65,7 +66,7 @@ SCHEMA: Final = "kfix.audit/v1"
 def audit_json(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING, indent: int | None = 2) -> str:
     """`indent` None gives one line."""
     body = as_dict(report, fail_on=fail_on)
-    return json.dumps(body, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+    return for_json(body, indent=indent, default=str)
 
 
 def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping[str, Any]:

@@ -5,9 +5,9 @@ Names and commands stand in code spans, which chat tools leave alone; prose is e
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from kfix.harmless import for_markdown, for_markdown_code
 from kfix.model.audit import AuditReport, FindingRow
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.words import amount, next_step, shortened
@@ -98,21 +98,11 @@ def _mutes(report: AuditReport) -> str:
     return f"\n{', '.join(said)}.\n"
 
 
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>~|&#!])")
-_LINK: Final = re.compile(r"(?<=[A-Za-z]):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):", re.IGNORECASE)
-_MENTION: Final = re.compile(r"@")
-
-
 def prose(text: str, most: int = _SUMMARY) -> str:
-    """One line with Markdown's own characters escaped, no address that a chat tool makes a link of, no mention."""
-    line = _SPECIAL.sub(r"\\\1", shortened(text, most))
-    return _MENTION.sub("@\u200b", _LINK.sub(r"\\\g<0>", line))
+    """As `for_markdown`, of at most `most` characters."""
+    return for_markdown(shortened(text, most))
 
 
 def code(text: str, most: int) -> str:
-    """A code span, fenced by more backticks than the text has in a row."""
-    line = shortened(text, most) or " "
-    longest = max((len(run) for run in re.findall("`+", line)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{pad}{line}{pad}{fence}"
+    """As `for_markdown_code`, of at most `most` characters."""
+    return for_markdown_code(shortened(text, most))

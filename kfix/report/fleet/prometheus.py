@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from kfix.harmless import for_prometheus
 from kfix.model.audit import OPEN, AuditReport, ClusterRow
 from kfix.report.fleet.totals import totals
 from kfix.report.fleet.verdict import unread
@@ -117,7 +118,7 @@ def _per_check(report: AuditReport) -> list[tuple[tuple[str, str], int]]:
 
 
 def _text(family: Family) -> str:
-    lines = [f"# HELP {family.name} {_escaped(family.help)}", f"# TYPE {family.name} gauge"]
+    lines = [f"# HELP {family.name} {for_prometheus(family.help)}", f"# TYPE {family.name} gauge"]
     lines += [f"{family.name}{_labels(labels)} {_number(value)}" for labels, value in family.samples]
     return "\n".join(lines) + "\n"
 
@@ -125,18 +126,8 @@ def _text(family: Family) -> str:
 def _labels(labels: dict[str, str]) -> str:
     if not labels:
         return ""
-    said = ",".join(f'{name}="{_escaped(value, quote=True)}"' for name, value in labels.items())
+    said = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
     return f"{{{said}}}"
-
-
-def _escaped(text: str, *, quote: bool = False) -> str:
-    # A carriage return and its like are no line ends to Prometheus, but they are to tools on the way.
-    text = "".join("\ufffd" if c in _LINE_ENDS else c for c in text)
-    text = text.replace("\\", "\\\\").replace("\n", "\\n")
-    return text.replace('"', '\\"') if quote else text
-
-
-_LINE_ENDS: Final = frozenset("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\0")
 
 
 def _number(value: float) -> str:

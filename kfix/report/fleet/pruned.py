@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+from kfix.report.console import table
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -16,14 +16,16 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bool) -> None:
     """`found` are `kfix.fleet.pruning.Old`."""
     if not found:
-        console.print(Text(f"{store}: nothing is older"))
+        console.print(f"{store}: nothing is older")
         return
-    table = Table("day", "run", "what", box=SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column("size", justify="right")
+    shown = table(SIMPLE, show_edge=False)
+    for name in ("day", "run", "what"):
+        shown.add_column(name)
+    shown.add_column("size", justify="right")
     for old in found:
         what = old.kind if old.complete else f"{old.kind}, unfinished"
-        table.add_row(old.day.isoformat(), Text(old.run), what, size_words(old.size))
-    console.print(table)
+        shown.add_row(old.day.isoformat(), old.run, what, size_words(old.size))
+    console.print(shown)
     total = size_words(sum(o.size for o in found))
     kinds = f"{len(found)} {'run' if len(found) == 1 else 'runs'}, {total}"
     console.print(f"taken away: {kinds}" if deleted else f"{kinds}: would go; nothing was changed (--delete)")

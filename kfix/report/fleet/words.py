@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kfix import harmless
 from kfix.model.audit import AuditReport, CheckTitle, FindingRow
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")
 
-# Control characters, and those that turn the direction of text: a name must not move the cursor or swap what is read.
-_UNSEEN: Final = ("Cc", "Cf", "Cs", "Co", "Cn")
-
 
 def one_line(text: str) -> str:
-    """White space becomes one blank, what cannot be seen becomes U+FFFD: safe for a terminal and for one line."""
+    """One harmless line in which blanks are single."""
     return " ".join(pasted(text).split())
 
 
 def pasted(text: str) -> str:
     """A command: one line too, but its blanks stay as many as they are."""
-    return "".join(" " if c.isspace() else "\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in text)
+    return harmless.one_line(text)
 
 
 def shortened(text: str, most: int) -> str:

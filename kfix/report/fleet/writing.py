@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from kfix.errors import UsageError
+from kfix.harmless import for_document
+from kfix.report.terminal import say_document
 
 STDOUT: Final = "-"
 #: Of a new file: node_exporter, mail and web servers are other users. An old file keeps its mode.
@@ -22,8 +23,9 @@ def write_output(text: str, where: str) -> None:
     UsageError, one line, where there is no such folder, no permission, or no room; then the old file is as it was.
     """
     if where == STDOUT:
-        _print(text)
+        say_document(text)
         return
+    text = for_document(text)
     path = Path(where)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
@@ -45,13 +47,6 @@ def write_output(text: str, where: str) -> None:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
-
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    text = text if text.endswith("\n") or not text else f"{text}\n"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
 
 
 def _through(path: Path, text: str) -> None:

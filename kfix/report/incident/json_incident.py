@@ -6,12 +6,12 @@ happened after that and no later than `at`. In a span `value` is a broker id, -1
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
+from kfix.harmless import for_json
 from kfix.model.incident_report import IncidentReport
 
 
 def incident_json(report: IncidentReport) -> str:
     told = {"format": "kfix.incident", "version": 1, **asdict(report)}
-    return json.dumps(told, indent=1, ensure_ascii=True)
+    return for_json(told, indent=1, ascii_only=True)

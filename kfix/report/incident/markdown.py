@@ -51,7 +51,7 @@ def _head(report: IncidentReport) -> str:
     about = "; ".join(f"{f.name.lower()} {f.value}" for f in facts.about(report)[:2])
     return (
         f"# {_md(report.title)}\n\n{_md(headline(report))}\n\n"
-        f"{day(report.since)}, all times UTC; {_md(about)}; kfix {report.kfix}\n"
+        f"{day(report.since)}, all times UTC; {_md(about)}; kfix {_md(report.kfix)}\n"
     )
 
 
@@ -68,7 +68,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _causes(report: IncidentReport, clock: Clock) -> Iterator[str]:
     for row in report.causes:
-        yield f"- **{row.severity} {row.code}** {_md(row.obj)}: {_md(row.summary)}"
+        yield f"- **{row.severity} {_md(row.code)}** {_md(row.obj)}: {_md(row.summary)}"
         yield f"  - cause ({row.confidence}): {_md(row.cause)}"
         yield f"  - {seen(row, clock)}"
     if not report.causes:
@@ -97,7 +97,7 @@ def _picture(report: IncidentReport, clock: Clock) -> Iterator[str]:
             yield f"  - the same history: {_md(named(lane.partitions))}"
     if drawn.controller is not None:
         yield f"- **controller**: {_story(drawn.controller, ruling, clock)}"
-    yield from (f"- **{lane.name}**: {_story(lane, up, clock)}" for lane in drawn.brokers)
+    yield from (f"- **{_md(lane.name)}**: {_story(lane, up, clock)}" for lane in drawn.brokers)
     if drawn.hidden[0]:
         histories = amount(drawn.hidden[0], "more history", "more histories")
         yield f"- {histories} of {drawn.hidden[1]} partitions did not fit; `--json` has their events"
@@ -148,7 +148,7 @@ def source(row: EventRow) -> str:
 def _sources(report: IncidentReport) -> Iterator[str]:
     for row in report.sources:
         trouble = "".join(f"; **{_md(t)}**" for t in row.trouble)
-        yield f"- {row.kind} {_md(row.name)}: {_md(row.told)}{trouble}"
+        yield f"- {_md(row.kind)} {_md(row.name)}: {_md(row.told)}{trouble}"
     yield from (
         f"- {f.name.lower()}: {_md(f.value)}{f' ({_md(f.why)})' if f.why else ''}" for f in facts.about(report)[2:]
     )

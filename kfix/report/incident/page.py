@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from kfix.harmless import for_html
 from kfix.model.incident_report import IncidentReport
 from kfix.model.timeline import Theme
 from kfix.report.fleet.html.packing import sha256
@@ -42,8 +43,9 @@ def _asset(name: str) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=for_html,
+    )  # fmt: skip
     made.filters |= {"amount": amount, "line": one_line, "iso": _iso, "named": named}
     return made
 

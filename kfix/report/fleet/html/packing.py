@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import json
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+
+from kfix.harmless import for_json, for_script
 
 _ASSETS: Final = resources.files("kfix.report.fleet.html") / "assets"
 #: Put together in this order, as one script.
@@ -25,13 +26,17 @@ def packed(text: str) -> str:
 
 
 def packed_json(value: Any) -> str:
-    return packed(json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str))
+    return packed(_json(value))
 
 
 def in_script(value: Any) -> str:
     """JSON that may stand in a script element: nothing in it ends the element or opens a comment."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _json(value: Any) -> str:
+    """The script puts texts into the page as they are, so they are made harmless before."""
+    return for_json(for_script(value), ascii_only=True, compact=True, default=str)
 
 
 @cache

@@ -6,13 +6,13 @@ their evidence, and the charts, come with the script: unpacked after the first p
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from kfix.harmless import for_html, for_json
 from kfix.model.audit import AuditReport
 from kfix.report.fleet.html import palette
 from kfix.report.fleet.html.figures import CELLS, MANY, figures, spread
@@ -53,8 +53,9 @@ def render_html(report: AuditReport) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=for_html,
+    )  # fmt: skip
     made.filters |= {"amount": amount, "since": since_words, "clock": _clock, "next_step": next_step}
     return made
 
@@ -83,7 +84,7 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
         "mutes": sorted(report.mutes, key=lambda m: (not m.expired, m.until)),
         "muted": [f for f in report.findings if f.muted and f.status != "fixed"],
         "places": {c.cluster: n for n, c in enumerate(report.clusters)},
-        "manifest": json.dumps(dict(report.manifest), indent=1, ensure_ascii=False, default=str),
+        "manifest": for_json(dict(report.manifest), indent=1, default=str),
     }
 
 

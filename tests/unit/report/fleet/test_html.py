@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from kfix.harmless import for_script, is_dangerous
 from kfix.report.fleet.html import palette, render_html
 from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label, spread
 from kfix.report.fleet.html.island import details, index, ranges
@@ -92,16 +93,16 @@ def test_the_island_holds_every_finding_and_every_partition(given):
     reader = read(given)
     said = unpacked(reader, "index")
     rest = json.loads(reader.texts["script", "details"])
-    assert [c["name"] for c in said["clusters"]] == [c.cluster for c in given.clusters]
+    assert [c["name"] for c in said["clusters"]] == [for_script(c.cluster) for c in given.clusters]
     for cluster, packed in zip(said["clusters"], rest, strict=True):
-        mine = {f.key: f for f in given.findings if f.cluster == cluster["name"]}
+        mine = {for_script(f.key): f for f in given.findings if for_script(f.cluster) == cluster["name"]}
         more = json.loads(gzip.decompress(base64.b64decode(packed)))
         assert len(more) == len(cluster["findings"]) == len(mine)
         for head, tail in zip(cluster["findings"], more, strict=True):
-            assert head["summary"] == mine[head["key"]].summary
-            assert tail["cause"] == mine[head["key"]].cause
+            assert head["summary"] == for_script(mine[head["key"]].summary)
+            assert tail["cause"] == for_script(mine[head["key"]].cause)
             names = {f"{t}-{n}" if r else t for t, r in head["parts"] for n in expanded(r)}
-            assert names == set(mine[head["key"]].partitions)
+            assert names == set(for_script(mine[head["key"]].partitions))
     assert len(index(given)["clusters"]) == len(details(given)) == len(given.clusters)
 
 
@@ -142,7 +143,8 @@ def test_unknown_clusters_are_unknown_in_every_chart():
 def test_a_name_in_a_chart_and_in_a_script_is_text(name):
     assert not re.search("[<>]", label(name))
     assert not re.search("[<>&]", in_script([name]))
-    assert json.loads(in_script([name])) == [name]
+    assert json.loads(in_script([name])) == [for_script(name)]
+    assert not any(map(is_dangerous, json.loads(in_script([name]))[0]))
 
 
 def test_muted_findings_and_expired_mutes_are_shown():

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kfix.harmless import for_terminal, one_line
 from kfix.report.fleet.csv_audit import CLUSTERS, FINDINGS, audit_csv
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.prometheus import audit_metrics
@@ -78,7 +79,7 @@ def test_csv_has_a_row_a_finding_and_a_row_a_cluster(given):
     assert text.endswith("\r\n")
     for row, told in zip(given.findings, rows, strict=True):
         assert told["n_partitions"] == str(row.n_partitions)
-        assert told["summary"].lstrip("'") == row.summary.lstrip("'")
+        assert told["summary"].lstrip("'") == one_line(row.summary).lstrip("'")
     cards = list(csv.DictReader(io.StringIO(audit_csv(given, clusters=True), newline=""), strict=True))
     assert tuple(cards[0]) == CLUSTERS
     assert [c["score"] for c in cards] == [str(c.score) if c.collected else "" for c in given.clusters]
@@ -107,7 +108,7 @@ def test_prometheus_reads_every_number_back(given):
     assert len(names) == len(set(names))
     assert read["kfix_audit_clusters", ()] == len(given.clusters)
     for row in given.clusters:
-        label = (("cluster", row.cluster.replace("\r", "\ufffd").replace("\u2028", "\ufffd")),)
+        label = (("cluster", for_terminal(row.cluster).replace("\t", "\\t")),)
         assert read["kfix_audit_cluster_collected", label] == row.collected
         assert read.get(("kfix_audit_cluster_score", label)) == (row.score if row.collected else None)
 

@@ -1,0 +1,103 @@
+"""Nothing in kfix writes to a terminal but through kfix.report.terminal and kfix.report.console, and nothing builds
+rich's texts and tables, JSON for people, or a template, past the functions that make foreign text harmless."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(p for folder in ("kfix", "diagnostics", "spark") for p in (ROOT / folder).rglob("*.py"))
+#: What stands behind the doors.
+DOORS = {"kfix/report/terminal.py", "kfix/report/console.py", "kfix/harmless.py"}
+#: JSON that people or other programs read is `for_json`; files of kfix's own have their own writers.
+PRINTED = ("kfix/cli/", "kfix/report/", "kfix/app/")
+
+PRINTING = {"print", "input", "Console", "Text", "Table", "Lines", "typer.echo", "typer.secho", "typer.style"}
+PRINTING |= {"typer.prompt", "typer.confirm", "typer.launch", "click.echo", "click.secho", "rich.print"}
+STREAMS = ("sys.stdout.", "sys.stderr.", "sys.__stdout__", "sys.__stderr__")
+HARMLESS_STREAM_CALLS = {"isatty", "fileno", "flush", "reconfigure", "encoding"}
+
+
+def name_of(node):
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}"
+    return "?"
+
+
+def calls(tree):
+    return [(node, name_of(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def ways_around(path: str, tree: ast.AST) -> list[str]:
+    return [*called(path, tree), *streams(path, tree)]
+
+
+def called(path: str, tree: ast.AST) -> list[str]:
+    found = []
+    for node, name in calls(tree):
+        where = f"{path}:{node.lineno}: {name}"
+        if name in PRINTING or name.startswith(("Text.", "click.")):
+            found.append(where)
+        if name in {"json.dumps", "json.dump"} and path.startswith(PRINTED):
+            found.append(where)
+        if name == "Progress" and "console" not in {k.arg for k in node.keywords}:
+            found.append(f"{where} without a console of kfix.report.console")
+        if name == "TextColumn" and "markup" not in {k.arg for k in node.keywords}:
+            found.append(f"{where} with markup")
+        if name == "Environment" and "for_html" not in {name_of(k.value) for k in node.keywords if k.arg == "finalize"}:
+            found.append(f"{where} without finalize=for_html")
+    return found
+
+
+def streams(path: str, tree: ast.AST) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        name = name_of(node)
+        if name.startswith(STREAMS) and name.split(".")[2:3] and name.split(".")[2] not in HARMLESS_STREAM_CALLS:
+            found.append(f"{path}:{node.lineno}: {name}")
+        if name in {"sys.__stdout__", "sys.__stderr__"}:
+            found.append(f"{path}:{node.lineno}: {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_prints_past_the_door(path):
+    name = str(path.relative_to(ROOT))
+    if name not in DOORS:
+        assert ways_around(name, ast.parse(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(name)",
+        "typer.echo(name)",
+        "sys.stdout.write(name)",
+        "sys.stderr.buffer.write(name)",
+        "sys.__stdout__.write(name)",
+        "console.print(Text(name))",
+        "Text.from_markup(name)",
+        "Console().print(name)",
+        "Table()",
+        "Lines(name)",
+        "say(json.dumps(name))",
+        "Progress()",
+        "TextColumn(name)",
+        "Environment(autoescape=True)",
+    ],
+)
+def test_each_way_around_is_seen(line):
+    assert ways_around("kfix/cli/new.py", ast.parse(line))
+
+
+@pytest.mark.parametrize("folder", ["kfix/report/fleet/html/assets", "kfix/report/incident/assets"])
+def test_no_script_of_a_page_turns_text_into_markup(folder):
+    scripts = "".join(p.read_text() for p in (ROOT / folder).glob("*.js"))
+    assert scripts
+    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        assert way not in scripts
