@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kfix.errors import KfixError
+from kfix.harmless import for_json
 from kfix.model.plan import CheckCall
 from kfix.model.verdict import Answer
 from kfix.ports import Clock
@@ -69,7 +70,7 @@ class Journal:
             **self._common,
             **fields,
         }
-        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        line = for_json(record, compact=True).encode()
         # A Ctrl-C between the line and its place in the chain would have the next line break the chain.
         with held_back(always=True):
             try:
