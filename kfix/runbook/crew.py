@@ -7,7 +7,7 @@ from kfix.runbook.apply import Apply
 from kfix.runbook.asking import Asking
 from kfix.runbook.change import Change
 from kfix.runbook.copying import Meter
-from kfix.runbook.gates import Gatekeeper
+from kfix.runbook.gates import Gatekeeper, Reader
 from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.locks import Locked
@@ -45,7 +45,12 @@ class Crew:
         began = clock.monotonic() - spent
         self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)
         settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
-        keeper = Gatekeeper(plan, scene.human, scene.given, lowest)
+
+        def early(took: float, least: float) -> None:
+            journal.write("gate.early", seconds=round(took, 3), least=round(least, 3))
+
+        self.person = Reader(scene.human, clock, early)
+        keeper = Gatekeeper(plan, self.person, scene.given, lowest)
         asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
         self.apply = Apply(
             plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle
