@@ -43,7 +43,10 @@ class Crew:
         )
         meter = Meter(reader, clock, journal)
         began = clock.monotonic() - spent
-        self.watch = Watch(plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, began)
+        lock = locked.cluster
+        self.watch = Watch(
+            plan, reader, clock, journal, self.samples, lock, rethrottle, meter, began, self.guards, progress
+        )
         settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
 
         def early(took: float, least: float) -> None:

@@ -6,10 +6,11 @@ There is no yes by default and no flag for "never ask": no answer, an end of inp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
 from kfix.ports import Clock
@@ -130,6 +131,20 @@ def _ack(text: str, plan: Plan) -> tuple[str, str]:
     return step, phrase
 
 
+def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
+    """Typed steps, with their numbers, that no step before them can make superfluous.
+
+    A phrase is asked for before the first change, so that a plan that is declined there has changed nothing.
+    """
+    for number, step in enumerate(plan.steps, 1):
+        if step.phase is not Phase.MAIN or not ACTIONS[step.action].changes:
+            return
+        if step.gate >= Gate.TYPED:
+            yield number, step
+        if step.on_failure is OnFailure.NEXT:
+            return
+
+
 def flags(plan: Plan) -> str:
     """All that a command line must carry for every gate of a plan."""
     levels = [step.gate for step in plan.steps]
@@ -149,15 +164,16 @@ class Gatekeeper:
         self.given = given
         self.lowest = lowest
         self.plan_approved = False
+        self.passed: set[str] = set()
 
     def level(self, step: PlannedStep) -> Gate:
         """What takes nothing away and what puts back what was there asks nobody, in any case."""
         return step.gate if step.gate is Gate.AUTO else max(step.gate, self.lowest)
 
     def open_without_asking(self, step: PlannedStep) -> bool:
-        """No gate, or the plan was approved in this run and the gate is not above that; a flag is an answer too."""
+        """No gate, or its phrase was given already, or the plan was approved and the gate is not above that."""
         level = self.level(step)
-        return level is Gate.AUTO or (level is Gate.PLAN and self.plan_approved)
+        return level is Gate.AUTO or step.id in self.passed or (level is Gate.PLAN and self.plan_approved)
 
     def ask(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         """`again` reads the facts afresh for a screen of now; it may end the run where they changed."""
@@ -166,6 +182,8 @@ class Gatekeeper:
         # A yes to one step was given to that step's screen, which says nothing of the others.
         if reply.passed and level is Gate.PLAN:
             self.plan_approved = True
+        if reply.passed:
+            self.passed.add(step.id)
         return reply
 
     def uncovered(self, done: Container[str]) -> tuple[PlannedStep, ...]:
