@@ -5,7 +5,11 @@ Telling never disturbs a run: where the output is gone the run goes on, and the 
 
 from __future__ import annotations
 
+import os
+import select
 import sys
+import termios
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TextIO
@@ -21,6 +25,8 @@ from kfix.report.runbook_progress import ProgressLine
 from kfix.report.runbook_words import told_of_run, told_of_step
 
 Record = Mapping[str, Any]
+# More than a terminal gives in one line.
+_LONGEST_ANSWER = 4096
 
 
 class Teller:
@@ -131,11 +137,33 @@ class Terminal:
             self._console.print()
             self._console.print(styled(text), soft_wrap=True)
 
-    def ask(self, prompt: str) -> str | None:
-        """End of input, or an output that is gone, is no answer."""
+    def ask(self, prompt: str, within: float | None = None) -> str | None:
+        """End of input, `within` seconds without an answer, or an output that is gone, is no answer."""
         try:
             self._console.print(styled(prompt, "bold"), end="", soft_wrap=True)
-            line = sys.stdin.readline()
-        except (OSError, ValueError):
+            self._console.file.flush()
+            return typed_line(within)
+        except (OSError, ValueError, termios.error):
             return None
-        return line or None
+
+
+def typed_line(within: float | None) -> str | None:
+    """One line that was typed from now on. Whatever waits before it, or comes with it, is dropped.
+
+    The terminal itself is read, not `sys.stdin`, whose buffer nobody can empty.
+    """
+    keyboard = sys.stdin.fileno()
+    termios.tcflush(keyboard, termios.TCIFLUSH)
+    deadline = None if within is None else time.monotonic() + within
+    typed = b""
+    while b"\n" not in typed and len(typed) < _LONGEST_ANSWER:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if left is not None and not select.select([keyboard], [], [], left)[0]:
+            return None
+        more = os.read(keyboard, _LONGEST_ANSWER)
+        if not more:
+            return None
+        typed += more
+    termios.tcflush(keyboard, termios.TCIFLUSH)
+    line, _, _ = typed.partition(b"\n")
+    return line.decode("utf-8", "replace") + "\n"

@@ -26,6 +26,8 @@ def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911 - one ret
             return f"run {record['run']} goes on; {_done(record)}", "bold"
         case "facts.recheck":
             return f"{record['key']} was {record['was']}, is {record['is_']}", "red"
+        case "gate.early":
+            return f"an answer after {record['seconds']:.2f} s was not taken", "yellow"
         case "lock.lost":
             return f"the lock is lost: {record['scope']}", "red"
         case "invariant":

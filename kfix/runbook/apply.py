@@ -79,17 +79,19 @@ class Apply:
         changes = ACTIONS[step.action].changes
         if changes:
             self.watch.before_change(step)
-        if not self.asking.open_without_asking(step):
-            if not self.asking.gate(number, step):
-                return False
-            # A person takes their time, and the cluster may have healed meanwhile.
-            if self._not_needed(step):
-                return False
+        asked = not self.asking.open_without_asking(step)
+        if asked and not self.asking.gate(number, step):
+            return False
+        if changes and step.phase is Phase.MAIN:
+            asked |= self.asking.phrases_first()
+        # A person takes their time, and the cluster may have healed meanwhile.
+        if asked and self._not_needed(step):
+            return False
         if not changes:
             self.journal.write("step.waiting", step=step.id, what=step.what)
             return True
         self.watch.before_change(step)
-        result = self.change.make(step)
+        result = self.change.make(step, self.watch.right_before)
         if result.accepted or result.unknown:
             return True
         if not self._passes(step.verify, step, "verify"):

@@ -8,7 +8,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.harmless import lines
 from kfix.model.plan import Gate, OnFailure, Plan, PlannedStep
 from kfix.ports import Clock
-from kfix.runbook.gates import Gatekeeper, Screen
+from kfix.runbook.gates import Gatekeeper, Screen, sure_phrases
 from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal
 from kfix.runbook.prompt import screen
@@ -44,6 +44,15 @@ class Asking:
             command = begun if self.progress.changed else f"kfix runbook apply --plan {self.run.plan_path}"
             text = f"nobody can be asked, and these steps were not approved: {names}"
             raise Stop(Outcome.DECLINED, text, f"{command} {needed}")
+
+    def phrases_first(self) -> bool:
+        """Before the first change: who declines a phrase has changed nothing. Returns whether anybody was asked."""
+        asked = False
+        for number, step in () if self.progress.changed else sure_phrases(self.plan):
+            if step.id not in self.progress.done and not self.gatekeeper.open_without_asking(step):
+                self.gate(number, step)
+                asked = True
+        return asked
 
     def gate(self, number: int, step: PlannedStep) -> bool:
         """False: a person left this step out. `Stop` where it was not approved."""

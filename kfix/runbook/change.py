@@ -5,7 +5,7 @@ Where an answer was lost the cluster is looked at, not asked again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.actions.base import Progress
@@ -31,6 +31,8 @@ FRESH_SECONDS = 1.0
 # answer, such as 7 REQUEST_TIMED_OUT, may come after the change.
 _SURELY_NOT_DONE = frozenset({1, 3, 17, 29, 31, 35, 39, 40, 41, 42, 44, 60, 80, 83, 84, 85})
 
+RightBefore = Callable[[PlannedStep], None]
+
 _SEEN = frozenset({Progress.DONE, Progress.IN_PROGRESS})
 
 
@@ -44,10 +46,12 @@ class Change:
     progress: Progressed
     unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
 
-    def make(self, step: PlannedStep) -> ChangeResult:
+    def make(self, step: PlannedStep, right_before: RightBefore) -> ChangeResult:
+        """`right_before` raises `Stop` where something that takes no time to check does not hold any more."""
         looked_at = self.clock.monotonic()
         self.guards.check(step)
         now = self.guards.recheck(step)
+        right_before(step)
         with held_back():
             self.journal.write(
                 "step.intent",
@@ -58,7 +62,7 @@ class Change:
                 inverse=to_plain(step.inverse),
             )
             if self.clock.monotonic() - looked_at > FRESH_SECONDS:
-                self._look_again(step)
+                self._look_again(step, right_before)
             self.note(step, now)
             result = self._call(step)
             self.journal.write(
@@ -112,11 +116,12 @@ class Change:
         self.unmoved.pop(step.id, None)
         self.journal.write("facts.moved_on", step=step.id, facts=values_of(now))
 
-    def _look_again(self, step: PlannedStep) -> None:
+    def _look_again(self, step: PlannedStep, right_before: RightBefore) -> None:
         """A broker or the disk was slow; the facts come last. The intent stands in the journal, so its end must too."""
         try:
             self.guards.check(step)
             self.guards.recheck(step)
+            right_before(step)
         except Stop:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
             raise

@@ -48,7 +48,7 @@ class Course:
             self._began(journal)
             if self._well_already(crew):
                 return self._prove(crew, Outcome.ALREADY_WELL)
-            self._preconditions(crew)
+            crew.guards.preconditions(self.plan)
             self._unchanged(crew)
             self._faithful()
             return self._steps(crew)
@@ -58,7 +58,7 @@ class Course:
         with self._journal(back) as journal, self._recorded(journal):
             crew = self._taken_over(journal, back, before, did)
             if not self.progress.changed:
-                self._preconditions(crew)
+                crew.guards.preconditions(self.plan)
                 self._unchanged(crew)
             self._faithful()
             return self._steps(crew)
@@ -231,13 +231,6 @@ class Course:
             if not answer.passed:
                 return False
         return bool(self.plan.goal.checks)
-
-    def _preconditions(self, crew: Crew) -> None:
-        for call, answer in sample(self.plan.preconditions, self.scene.reader):
-            crew.samples.told(call, answer, part="precondition")
-            if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
-                raise Stop(Outcome.REFUSED, text)
 
     def _unchanged(self, crew: Crew) -> None:
         """The whole read set, before anybody is asked anything."""

@@ -8,7 +8,7 @@ from kfix.runbook.asking import Asking
 from kfix.runbook.change import Change
 from kfix.runbook.copying import Meter
 from kfix.runbook.door import Passage
-from kfix.runbook.gates import Gatekeeper
+from kfix.runbook.gates import Gatekeeper, Reader
 from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.locks import Locked
@@ -43,11 +43,28 @@ class Crew:
         rethrottle = Rethrottle(run.path, plan, scene.reader, passage, scene.clock, journal, progress, self.change)
         meter = Meter(reader, clock, journal)
         began = clock.monotonic() - spent
+        lock = locked.cluster
         self.watch = Watch(
-            plan, reader, clock, journal, self.samples, locked.cluster, rethrottle, meter, passage, began
+            plan,
+            reader,
+            clock,
+            journal,
+            self.samples,
+            lock,
+            rethrottle,
+            meter,
+            passage,
+            began,
+            self.guards,
+            progress,
         )
         settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
-        keeper = Gatekeeper(plan, scene.human, scene.given, lowest)
+
+        def early(took: float, least: float) -> None:
+            journal.write("gate.early", seconds=round(took, 3), least=round(least, 3))
+
+        self.person = Reader(scene.human, clock, early)
+        keeper = Gatekeeper(plan, self.person, scene.given, lowest)
         asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
         self.apply = Apply(
             plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle

@@ -6,28 +6,79 @@ There is no yes by default and no flag for "never ask": no answer, an end of inp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import UsageError
 from kfix.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
+from kfix.ports import Clock
 
 _APPROVAL = re.compile(r"(plan|step):([0-9a-f]{8})")
 _TRIES = 3
+# Nobody reads a prompt, presses a key and Enter within half a second, and nobody types 33 characters a second.
+# An answer that is faster was typed ahead or pasted, or a program gave it: it says nothing of this screen.
+_READING_SECONDS = 0.5
+_SECONDS_A_CHARACTER = 0.03
+_YES = frozenset({"y", "yes"})
 KEYS = "[y] yes  [n] stop here  [d] details  [r] read again  [?] why am I asked"
 SKIP = "  [s] leave this one out"
 
 
 class Human(Protocol):
-    """`ask` gives None at the end of input. Nothing is asked where `interactive` is False."""
+    """`ask` gives None at the end of input. Nothing is asked where `interactive` is False.
+
+    `ask` drops whatever was typed before it shows its prompt: an answer is given to what stands on the screen.
+    `within` seconds without an answer are the end of input as well.
+    """
 
     @property
     def interactive(self) -> bool: ...
 
     def show(self, text: str) -> None: ...
 
-    def ask(self, prompt: str) -> str | None: ...
+    def ask(self, prompt: str, within: float | None = None) -> str | None: ...
+
+
+OnEarly = Callable[[float, float], None]
+"""Hears of an answer that came too early: after how many seconds, and how many a person needs at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Asks a person, and takes no answer that came faster than a person reads and types."""
+
+    human: Human
+    clock: Clock
+    early: OnEarly = lambda _took, _least: None
+
+    def ask(self, prompt: str, chosen: Callable[[str], bool], within: float | None = None) -> str | None:
+        """The answer without spaces around it; None at the end of input.
+
+        `chosen` tells the answers that let something happen: these must not come early. Three that do are the end of
+        input: whoever answers is no person.
+        """
+        for _ in range(_TRIES):
+            stood = self.clock.monotonic()
+            said = self.human.ask(prompt, within)
+            took = self.clock.monotonic() - stood
+            if said is None:
+                return None
+            answer = said.strip()
+            least = reading_seconds(answer)
+            if took >= least or not chosen(answer):
+                return answer
+            self.early(took, least)
+            self.human.show(
+                f"That answer came after {took:.2f} s, before anybody could have read this screen. Please answer again."
+            )
+        return None
+
+
+def reading_seconds(answer: str) -> float:
+    """How long it takes at least to read a prompt and to type this answer, for somebody who knows the screen."""
+    return _READING_SECONDS + _SECONDS_A_CHARACTER * max(0, len(answer) - len("yes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +131,20 @@ def _ack(text: str, plan: Plan) -> tuple[str, str]:
     return step, phrase
 
 
+def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
+    """Typed steps, with their numbers, that no step before them can make superfluous.
+
+    A phrase is asked for before the first change, so that a plan that is declined there has changed nothing.
+    """
+    for number, step in enumerate(plan.steps, 1):
+        if step.phase is not Phase.MAIN or not ACTIONS[step.action].changes:
+            return
+        if step.gate >= Gate.TYPED:
+            yield number, step
+        if step.on_failure is OnFailure.NEXT:
+            return
+
+
 def flags(plan: Plan) -> str:
     """All that a command line must carry for every gate of a plan."""
     levels = [step.gate for step in plan.steps]
@@ -92,21 +157,23 @@ def flags(plan: Plan) -> str:
 class Gatekeeper:
     """`lowest` raises the gate of every change, as where nobody can lock the cluster; it never lowers one."""
 
-    def __init__(self, plan: Plan, human: Human, given: Given, lowest: Gate = Gate.AUTO) -> None:
+    def __init__(self, plan: Plan, reader: Reader, given: Given, lowest: Gate = Gate.AUTO) -> None:
         self.plan = plan
-        self.human = human
+        self.reader = reader
+        self.human = reader.human
         self.given = given
         self.lowest = lowest
         self.plan_approved = False
+        self.passed: set[str] = set()
 
     def level(self, step: PlannedStep) -> Gate:
         """What takes nothing away and what puts back what was there asks nobody, in any case."""
         return step.gate if step.gate is Gate.AUTO else max(step.gate, self.lowest)
 
     def open_without_asking(self, step: PlannedStep) -> bool:
-        """No gate, or the plan was approved in this run and the gate is not above that; a flag is an answer too."""
+        """No gate, or its phrase was given already, or the plan was approved and the gate is not above that."""
         level = self.level(step)
-        return level is Gate.AUTO or (level is Gate.PLAN and self.plan_approved)
+        return level is Gate.AUTO or step.id in self.passed or (level is Gate.PLAN and self.plan_approved)
 
     def ask(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         """`again` reads the facts afresh for a screen of now; it may end the run where they changed."""
@@ -115,6 +182,8 @@ class Gatekeeper:
         # A yes to one step was given to that step's screen, which says nothing of the others.
         if reply.passed and level is Gate.PLAN:
             self.plan_approved = True
+        if reply.passed:
+            self.passed.add(step.id)
         return reply
 
     def uncovered(self, done: Container[str]) -> tuple[PlannedStep, ...]:
@@ -141,7 +210,7 @@ class Gatekeeper:
         if not self.human.interactive:
             return False
         self.human.show(text)
-        return (self.human.ask("[y] go on  [n] stop here > ") or "").strip().lower() in {"y", "yes"}
+        return (self.reader.ask("[y] go on  [n] stop here > ", _is_yes) or "").lower() in _YES
 
     def _yes_or_no(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         if self.given.level >= self.level(step):
@@ -151,8 +220,8 @@ class Gatekeeper:
         may_skip = step.on_failure in {OnFailure.NEXT, OnFailure.CONTINUE}
         self.human.show(screen.text)
         while True:
-            said = self.human.ask(f"{KEYS}{SKIP if may_skip else ''} > ")
-            match said.strip().lower() if said is not None else None:
+            said = self.reader.ask(f"{KEYS}{SKIP if may_skip else ''} > ", _is_yes_or_skip)
+            match said.lower() if said is not None else None:
                 case None:
                     return Reply(False, "end of input")
                 case "y" | "yes":
@@ -182,10 +251,10 @@ class Gatekeeper:
         self.human.show(screen.text)
         tries = 0
         while tries < _TRIES:
-            said = self.human.ask(f"type  {step.phrase}  to go on (Enter: stop here  [d] details  [?] why) > ")
-            if said is None:
+            prompt = f"type  {step.phrase}  to go on (Enter: stop here  [d] details  [?] why) > "
+            word = self.reader.ask(prompt, step.phrase.__eq__)
+            if word is None:
                 return Reply(False, "end of input", False)
-            word = said.strip()
             if word == step.phrase:
                 return Reply(True, "phrase", True)
             if word.lower() in {"n", "no", ""}:
@@ -202,3 +271,11 @@ class Gatekeeper:
         text = {"d": screen.details, "?": screen.why}.get(said)
         self.human.show(text or "that is no answer")
         return text is not None
+
+
+def _is_yes(answer: str) -> bool:
+    return answer.lower() in _YES
+
+
+def _is_yes_or_skip(answer: str) -> bool:
+    return answer.lower() in {*_YES, "s"}

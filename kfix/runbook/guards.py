@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kfix.errors import UnreachableError
 from kfix.harmless import lines
 from kfix.model.facts import Fact
-from kfix.model.plan import PlannedStep
+from kfix.model.plan import Plan, PlannedStep
 from kfix.ports import ClusterReader
 from kfix.probes.registry import ask
 from kfix.runbook.codec import to_plain
@@ -23,6 +23,15 @@ class Guards:
     journal: Journal
     samples: Samples
     baseline: Baseline
+
+    def preconditions(self, plan: Plan) -> None:
+        """What must hold for the plan as a whole, until its first change."""
+        for call in plan.preconditions:
+            answer = ask(call, self.reader)
+            self.samples.told(call, answer, part="precondition")
+            if not answer.passed:
+                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text)
 
     def check(self, step: PlannedStep) -> None:
         for call in step.require:

@@ -25,6 +25,7 @@ from kfix.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.codec import from_plain, to_plain
 from kfix.runbook.limits import over_limits
+from kfix.runbook.steps import partition_counts
 
 #: How long a plan is good for. Who types a phrase must have looked at the cluster just now.
 PLAN_SECONDS = 30 * 60.0
@@ -148,7 +149,8 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     floor = action.gate_for(step.args)
     if step.gate < floor:
         return f"gate {step.gate.word!r} is below the floor {floor.word!r} of {action.name}"
-    reads, guards = set(action.reads(step.args)), set(action.guards(step.args))
+    reads = {*action.reads(step.args), *partition_counts(step.phase, step.action, step.args)}
+    guards = set(action.guards(step.args))
     whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
     return "" if whole else f"guards or facts that {action.name} rests on are missing"
 

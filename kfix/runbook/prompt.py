@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kfix.harmless import Lines, lines
 from kfix.model.facts import Fact, show_value, split_key
 from kfix.model.plan import Estimate, Gate, Phase, Plan, PlannedStep
-from kfix.runbook.gates import Screen
+from kfix.runbook.gates import Screen, sure_phrases
 
 _SHOWN = 8
 
@@ -31,14 +31,20 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
         _list("covers", _some([f"{n} {s.id}: {s.what}" for n, s in covered])),
     ]
     if beyond:
-        rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for _, s in beyond)
-        rows.append(f"asks      again before each {' and each '.join(rungs)}")
+        first = {s.id for _, s in sure_phrases(plan)}
+        rows += _asks_again("at once, before anything is changed, for", [s for _, s in beyond if s.id in first])
+        rows += _asks_again("again before", [s for _, s in beyond if s.id not in first])
     rows += [
         f"at worst  {impact_words(plan.impact)}",
         _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
         *_stopping(plan, changed),
     ]
     return lines(*rows)
+
+
+def _asks_again(when: str, steps: list[PlannedStep]) -> list[str]:
+    rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for s in steps)
+    return [f"asks      {when} each {' and each '.join(rungs)}"] if rungs else []
 
 
 def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
@@ -111,7 +117,11 @@ def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
     reasons = {
         Gate.PLAN: "The plan changes the cluster. One answer covers every step of the level 'plan'; others ask again.",
         Gate.STEP: f"{step.action} asks by itself: it touches {step.risk.value} or rests on facts of this very second.",
-        Gate.TYPED: "The phrase holds the cluster and a fact of now, so that no habit and no script can answer.",
+        Gate.TYPED: (
+            "The phrase names the cluster and a fact that was read just now, so that neither habit nor a script made "
+            "for another plan can give it. It is typed here, or given beforehand with --ack while the plan is at most "
+            "5 minutes old."
+        ),
         Gate.TWO_PERSON: "The site's policy wants a second person: the plan is countersigned, and the phrase is typed.",
         Gate.AUTO: "It changes nothing.",
     }

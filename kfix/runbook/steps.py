@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.model.args import Args
+from kfix.model.facts import about
 from kfix.model.plan import CheckCall, Gate, OnFailure, Phase, PlannedStep
+from kfix.model.reading import ResourceKind
+from kfix.model.snapshot import TopicPartition
 from kfix.probes.registry import ALL as PROBES
 
 
@@ -25,6 +28,24 @@ class Shape:
     on_failure: OnFailure = OnFailure.NEXT
     batch: int = 0
     pause: float = 0.0
+
+
+def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
+    """The fact of how many partitions the topic has that a step touches: who adds some makes the plan stale.
+
+    What is put back in every ending rests on nothing of the kind.
+    """
+    if phase is Phase.ALWAYS or not ACTIONS[action].changes:
+        return ()
+    if "partition" in args:
+        topic = args.tp().topic
+    elif "topic" in args:
+        topic = args.text("topic")
+    elif args.get("kind") == ResourceKind.TOPIC:
+        topic = args.text("name")
+    else:
+        return ()
+    return about(TopicPartition(topic, 0), "partition_count")
 
 
 def build_step(shape: Shape, action_name: str, args: Args, cluster: str) -> PlannedStep:
@@ -47,7 +68,7 @@ def build_step(shape: Shape, action_name: str, args: Args, cluster: str) -> Plan
         reversible=inverse.reversible,
         undo=inverse.text,
         command=preview.command,
-        pre=tuple(dict.fromkeys((*action.reads(args), *reads))),
+        pre=tuple(dict.fromkeys((*action.reads(args), *reads, *partition_counts(shape.phase, action_name, args)))),
         require=require,
         unless=shape.unless or verify,
         verify=verify,

@@ -76,8 +76,8 @@ class _Nobody:
     def show(self, text: str) -> None:
         raise AssertionError(text)
 
-    def ask(self, prompt: str) -> str | None:
-        raise AssertionError(prompt)
+    def ask(self, prompt: str, within: float | None = None) -> str | None:
+        raise AssertionError((prompt, within))
 
 
 def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Path) -> Iterator[str]:

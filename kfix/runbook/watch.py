@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.plan import Invariant, OnBreach, Phase, Plan, PlannedStep
+from kfix.model.plan import Gate, Invariant, OnBreach, Phase, Plan, PlannedStep
 from kfix.model.verdict import Answer
 from kfix.ports import Clock, ClusterLock, ClusterReader
 from kfix.probes.registry import ask
 from kfix.runbook.copying import Meter
 from kfix.runbook.door import Passage
-from kfix.runbook.journal import Journal, Samples
+from kfix.runbook.guards import Guards
+from kfix.runbook.journal import Journal, Samples, utc
 from kfix.runbook.rethrottle import Rethrottle
+from kfix.runbook.scene import Progressed
 from kfix.runbook.stops import Outcome, Stop
 
 # A pause that lasts longer than this is no pause any more.
@@ -38,17 +40,31 @@ class Watch:
     meter: Meter
     passage: Passage
     began: float
+    guards: Guards
+    progress: Progressed
     looked_at: float = field(default=float("-inf"))
 
     def before_change(self, step: PlannedStep) -> None:
-        """What is put back is put back whatever a run came to; only who has lost the lock sends nothing more."""
+        """Checks all that must hold before a change, before the question and again after the answer.
+
+        What is put back is put back whatever a run came to; only who has lost the lock sends nothing more.
+        """
+        self.right_before(step)
+        if step.phase is Phase.ALWAYS:
+            return
+        if not self.progress.changed:
+            self.guards.preconditions(self.plan)
+        self.invariants()
+        self._network(step)
+        self._concurrent(step)
+
+    def right_before(self, step: PlannedStep) -> None:
+        """Checks what takes no time to check, after every question and reading: the next thing is the intent."""
         self._lock()
         if step.phase is Phase.ALWAYS:
             return
         self._duration()
-        self.invariants()
-        self._network(step)
-        self._concurrent(step)
+        self._expiry(step)
 
     def poll(self, waiting: Iterable[PlannedStep]) -> None:
         """Between two looks at what is waited for; the invariants at most once a second."""
@@ -74,6 +90,13 @@ class Watch:
         except RefusedError as error:
             self.journal.write("invariant", check="network_is_whole", observed=str(error), action=OnBreach.STOP)
             raise Stop(Outcome.BREACH, str(error), error.hint) from error
+
+    def _expiry(self, step: PlannedStep) -> None:
+        """A plan begins before it expires; a typed step of it is carried out before that, too."""
+        now, late = self.clock.now(), self.plan.expires_at
+        if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
+            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)}, and it is {utc(now)}"
+            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
 
     def _duration(self) -> None:
         cap = self.plan.caps.max_duration

@@ -13,6 +13,7 @@ from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.registry import described, example
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
+from kfix.adapters.memory.state import ManualClock
 from kfix.errors import RefusedError
 from kfix.model.args import Args
 from kfix.model.finding import REQUEST
@@ -39,11 +40,16 @@ CASES = [pytest.param(r, t, id=f"{r.id}: {t.name}") for r in RUNBOOKS.values() f
 class SaysYes:
     interactive = True
 
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+
     def show(self, text: str) -> None:
         assert text
 
-    def ask(self, prompt: str) -> str:
+    def ask(self, prompt: str, within: float | None = None) -> str:
         assert prompt
+        assert within is None
+        self.clock.sleep(5.0)
         return "y"
 
 
@@ -73,8 +79,8 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
         assert made.highest_gate <= case.expect.max_gate
     if case.expect.healed:
         given = Given(acks={s.id: s.phrase for s in made.steps if s.gate is Gate.TYPED})
-        door = Door(cluster, NO_POLICY, tuple, cluster.clock)
-        run_plan(made, Scene(cluster, door, cluster.clock, RunStore(tmp_path), SaysYes(), given, lock=cluster.lock))
+        door, person = Door(cluster, NO_POLICY, tuple, cluster.clock), SaysYes(cluster.clock)
+        run_plan(made, Scene(cluster, door, cluster.clock, RunStore(tmp_path), person, given, lock=cluster.lock))
 
 
 def test_every_shipped_file_is_a_runbook_of_its_name() -> None:

@@ -19,7 +19,10 @@ from tests.cluster.test_incidents import apply, states, wait_until_healthy
 def at_a_terminal(kfix, *args):
     env = os.environ | {"KFIX_STATE_HOME": str(kfix.home), "COLUMNS": "120", "TERM": "xterm"}
     words = [*args, "--bootstrap-server", kfix.lab.bootstrap_servers]
-    return pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=40, dimensions=(60, 120))
+    talk = pexpect.spawn(KFIX, words, env=env, encoding="utf-8", timeout=40, dimensions=(60, 120))
+    # A person reads the screen before the answer; what is faster is not taken.
+    talk.delaybeforesend = 1.0
+    return talk
 
 
 def planned(kfix, tmp_path, name="coordinator-stuck", *more):
@@ -54,6 +57,7 @@ def test_at_a_terminal_everything_but_yes_changes_nothing(kfix, lab, answer):
         talk.sendline(answer)
     if answer == "":
         talk.expect("that is no answer")
+        talk.expect(r"\[y")
         talk.sendline("n")
     talk.expect(pexpect.EOF)
     talk.close()

@@ -34,6 +34,8 @@ from kfix.runbook.taking_back import make_rollback
 from tests.proofs.calls import expected_call
 from tests.proofs.scenes import RUNBOOKS, Scene
 
+#: How long a person takes for each answer.
+READS_SECONDS = 5.0
 _NUMBERS = itertools.count()
 _PHRASE = re.compile(r"^type  (.+)  to go on ")
 
@@ -53,8 +55,9 @@ class Person:
     def show(self, text: str) -> None:
         self.shown.append(text)
 
-    def ask(self, prompt: str) -> str | None:
+    def ask(self, prompt: str, within: float | None = None) -> str | None:
         self.asked.append(prompt)
+        self.cluster.clock.sleep(READS_SECONDS)
         self.then()
         if self.shown and "manual" in self.shown[-1]:
             self.does(self.cluster)

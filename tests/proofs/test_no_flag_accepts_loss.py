@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -89,7 +90,13 @@ class Desk:
         behind = self.fake.app(self.folder / "state", self.cluster.clock)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("kfix.report.runbook_run.Terminal.interactive", self.terminal)
+            patch.setattr("kfix.report.runbook_run.typed_line", self.typed_line)
             return CliRunner().invoke(command_line(), ["runbook", *args], input=typed, obj=behind)
+
+    def typed_line(self, _within: float | None) -> str | None:
+        """There is no terminal to read here: a person who takes their time over each line."""
+        self.cluster.clock.sleep(5.0)
+        return sys.stdin.readline() or None
 
     def given(self, name: str) -> Plan:
         """The plan that was made of this way once; it is of the very same cluster, at the very same time."""

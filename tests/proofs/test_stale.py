@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError, RefusedError
 from kfix.model.facts import (
     CLUSTER_FACTS,
@@ -23,8 +24,9 @@ from kfix.model.facts import (
     show_value,
     split_key,
 )
-from kfix.model.plan import Plan
+from kfix.model.plan import Plan, PlannedStep
 from kfix.model.reading import ResourceKind
+from kfix.model.snapshot import Assignment, TopicPartition
 from kfix.probes.facts import read_facts
 from kfix.runbook.planfile import from_json, seal, to_json
 from tests.proofs.mutations import KINDS, WAYS, kind_of
@@ -108,3 +110,22 @@ def test_a_changed_fact_is_never_acted_on(name: str) -> None:
 def test_every_kind_of_fact_is_refused_by_its_name_at_least_once() -> None:
     found = {kind for name in ALL for kind in refused(name)[0]}
     assert found == KINDS
+
+
+def changes(step: PlannedStep) -> bool:
+    return ACTIONS[step.action].changes
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_plan_that_touches_a_topic_rests_on_how_many_partitions_it_has(name: str, tmp_path: Path) -> None:
+    stage = Stage(SCENES[name], tmp_path / "kfix")
+    plan = stage.plan()
+    touched = {step.args.tp().topic for step in plan.steps if "partition" in step.args and changes(step)}
+    rests_on = {fact.key for fact in plan.facts}
+    assert {f"{topic}-0.partition_count" for topic in touched} <= rests_on
+    if touched:
+        growing = min(touched)
+        stage.cluster.records.assignments[TopicPartition(growing, 999)] = Assignment((1,))
+        with pytest.raises(RefusedError, match=f"{growing}-0.partition_count"):
+            stage.run(plan)
+        assert stage.calls == []

@@ -63,7 +63,7 @@ class Nobody:
     def show(self, text: str) -> None:
         raise AssertionError(text)
 
-    def ask(self, prompt: str) -> str | None:
+    def ask(self, prompt: str, within: float | None = None) -> str | None:  # noqa: ARG002 - the protocol's
         raise AssertionError(prompt)
 
 

@@ -266,7 +266,7 @@ def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytes
     fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
     first = fake.findings[0]
     fake.findings = (first, replace(first, code="KFX102"))
-    human = Answers(["y"] * 9)
+    human = Answers(["y"] * 9, reads=lambda: fake.cluster.clock.sleep(5.0))
     monkeypatch.setattr(console, "behind", fake.app(tmp_path / "state", fake.cluster.clock, human))
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 0, result.output

@@ -22,24 +22,28 @@ from kfix.runbook.run import run_plan
 from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.store import RunDir, RunStore
 
+#: How long a person takes for each answer.
+READS_SECONDS = 5.0
 CODES_TO_RUNBOOKS = {"KFX101": "coordinator-stuck", "KFX102": "coordinator-stuck", "KFX201": "metadata-divergence"}
 
 
 @dataclass
 class Answers:
-    """Gives prepared answers, then the end of input. `then` runs while the human thinks."""
+    """Gives prepared answers, then the end of input. `then` runs while the human thinks; `reads` takes their time."""
 
     answers: list[str] = field(default_factory=list)
     interactive: bool = True
     shown: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     then: Callable[[], None] = lambda: None
+    reads: Callable[[], None] = lambda: None
 
     def show(self, text: str) -> None:
         self.shown.append(text)
 
-    def ask(self, prompt: str) -> str | None:
+    def ask(self, prompt: str, within: float | None = None) -> str | None:
         self.asked.append(prompt)
+        self.reads()
         self.then()
         return self.answers.pop(0) + "\n" if self.answers else None
 
@@ -68,6 +72,7 @@ class Stage:
         self, plan: Plan | None = None, *, approve: Iterable[str] = (), acks: Iterable[str] = (), **more: Any
     ) -> Healed:
         plan = plan or self.plan()
+        self.human.reads = lambda: self.cluster.clock.sleep(READS_SECONDS)
         given = parse_given(approve, acks, plan) if (approve or acks) else Given()
         return run_plan(plan, self.scene(**{"given": given, **more}))
 

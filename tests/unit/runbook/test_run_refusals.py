@@ -39,6 +39,9 @@ FACTS: dict[str, Callable[[Stage], None]] = {
     f"{TP}.live_isr": lambda s: _state(s, isr=(2, 3)),
     f"{TP}.assignment": lambda s: s.cluster.records.assignments.update({TP: Assignment((1, 2, 3))}),
     f"{TP}.live_replicas": lambda s: s.cluster.brokers[1].__setattr__("alive", True),
+    "__consumer_offsets-0.partition_count": lambda s: s.cluster.records.assignments.update(
+        {TopicPartition("__consumer_offsets", 50): Assignment((1, 2, 3))}
+    ),
     "cluster.controller": lambda s: s.cluster.records.__setattr__("controller", 3),
     "cluster.controller_epoch": lambda s: s.cluster.records.__setattr__("epoch", 77),
     "cluster.controller_epoch_version": lambda s: s.cluster.records.__setattr__("epoch_version", 77),
@@ -69,7 +72,7 @@ def test_every_fact_a_plan_can_rest_on_has_a_test_of_its_change(stage: Stage) ->
     assert {f.key for f in stage.plan().facts} - FACTS.keys() == {f"{TP}.reassigning"}
 
 
-@pytest.mark.parametrize("key", [f"{TP}.assignment", f"{TP}.leader_epoch"])
+@pytest.mark.parametrize("key", [f"{TP}.assignment", f"{TP}.leader_epoch", "__consumer_offsets-0.partition_count"])
 def test_a_fact_that_changes_while_the_human_thinks_stops_the_step(stage: Stage, key: str) -> None:
     stage.human.then = lambda: FACTS[key](stage)
     with pytest.raises(RefusedError, match="the world changed"):

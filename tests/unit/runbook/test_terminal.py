@@ -26,6 +26,8 @@ def terminal(tmp_path: Path) -> pexpect.spawn:
     env = {**os.environ, "STATE": str(tmp_path), "NO_COLOR": "1", "TERM": "dumb"}
     child = pexpect.spawn(sys.executable, ["-c", SCRIPT], env=env, encoding="utf-8", timeout=30, dimensions=(60, 140))
     child.expect(PROMPT)
+    # A person reads the screen before the answer; what is faster is not taken.
+    child.delaybeforesend = 0.8
     return child
 
 
