@@ -76,6 +76,7 @@ def abort(
     json_output: AsJson = False,
 ) -> None:
     """End a killed or stopped run: put back what it left on (throttles); what it changed stays as it is."""
+    from kfix.report.runbook_run import aborted
     from kfix.runbook.run import abort as end
 
     if not site.utf8("--reason", reason).strip():
@@ -84,11 +85,8 @@ def abort(
     plan = found.plan()
     out = flow.Out.of(json_output)
     with flow.Where(bootstrap_server, zookeeper, command_config, timeout).of(plan) as live:
-        changed = end(found, flow.scene(plan, live, flow.Answers(), out), reason.strip())
-    stays = "; ".join(changed) or "nothing was changed"
-    out.people.print(f"{found.id}: aborted. It stays: {stays}", soft_wrap=True)
-    if changed:
-        out.people.print(f"to take it back:  kfix runbook rollback {found.id}", soft_wrap=True)
+        ended = end(found, flow.scene(plan, live, flow.Answers(), out), reason.strip())
+    out.people.print(aborted(ended), soft_wrap=True)
 
 
 def rollback(

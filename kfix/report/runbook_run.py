@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kfix.model.plan import CheckCall, Plan
+from kfix.model.run import Aborted
 from kfix.model.verdict import Answer
 from kfix.report.runbook_progress import ProgressLine
 from kfix.report.runbook_words import told_of_run, told_of_step
@@ -70,7 +71,10 @@ class Teller:
 
     def _meaning(self, step: str) -> str:
         """A step that takes another one back is not in the plan that failed."""
-        return self._what.get(step) or f"takes back: {self._what.get(step.removeprefix('undo-'), step)}"
+        return (
+            self._what.get(step)
+            or f"takes back: {self._what.get(step.removeprefix('undo-').removeprefix('order-'), step)}"
+        )
 
     def _proof(self, record: Record) -> tuple[str, str] | None:
         if record["verdict"] != "pass":
@@ -106,6 +110,20 @@ def closing(
     for call, answer in standing:
         told.append(f"\nstill to come:  {call}: {answer.observed}; wanted: {answer.wanted}", "yellow")
     return told.append(f"\nlater:  kfix runbook verify {run}", "")
+
+
+def aborted(ended: Aborted) -> Text:
+    """What an abort put back, what stays as it is, and what takes that back."""
+    told = Text(f"{ended.run}: aborted")
+    told.append(f"\nput back:  {'; '.join(ended.put_back) or 'nothing, and nothing was left to put back'}")
+    told.append(f"\nstays changed:  {'; '.join(ended.changed) or 'nothing'}")
+    if ended.under_way:
+        told.append(f"\n{ended.under_way}", "yellow")
+    if ended.rollback:
+        told.append(f"\nto take it back:  {ended.rollback}")
+    elif ended.changed:
+        told.append("\nwhat stays changed cannot be taken back")
+    return told
 
 
 class NdjsonTeller:

@@ -15,6 +15,7 @@ from datetime import datetime
 from kfix import __version__
 from kfix.errors import HeldError, RefusedError
 from kfix.model.plan import Plan
+from kfix.model.run import Aborted
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.course import Course
 from kfix.runbook.journal import ReadBack, utc
@@ -71,7 +72,7 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
         return Course(plan, scene, run, who, held).go_on(back, before, did)
 
 
-def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
+def abort(run: RunDir, scene: Scene, reason: str) -> Aborted:
     """Puts back what a killed or stopped run left on (throttles), and ends it. What was changed stays changed."""
     plan, _, _ = _read(run)
     _refuse_foreign(plan, scene)
