@@ -22,7 +22,7 @@ from kfix.runbook.proof import Proof, Wanted, lasting, prove, sample
 from kfix.runbook.replay import Replay
 from kfix.runbook.scene import Healed, Progressed, Scene
 from kfix.runbook.stale import Baseline, table
-from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 from kfix.runbook.store import RunDir
 from kfix.runbook.walk import walk
 
@@ -69,6 +69,10 @@ class Course:
                 raise Stop(Outcome.STEP_FAILED, "not everything was put back")
             self.endings.write(journal, Outcome.ABORTED, 0)
             return self.endings.aborted()
+
+    @property
+    def _abort(self) -> str:
+        return f"kfix runbook abort {self.run.id} --reason TEXT"
 
     # -- beginnings
 
@@ -133,7 +137,7 @@ class Course:
                 f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
                 "issued again",
                 f"look at {step.target}; where it was done: kfix runbook resume {self.run.id} --did {step.id}; "
-                f"else: kfix runbook abort {self.run.id} --reason TEXT",
+                f"else: {self._abort}",
             )
 
     def _did(self, crew: Crew, steps: Mapping[str, PlannedStep], name: str) -> None:
@@ -145,7 +149,7 @@ class Course:
             crew.samples.told(call, answer, step=name, part="verify")
             if not answer.passed:
                 text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
-                raise Stop(Outcome.REFUSED, text)
+                raise Stop(Outcome.REFUSED, text, f"look at {step.target}; or end the run: {self._abort}")
         crew.journal.write("step.operator_did", step=name, text=step.what)
         self.progress.done.add(name)
         self.progress.verified.add(name)
@@ -231,13 +235,13 @@ class Course:
             crew.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
         if drifts:
             text = f"the world changed since plan {self.plan.short_id} was made\n{table(drifts)}\nthe plan is stale"
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _faithful(self) -> None:
         odd = tuple(unfaithful(self.plan, self.scene.reader, frozenset(self.progress.done)))
         if odd:
             text = f"plan {self.plan.short_id} does not say what this cluster says:\n" + "\n".join(odd)
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _prove(self, crew: Crew, good: Outcome) -> Healed:
         """The goal, and what each step that was issued was to bring about, in one proof; then what follows it."""

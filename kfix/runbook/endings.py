@@ -9,11 +9,12 @@ from kfix.model.plan import Phase, Plan, PlannedStep
 from kfix.model.run import Aborted
 from kfix.ports import ClusterReader
 from kfix.runbook.crew import Crew
+from kfix.runbook.hints import plan_again
 from kfix.runbook.interrupted import Way, cancel, choose, moves_of
 from kfix.runbook.journal import Journal, JournalError
 from kfix.runbook.putback import copying, put_back, still_moving, way_back
 from kfix.runbook.scene import Progressed
-from kfix.runbook.stops import Outcome, Stop, to_error
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop, to_error
 
 
 class Endings:
@@ -39,6 +40,8 @@ class Endings:
 
     def error(self, stop: Stop) -> KfixError:
         progress = self.progress
+        if stop.hint == ANOTHER_PLAN:
+            stop = Stop(stop.outcome, str(stop), plan_again(self.plan))
         return to_error(
             stop,
             changed=progress.standing,

@@ -13,7 +13,7 @@ from kfix.probes.registry import ask
 from kfix.runbook.codec import to_plain
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.stale import Baseline, table
-from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +52,5 @@ class Guards:
             )
         if drifts:
             text = f"step {step.id}: the world changed since the plan was made\n{table(drifts)}\n"
-            raise Stop(Outcome.REFUSED, text + "the plan is stale", "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text + "the plan is stale", ANOTHER_PLAN)
         return now

@@ -18,6 +18,7 @@ from kfix.model.plan import Plan
 from kfix.model.run import Aborted
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.course import Course
+from kfix.runbook.hints import plan_again
 from kfix.runbook.journal import ReadBack, utc
 from kfix.runbook.locks import locked
 from kfix.runbook.planfile import audit
@@ -66,7 +67,8 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
         # Read again under the lock: another resume may have gone on meanwhile.
         _, back, before = _read(run)
         if before.outcome in FINAL:
-            raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to go on with")
+            text = f"{run.id} has ended ({before.outcome}): there is nothing to go on with"
+            raise RefusedError(text, hint=f"kfix runbook verify {run.id}")
         _refuse_to_resume(run, plan, before, scene)
         begin_again(before, plan)
         return Course(plan, scene, run, who, held).go_on(back, before, did)
@@ -86,7 +88,7 @@ def abort(run: RunDir, scene: Scene, reason: str) -> Aborted:
 
 def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> None:
     """A run that changed nothing is no way round what a plan is held to; one that was taken back has ended."""
-    hint = "make a new plan: kfix runbook plan"
+    hint = plan_again(plan)
     undone = scene.store.taken_back_by(run.id)
     if undone is not None:
         raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
@@ -127,7 +129,7 @@ def _refuse_foreign(plan: Plan, scene: Scene) -> None:
     if plan.created.kfix != __version__:
         raise RefusedError(
             f"plan {plan.short_id} was made by kfix {plan.created.kfix}, this is {__version__}; nothing was changed",
-            hint="make a new plan: kfix runbook plan",
+            hint=plan_again(plan),
         )
     here = scene.reader.identity()
     if here.name != plan.cluster.name:
@@ -141,7 +143,7 @@ def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
     if spent is not None and spent.id != own:
         raise RefusedError(
             f"plan {plan.short_id} was already run as {spent.id}; nothing was changed now",
-            hint=f"kfix runbook resume {spent.id}   or   kfix runbook verify {spent.id}",
+            hint=_after(spent),
         )
     last = None if plan.undoes else scene.store.last_change(plan)
     if last is None:
@@ -156,6 +158,14 @@ def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
             f"({intent['who']['user']}); it waits {plan.caps.cooldown:g} s between two runs; nothing was changed",
             hint=f"kfix runbook history {run.id}; then again in {plan.caps.cooldown - ago:.0f} s",
         )
+
+
+def _after(run: RunDir) -> str:
+    """What can be done about a run of this plan: go on with it, or look at how it ended."""
+    back = run.journal()
+    if back.broken:
+        return f"kfix runbook history {run.id}"
+    return f"kfix runbook {'verify' if replay(back.records).outcome in FINAL else 'resume'} {run.id}"
 
 
 def prove_again(plan: Plan, scene_reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:

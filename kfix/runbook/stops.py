@@ -26,6 +26,10 @@ class Outcome(StrEnum):
     ABORTED = "aborted"
 
 
+#: The hint of a stop after which only another plan can go on; whoever reports it names the command.
+ANOTHER_PLAN = "make a new plan"
+
+
 class Stop(Exception):  # noqa: N818 - ends a run in order
     def __init__(self, outcome: Outcome, text: str, hint: str = "") -> None:
         super().__init__(text)
