@@ -32,6 +32,7 @@ from kfix.cli.seam import the_app
 from kfix.errors import NotProvedError
 from kfix.harmless import lines
 from kfix.report.runbook_progress import rate_words
+from kfix.report.runbook_run import aborted
 from kfix.report.terminal import say, say_document, say_json
 
 
@@ -83,11 +84,8 @@ def abort(
     plan = found.plan()
     out = Out.of(json_output)
     with healing(app, access.for_plan(plan)) as session:
-        changed = session.abort(found, why, out.attendance(plan, app.human))
-    stays = "; ".join(changed) or "nothing was changed"
-    out.people.print(f"{found.id}: aborted. It stays: {stays}", soft_wrap=True)
-    if changed:
-        out.people.print(f"to take it back:  kfix runbook rollback {found.id}", soft_wrap=True)
+        ended = session.abort(found, why, out.attendance(plan, app.human))
+    out.people.print(aborted(ended), soft_wrap=True)
 
 
 def rollback(

@@ -20,3 +20,14 @@ class RunSummary:
     changed: tuple[str, ...]
     seconds: float | None
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """How an aborted run leaves the cluster. `rollback` is the command that takes back what stays changed, or ""."""
+
+    run: str
+    changed: tuple[str, ...]
+    put_back: tuple[str, ...]
+    under_way: str
+    rollback: str

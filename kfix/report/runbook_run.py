@@ -19,6 +19,7 @@ from rich.text import Text
 
 from kfix.harmless import for_json
 from kfix.model.plan import CheckCall, Plan
+from kfix.model.run import Aborted
 from kfix.model.verdict import Answer
 from kfix.report.console import block, joined, styled
 from kfix.report.runbook_progress import ProgressLine
@@ -71,7 +72,10 @@ class Teller:
 
     def _meaning(self, step: str) -> str:
         """A step that takes another one back is not in the plan that failed."""
-        return self._what.get(step) or f"takes back: {self._what.get(step.removeprefix('undo-'), step)}"
+        return (
+            self._what.get(step)
+            or f"takes back: {self._what.get(step.removeprefix('undo-').removeprefix('order-'), step)}"
+        )
 
     def _proof(self, record: Record) -> tuple[str, str] | None:
         if record["verdict"] != "pass":
@@ -108,6 +112,21 @@ def closing(
         for call, answer in standing
     ]
     return block(*told, styled(f"later:  kfix runbook verify {run}"))
+
+
+def aborted(ended: Aborted) -> Text:
+    """What an abort put back, what stays as it is, and what takes that back."""
+    rows = [
+        styled(f"{ended.run}: aborted"),
+        styled(f"put back:  {'; '.join(ended.put_back) or 'nothing, and nothing was left to put back'}"),
+        styled(f"stays changed:  {'; '.join(ended.changed) or 'nothing'}"),
+    ]
+    rows += [styled(ended.under_way, "yellow")] if ended.under_way else []
+    if ended.rollback:
+        rows.append(styled(f"to take it back:  {ended.rollback}"))
+    elif ended.changed:
+        rows.append(styled("what stays changed cannot be taken back"))
+    return block(*rows)
 
 
 class NdjsonTeller:

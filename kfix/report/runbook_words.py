@@ -15,6 +15,11 @@ _SKIPPED = {
     "not_needed": "not needed, what it is for is there already",
     "left_out": "left out by a person",
 }
+_CHOSEN = {
+    "leave": "they are left as they are",
+    "cancel": "the copying is cancelled",
+    "unthrottled": "the throttles are removed, the copying goes on",
+}
 
 
 def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911 - one return a kind
@@ -36,6 +41,11 @@ def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911 - one ret
             return "paused until it holds again; Ctrl-C stops here", "yellow"
         case "resume":
             return f"it holds again, the run goes on after {record['seconds']:g} s", "green"
+        case "interrupted":
+            return (
+                f"interrupted while replicas are copied: {_CHOSEN.get(record['choice'], '')} ({record['why']})",
+                "yellow",
+            )
         case "limit.hit":
             return f"limit {record['limit']} is hit: {_numbers(record)}", "red"
         case "note":

@@ -13,7 +13,7 @@ from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal
 from kfix.runbook.prompt import screen
 from kfix.runbook.scene import Progressed
-from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 from kfix.runbook.store import RunDir
 
 _SHOWN = 5
@@ -36,14 +36,13 @@ class Asking:
         """Where nobody can be asked, what will surely be asked must be answered before anything is changed."""
         if self.gatekeeper.human.interactive:
             return
-        open_ = [s for s in self.gatekeeper.uncovered(self.progress.done) if ACTIONS[s.action].changes]
+        keeper, done = self.gatekeeper, self.progress.done
+        sure = [s for s in keeper.sure(done) if ACTIONS[s.action].changes]
+        open_ = [s for s in sure if not keeper.covered(s)]
         if open_:
             names = ", ".join(s.id for s in open_[:5]) + (" ..." if len(open_) > _SHOWN else "")
-            needed = " ".join(dict.fromkeys(self.gatekeeper.needed(s) for s in open_))
-            begun = f"kfix runbook resume {self.run.id}"
-            command = begun if self.progress.changed else f"kfix runbook apply --plan {self.run.plan_path}"
             text = f"nobody can be asked, and these steps were not approved: {names}"
-            raise Stop(Outcome.DECLINED, text, f"{command} {needed}")
+            raise Stop(Outcome.DECLINED, text, self._command(*sure))
 
     def phrases_first(self) -> bool:
         """Before the first change: who declines a phrase has changed nothing. Returns whether anybody was asked."""
@@ -59,7 +58,7 @@ class Asking:
         level = self.gatekeeper.level(step)
         if level >= Gate.TYPED and self.clock.now() > self.plan.expires_at:
             text = f"step {step.id} is typed on a plan of the last 5 minutes only; this one is older"
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
         def fresh() -> Screen:
             now = self.guards.recheck(step)
@@ -102,9 +101,19 @@ class Asking:
     def _how_to_approve(self, step: PlannedStep) -> str:
         if self.gatekeeper.human.interactive:
             return ""
-        needed = self.gatekeeper.needed(step)
+        sure = [s for s in self.gatekeeper.sure(self.progress.done) if ACTIONS[s.action].changes and s != step]
         if not ACTIONS[step.action].changes:
-            return f"do it, then:  kfix runbook resume {self.run.id} --did {step.id}   (or beforehand {needed})"
-        if self.progress.issued or self.progress.done or self.gatekeeper.level(step) is not step.gate:
-            return f"kfix runbook resume {self.run.id} {needed}"
-        return f"kfix runbook apply --plan {self.run.plan_path} {needed}"
+            did = f"kfix runbook resume {self.run.id} --did {step.id} {self.gatekeeper.needed(*sure)}".strip()
+            return f"do it, then:  {did}   (or beforehand {self.gatekeeper.needed(step)})"
+        return self._command(step, *sure)
+
+    def _command(self, *steps: PlannedStep) -> str:
+        """Everything that is needed at once: who is told one flag at a time runs the command many times."""
+        needed = self.gatekeeper.needed(*steps)
+        later = [s for s in self.gatekeeper.later(self.progress.done) if s not in steps]
+        more = self.gatekeeper.needed(*steps, *later)
+        rest = f"   (or, for the steps that may follow as well: {more})" if more != needed else ""
+        # A plan of which a change was begun is spent; its run goes on instead.
+        begun = f"resume {self.run.id}" if self.progress.begun else f"apply --plan {self.run.plan_path}"
+        signing = f"kfix runbook countersign {self.run.plan_path} -o FILE --reason TEXT   by a second person, then  "
+        return f"{signing if '--countersign' in needed else ''}kfix runbook {begun} {needed}{rest}"

@@ -61,6 +61,7 @@ class Change:
                 pre_image=values_of(now),
                 inverse=to_plain(step.inverse),
             )
+            self.progress.begun = True
             if self.clock.monotonic() - looked_at > FRESH_SECONDS:
                 self._look_again(step, right_before)
             self.note(step, now)

@@ -11,19 +11,20 @@ from kfix.errors import KfixError, RefusedError, UnreachableError
 from kfix.harmless import lines
 from kfix.model.facts import Fact
 from kfix.model.plan import CheckCall, Phase, Plan, PlannedStep
+from kfix.model.run import Aborted
 from kfix.model.verdict import Answer, Verdict
 from kfix.probes.registry import ask
 from kfix.runbook.crew import Crew
 from kfix.runbook.door import Passage
+from kfix.runbook.endings import Endings
 from kfix.runbook.fidelity import unfaithful
 from kfix.runbook.journal import Journal, JournalError, ReadBack
 from kfix.runbook.locks import Locked
 from kfix.runbook.proof import Proof, Wanted, lasting, prove, sample
-from kfix.runbook.putback import put_back, still_moving
 from kfix.runbook.replay import Replay
 from kfix.runbook.scene import Healed, Progressed, Scene
 from kfix.runbook.stale import Baseline, table
-from kfix.runbook.stops import Outcome, Stop, to_error
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 from kfix.runbook.store import RunDir
 from kfix.runbook.walk import walk
 
@@ -39,8 +40,7 @@ class Course:
         self.locked = locked
         self.passage = passage
         self.progress = Progressed(approved_at=scene.clock.monotonic())
-        self.left_on: list[str] = []
-        self.under_way = ""
+        self.endings = Endings(plan, scene.reader, run.id, self.progress)
 
     def start(self) -> Healed:
         with self._journal(None) as journal, self._recorded(journal):
@@ -63,17 +63,21 @@ class Course:
             self._faithful()
             return self._steps(crew)
 
-    def abort(self, back: ReadBack, before: Replay, reason: str) -> tuple[str, ...]:
+    def abort(self, back: ReadBack, before: Replay, reason: str) -> Aborted:
         """Only what always runs; then the run is over. What it changed stays as it is."""
         with self._journal(back) as journal, self._recorded(journal):
             crew = self._taken_over(journal, back, before, (), adopt=False)
-            self._always(crew)
+            self.endings.always(crew)
+            self.endings.look_at_moves()
             journal.write("note", text=f"aborted: {reason}")
-            changed = list(self.progress.changed)
-            journal.write("run.end", outcome=Outcome.ABORTED, exit=0, changed=changed, left=self.left_on)
-            if self.left_on:
-                raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
-            return tuple(changed)
+            if self.endings.left_on:
+                raise Stop(Outcome.STEP_FAILED, "not everything was put back")
+            self.endings.write(journal, Outcome.ABORTED, 0)
+            return self.endings.aborted()
+
+    @property
+    def _abort(self) -> str:
+        return f"kfix runbook abort {self.run.id} --reason TEXT"
 
     # -- beginnings
 
@@ -105,6 +109,7 @@ class Course:
         crew = self._crew(journal, baseline, before.spent)
         journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
+        self.progress.begun = True
         self.progress.done |= {name for name in before.done if name in steps}
         self.progress.verified |= before.verified
         for name in before.done:
@@ -137,7 +142,7 @@ class Course:
                 f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
                 "issued again",
                 f"look at {step.target}; where it was done: kfix runbook resume {self.run.id} --did {step.id}; "
-                f"else: kfix runbook abort {self.run.id} --reason TEXT",
+                f"else: {self._abort}",
             )
 
     def _did(self, crew: Crew, steps: Mapping[str, PlannedStep], name: str) -> None:
@@ -149,7 +154,7 @@ class Course:
             crew.samples.told(call, answer, step=name, part="verify")
             if not answer.passed:
                 text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
-                raise Stop(Outcome.REFUSED, text)
+                raise Stop(Outcome.REFUSED, text, f"look at {step.target}; or end the run: {self._abort}")
         crew.journal.write("step.operator_did", step=name, text=step.what)
         self.progress.done.add(name)
         self.progress.verified.add(name)
@@ -177,31 +182,24 @@ class Course:
             yield
         except Stop as stop:
             error = self.error(stop)
-            self._end(journal, stop.outcome, error.exit_code)
+            self.endings.write(journal, stop.outcome, error.exit_code)
             raise error from stop
         except KeyboardInterrupt as interrupt:
             error = self.error(Stop(Outcome.INTERRUPTED, "interrupted"))
-            self._end(journal, Outcome.INTERRUPTED, error.exit_code)
+            self.endings.write(journal, Outcome.INTERRUPTED, error.exit_code)
             raise error from interrupt
         except JournalError as broken:
-            if self.progress.issued and not self.left_on:
-                self.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
+            if self.progress.issued and not self.endings.left_on:
+                self.endings.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
             raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
         except UnreachableError as error:
             # A source that went silent where nobody had reckoned with it: the run ends in order, and says so.
             told = self.error(Stop(Outcome.UNREACHABLE, str(error)))
-            self._end(journal, Outcome.UNREACHABLE, told.exit_code)
+            self.endings.write(journal, Outcome.UNREACHABLE, told.exit_code)
             raise told from error
 
     def error(self, stop: Stop) -> KfixError:
-        changed, left = tuple(self.progress.changed), tuple(self.left_on)
-        return to_error(stop, changed=changed, run=self.run.id, left=left, under_way=self.under_way)
-
-    def _end(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
-        """The reason for the end is told whether or not it can still be recorded."""
-        with suppress(JournalError, KeyboardInterrupt):
-            changed = list(self.progress.changed)
-            journal.write("run.end", outcome=outcome.value, exit=exit_code, changed=changed, left=self.left_on)
+        return self.endings.error(stop)
 
     # -- the way
 
@@ -209,20 +207,19 @@ class Course:
         crew.apply.asking.foresee()
         try:
             walk(self.plan, crew.apply, Phase.MAIN)
-        except (Stop, KeyboardInterrupt, UnreachableError) as end:
-            self._always(crew, patient=not isinstance(end, KeyboardInterrupt))
-            self.under_way = still_moving(self.progress, self.scene.reader)
+        except KeyboardInterrupt as end:
+            self.endings.interrupted(crew, end)
             raise
-        self._always(crew)
+        except (Stop, UnreachableError):
+            self.endings.always(crew)
+            self.endings.look_at_moves()
+            raise
+        self.endings.always(crew)
         if self.progress.refused and not self.progress.changed:
             raise Stop(Outcome.REFUSED, lines(*self.progress.refused))
-        if self.left_on:
-            raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.left_on))
+        if self.endings.left_on:
+            raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.endings.left_on))
         return self._prove(crew, Outcome.PROVED)
-
-    def _always(self, crew: Crew, *, patient: bool = True) -> None:
-        """In every ending. What cannot be put back is told by name, and does not hide why the run ended."""
-        put_back(self.plan, crew, self.progress, self.left_on, patient=patient)
 
     def _well_already(self, crew: Crew) -> bool:
         for call in self.plan.goal.checks:
@@ -244,13 +241,13 @@ class Course:
         if drifts:
             begun = f"the world changed since plan {self.plan.short_id} was made"
             text = lines(begun, table(drifts), "the plan is stale")
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _faithful(self) -> None:
         odd = tuple(unfaithful(self.plan, self.scene.reader, frozenset(self.progress.done)))
         if odd:
             text = lines(f"plan {self.plan.short_id} does not say what this cluster says:", *odd)
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _prove(self, crew: Crew, good: Outcome) -> Healed:
         """The goal, and what each step that was issued was to bring about, in one proof; then what follows it."""
@@ -265,9 +262,16 @@ class Course:
         standing = tuple((c, a) for c, a in sample(self.plan.standing, self.scene.reader) if not a.passed)
         for call, answer in standing:
             crew.samples.told(call, answer, part="standing")
-        changed = tuple(self.progress.changed)
+        # A run that did nothing but set throttles and put them back has changed something all the same.
+        changed = self.progress.standing or tuple(self.progress.changed)
         crew.journal.write(
-            "run.end", outcome=good.value, exit=0, changed=list(changed), seconds_to_proof=round(seconds, 3), left=[]
+            "run.end",
+            outcome=good.value,
+            exit=0,
+            changed=list(changed),
+            put_back=list(self.progress.put_back),
+            seconds_to_proof=round(seconds, 3),
+            left=[],
         )
         return Healed(self.run.id, good, found, changed, seconds, standing, tuple(self.progress.refused))
 

@@ -6,12 +6,14 @@ There is no yes by default and no flag for "never ask": no answer, an end of inp
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.errors import UsageError
+from kfix.errors import ApprovalError, UsageError
+from kfix.harmless import lines
 from kfix.model.plan import Gate, OnFailure, Phase, Plan, PlannedStep
 from kfix.ports import Clock
 
@@ -119,16 +121,23 @@ def parse_given(approvals: Iterable[str], acks: Iterable[str], plan: Plan, count
         if match[2] != plan.short_id:
             raise UsageError(f"--approve {text} names another plan; this one is {plan.short_id}")
         level = max(level, Gate[match[1].upper()])
-    phrases = dict(_ack(text, plan) for text in acks)
-    return Given(level, phrases, countersigned)
+    phrases = [_ack(text, plan) for text in acks]
+    wrong = [_wrong(step, given) for step, given in phrases if given != step.phrase]
+    if wrong:
+        raise ApprovalError(lines(*wrong, "nothing was changed"))
+    return Given(level, {step.id: given for step, given in phrases}, countersigned)
 
 
-def _ack(text: str, plan: Plan) -> tuple[str, str]:
+def _wrong(step: PlannedStep, given: str) -> str:
+    return f"--ack {step.id}: {given!r} is the wrong phrase; the phrase of this step is {step.phrase!r}"
+
+
+def _ack(text: str, plan: Plan) -> tuple[PlannedStep, str]:
     step, equals, phrase = text.partition("=")
-    known = [s.id for s in plan.steps if s.gate >= Gate.TYPED]
+    known = {s.id: s for s in plan.steps if s.gate >= Gate.TYPED}
     if not equals or step not in known:
         raise UsageError(f"--ack {text!r} is not STEP=PHRASE for a typed step; those are: {', '.join(known) or 'none'}")
-    return step, phrase
+    return known[step], phrase
 
 
 def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
@@ -186,25 +195,31 @@ class Gatekeeper:
             self.passed.add(step.id)
         return reply
 
-    def uncovered(self, done: Container[str]) -> tuple[PlannedStep, ...]:
-        """Steps that will surely ask, not only where the rung before them did not help, and that no flag answers."""
-        sure = (s for s in self.plan.steps if s.phase is Phase.MAIN and s.on_failure is not OnFailure.NEXT)
-        return tuple(s for s in sure if s.id not in done and not self._covered(s))
+    def sure(self, done: Container[str]) -> tuple[PlannedStep, ...]:
+        """Steps that will surely ask, not only where the rung before them did not help."""
+        steps = (s for s in self.plan.steps if s.phase is Phase.MAIN and s.on_failure is not OnFailure.NEXT)
+        return tuple(s for s in steps if s.id not in done and self.level(s) is not Gate.AUTO)
 
-    def _covered(self, step: PlannedStep) -> bool:
+    def later(self, done: Container[str]) -> tuple[PlannedStep, ...]:
+        """Steps that may ask besides those, and that no flag answers."""
+        sure = self.sure(done)
+        rest = (s for s in self.plan.steps if s.phase is not Phase.ALWAYS and s.id not in done and s not in sure)
+        return tuple(s for s in rest if not self.covered(s))
+
+    def covered(self, step: PlannedStep) -> bool:
         level = self.level(step)
         if level < Gate.TYPED:
             return self.given.level >= level
         signed = level is Gate.TYPED or bool(self.given.countersigned)
         return signed and (self.given.acks or {}).get(step.id) == step.phrase
 
-    def needed(self, step: PlannedStep) -> str:
-        """What to pass on a command line for a gate that nobody can answer."""
-        level = self.level(step)
-        if level < Gate.TYPED:
-            return f"--approve {level.word}:{self.plan.short_id}"
-        phrase = f"--ack '{step.id}={step.phrase}'"
-        return phrase if level is Gate.TYPED else f"{phrase} --countersign FILE"
+    def needed(self, *steps: PlannedStep) -> str:
+        """All that a command line must carry for gates that nobody can answer."""
+        levels = {step.id: self.level(step) for step in steps}
+        plain = max((level for level in levels.values() if level < Gate.TYPED), default=Gate.AUTO)
+        words = [] if plain is Gate.AUTO else [f"--approve {plain.word}:{self.plan.short_id}"]
+        words += [f"--ack {shlex.quote(f'{s.id}={s.phrase}')}" for s in steps if levels[s.id] >= Gate.TYPED]
+        return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels.values() else [])])
 
     def go_on(self, text: str) -> bool:
         if not self.human.interactive:

@@ -14,7 +14,7 @@ from kfix.probes.registry import ask
 from kfix.runbook.codec import to_plain
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.stale import Baseline, table
-from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +55,5 @@ class Guards:
             text = lines(
                 f"step {step.id}: the world changed since the plan was made", table(drifts), "the plan is stale"
             )
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
         return now

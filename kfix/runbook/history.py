@@ -21,6 +21,8 @@ def summary(run: RunDir) -> RunSummary:
     notes = [back.broken] if back.broken else []
     notes += ["the last line is torn: the run was cut off while writing"] if back.torn else []
     notes += [] if end else ["it has no end: killed, or still going on"]
+    notes += [f"left on: {'; '.join(end['left'])}"] if end.get("left") else []
+    notes += [f"still being copied when it ended: {', '.join(end['under_way'])}"] if end.get("under_way") else []
     return RunSummary(
         id=run.id,
         started=str(start.get("t", "")),

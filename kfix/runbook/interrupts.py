@@ -15,6 +15,10 @@ Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | No
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Terminated(KeyboardInterrupt):
+    """The end of the terminal or of the job: it ends a run as Ctrl-C does, and there is nobody to ask."""
+
+
 @contextmanager
 def held_back(*, always: bool = False) -> Iterator[None]:
     """Only the main thread receives signals; elsewhere there is nothing to hold back. May be nested.
@@ -51,13 +55,13 @@ def _deliver(handler: Handler, number: int) -> None:
 
 @contextmanager
 def as_ctrl_c() -> Iterator[None]:
-    """The end of the terminal or of the job ends a run in order, as Ctrl-C does: throttles are put back first."""
+    """The end of the terminal or of the job ends a run in order, as Ctrl-C does, but nobody is asked anything."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        raise Terminated
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

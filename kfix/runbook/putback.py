@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from kfix.errors import UnreachableError
 from kfix.model.plan import Phase, Plan, PlannedStep
+from kfix.model.snapshot import Assignment
 from kfix.ports import ClusterReader
+from kfix.probes.moves import target_of
 from kfix.runbook.crew import Crew
 from kfix.runbook.scene import Progressed
 from kfix.runbook.stops import Stop
+
+_NAMED = 8
 
 
 def put_back(plan: Plan, crew: Crew, progress: Progressed, left_on: list[str], *, patient: bool) -> None:
@@ -20,7 +23,7 @@ def put_back(plan: Plan, crew: Crew, progress: Progressed, left_on: list[str], *
     steps = [s for s in plan.steps if s.phase is Phase.ALWAYS]
     left_on += [s.what for s in steps]
     interrupt: KeyboardInterrupt | None = None
-    for act in _acts(steps, crew, progress, left_on):
+    for act in _acts(plan, steps, crew, progress, left_on):
         try:
             act()
         except KeyboardInterrupt as first:
@@ -33,7 +36,7 @@ def put_back(plan: Plan, crew: Crew, progress: Progressed, left_on: list[str], *
 
 
 def _acts(
-    steps: list[PlannedStep], crew: Crew, progress: Progressed, left_on: list[str]
+    plan: Plan, steps: list[PlannedStep], crew: Crew, progress: Progressed, left_on: list[str]
 ) -> Iterator[Callable[[], None]]:
     yield crew.change.catch_up
 
@@ -46,6 +49,11 @@ def _acts(
         left_on.remove(step.what)
         if why:
             left_on.append(f"{step.what} ({why})")
+            return
+        progress.undoing.add(step.id)
+        for found in plan.steps:
+            if found.inverse is not None and (found.inverse.action, found.inverse.args) == (step.action, step.args):
+                _undone(progress, found, step.what)
 
     for item in enumerate(steps, 1):
         yield partial(put, item)
@@ -62,15 +70,47 @@ def _why_not(crew: Crew, progress: Progressed, number: int, step: PlannedStep) -
     return said.partition("\n")[0]
 
 
-def still_moving(progress: Progressed, reader: ClusterReader) -> str:
-    """Copies that Kafka goes on making after the run has ended, now without a throttle."""
-    moves = [s for s in progress.issued if s.action == "reassign.move"]
-    if not moves:
+def _undone(progress: Progressed, step: PlannedStep, words: str) -> None:
+    """Only what this run, or the one that it goes on with, had changed."""
+    if any(text.startswith(f"{step.id}: ") for text in progress.changed):
+        progress.undone[step.id] = words
+
+
+def still_moving(progress: Progressed, reader: ClusterReader) -> tuple[PlannedStep, ...]:
+    """Moves of this run with which Kafka goes on after the run has ended. Raises `UnreachableError`.
+
+    A move to anywhere else is somebody else's.
+    """
+    moves = [s for s in progress.issued if s.action == "reassign.move" and s.id not in progress.undone]
+    under_way = reader.reassignments() if moves else {}
+    return tuple(s for s in moves if s.args.tp() in under_way and _own(s, under_way[s.args.tp()]))
+
+
+def _own(step: PlannedStep, move: Assignment) -> bool:
+    return target_of(move) == step.args.brokers("replicas")
+
+
+def names(moves: Iterable[PlannedStep]) -> str:
+    found = sorted({step.args.text("partition") for step in moves})
+    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+
+
+def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str) -> str:
+    """What is true after the end of the run, and what changes it."""
+    now = "throttled" if throttled else "without a throttle"
+    off = f", kfix runbook abort {run} --reason TEXT   only removes the throttles" if throttled else ""
+    return (
+        f"Kafka goes on copying replicas of {names(moves)}, {now}: "
+        f"kfix runbook resume {run}   waits for that, kfix runbook rollback {run}   cancels it{off}"
+    )
+
+
+def way_back(plan: Plan, run: str, progress: Progressed, moving: Iterable[PlannedStep]) -> str:
+    """The command that takes back what stays changed; "" where nothing of it can be taken back."""
+    stays = {text.partition(": ")[0] for text in progress.standing}
+    steps = [s for s in plan.steps if s.id in stays and s.inverse is not None]
+    under_way = {s.id for s in moving}
+    if not steps:
         return ""
-    try:
-        under_way = reader.reassignments()
-    except UnreachableError as error:
-        return f"whether replicas are still being copied is not known: {error}"
-    names = sorted({s.args.text("partition") for s in moves if s.args.tp() in under_way})
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"replicas of {shown} are still being copied (rollback cancels that)" if names else ""
+    kept = all(s.inverse is not None and s.inverse.keep and s.id not in under_way for s in steps)
+    return f"kfix runbook rollback {run}{' --all' if kept else ''}"

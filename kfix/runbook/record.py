@@ -63,7 +63,12 @@ _OWN: Mapping[str, Mapping[str, _Is]] = {
     "throttle.intent": {"step": _text, "args": _rated},
     "facts.moved_on": {"step": _text, "facts": _facts},
 }
-_WHERE_GIVEN: Mapping[str, _Is] = {"step": _text, "seconds_to_proof": _seconds}
+_WHERE_GIVEN: Mapping[str, _Is] = {
+    "step": _text,
+    "seconds_to_proof": _seconds,
+    "put_back": _texts,
+    "under_way": _texts,
+}
 
 
 def is_record(data: Any) -> bool:

@@ -11,6 +11,8 @@ from kfix.model.plan import Phase, Plan, PlannedStep, Undo
 
 #: Endings after which there is nothing to go on with.
 FINAL = frozenset({"proved", "already_well", "aborted"})
+#: What the id of a step begins with that takes another one back.
+UNDO = "undo-"
 
 
 @dataclass(slots=True)
@@ -62,6 +64,10 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
             image = found.open.pop(step, {})
             if record["changed"]:
                 found.unmoved[step] = image
+            if record["changed"] and step.startswith(UNDO):
+                # An interrupted run cancelled this move itself. No step of the plan of a rollback has such a step.
+                found.done = [name for name in found.done if name != step.removeprefix(UNDO)]
+                found.verified.discard(step.removeprefix(UNDO))
             if record["changed"]:
                 found.done = [*(name for name in found.done if name != step), step]
         case "throttle.intent":

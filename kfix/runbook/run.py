@@ -15,8 +15,10 @@ from datetime import datetime
 from kfix import __version__
 from kfix.errors import HeldError, RefusedError
 from kfix.model.plan import Created, Plan
+from kfix.model.run import Aborted
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.course import Course
+from kfix.runbook.hints import plan_again
 from kfix.runbook.journal import ReadBack, utc
 from kfix.runbook.locks import locked
 from kfix.runbook.planfile import audit
@@ -67,13 +69,14 @@ def resume(run: RunDir, scene: Scene, did: tuple[str, ...] = ()) -> Healed:
         # Read again under the lock: another resume may have gone on meanwhile.
         _, back, before = _read(run)
         if before.outcome in FINAL:
-            raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to go on with")
+            text = f"{run.id} has ended ({before.outcome}): there is nothing to go on with"
+            raise RefusedError(text, hint=f"kfix runbook verify {run.id}")
         _refuse_to_resume(run, plan, before, scene)
         begin_again(before, plan)
         return Course(plan, scene, run, who, held, passage).go_on(back, before, did)
 
 
-def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
+def abort(run: RunDir, scene: Scene, reason: str) -> Aborted:
     """Puts back what a killed or stopped run left on (throttles), and ends it. What was changed stays changed."""
     plan, _, _ = _read(run)
     _refuse_foreign(plan, scene)
@@ -87,7 +90,7 @@ def abort(run: RunDir, scene: Scene, reason: str) -> tuple[str, ...]:
 
 def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> None:
     """A run that changed nothing is no way round what a plan is held to; one that was taken back has ended."""
-    hint = "make a new plan: kfix runbook plan"
+    hint = plan_again(plan)
     undone = scene.store.taken_back_by(run.id)
     if undone is not None:
         raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
@@ -133,7 +136,7 @@ def _refuse_foreign(plan: Plan, scene: Scene) -> None:
     if plan.created.kfix != __version__:
         raise RefusedError(
             f"plan {plan.short_id} was made by kfix {plan.created.kfix}, this is {__version__}; nothing was changed",
-            hint="make a new plan: kfix runbook plan",
+            hint=plan_again(plan),
         )
     here = scene.reader.identity()
     if here.name != plan.cluster.name:
@@ -147,7 +150,7 @@ def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
     if spent is not None and spent.id != own:
         raise RefusedError(
             f"plan {plan.short_id} was already run as {spent.id}; nothing was changed now",
-            hint=f"kfix runbook resume {spent.id}   or   kfix runbook verify {spent.id}",
+            hint=_after(spent),
         )
     last = None if plan.undoes else scene.store.last_change(plan)
     if last is None:
@@ -162,6 +165,14 @@ def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:
             f"({intent['who']['user']}); it waits {plan.caps.cooldown:g} s between two runs; nothing was changed",
             hint=f"kfix runbook history {run.id}; then again in {plan.caps.cooldown - ago:.0f} s",
         )
+
+
+def _after(run: RunDir) -> str:
+    """What can be done about a run of this plan: go on with it, or look at how it ended."""
+    back = run.journal()
+    if back.broken:
+        return f"kfix runbook history {run.id}"
+    return f"kfix runbook {'verify' if replay(back.records).outcome in FINAL else 'resume'} {run.id}"
 
 
 def prove_again(plan: Plan, scene_reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:

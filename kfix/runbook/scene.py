@@ -37,6 +37,9 @@ class Scene:
 class Progressed:
     """`issued` are steps whose change left or may have left. `done` are ids changed before this process took over.
 
+    `undone` are ids of steps whose change the run itself took back, with the words of what did that; `undoing` are the
+    ids of what did it. `begun`: an intent is in the journal, so that the plan is spent.
+
     `approved_at` is when the last approval before the first change came; `refused` tells which items were left and why.
     """
 
@@ -45,8 +48,21 @@ class Progressed:
     done: set[str] = field(default_factory=set)
     verified: set[str] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)
+    undone: dict[str, str] = field(default_factory=dict)
+    undoing: set[str] = field(default_factory=set)
     goal_met: bool = False
+    begun: bool = False
     approved_at: float = 0.0
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What was changed and was not taken back by the run itself."""
+        past = self.undone.keys() | self.undoing
+        return tuple(text for text in self.changed if text.partition(": ")[0] not in past)
+
+    @property
+    def put_back(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.undone.values()))
 
 
 @dataclass(frozen=True, slots=True)

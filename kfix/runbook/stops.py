@@ -27,6 +27,10 @@ class Outcome(StrEnum):
     ABORTED = "aborted"
 
 
+#: The hint of a stop after which only another plan can go on; whoever reports it names the command.
+ANOTHER_PLAN = "make a new plan"
+
+
 class Stop(Exception):  # noqa: N818 - ends a run in order
     def __init__(self, outcome: Outcome, text: str, hint: str = "") -> None:
         super().__init__(text)
@@ -43,18 +47,37 @@ class RollBackWanted(StoppedError):  # noqa: N818 - a stop of its own, caught by
 
 
 def to_error(
-    stop: Stop, *, changed: tuple[str, ...], run: str, left: tuple[str, ...] = (), under_way: str = ""
+    stop: Stop,
+    *,
+    changed: tuple[str, ...],
+    run: str,
+    left: tuple[str, ...] = (),
+    put_back: tuple[str, ...] = (),
+    under_way: str = "",
+    rollback: str = "",
 ) -> KfixError:
-    """4.6: 3 and 4 promise that nothing was changed, 5 and 6 that something may have been. `left` is still on."""
+    """Exit codes 3 and 4 promise that nothing was changed, 5 and 6 that something may have been.
+
+    `changed` is what stays changed, `put_back` what the run changed and took back itself, `left` what it could not take
+    back. `under_way` describes copies that Kafka goes on making. `rollback` is the command that takes back what stays
+    changed, "" where nothing of it can be taken back.
+    """
     text = lines(str(stop)) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""
     if stop.outcome is Outcome.ROLL_BACK and changed:
         return RollBackWanted(text, run)
-    if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
-        return NotProvedError(lines(text, f"changed: {'; '.join(changed)}"), hint=stop.hint)
-    if not changed:
+    if not changed and not put_back:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
         return kind(text + "; nothing was changed", hint=stop.hint)
+    restored = f"put back by the run itself: {'; '.join(put_back)}" if put_back else ""
     done = "; ".join(changed)
-    hint = stop.hint or f"kfix runbook resume {run}   goes on; rollback {run}   takes back; history {run}   tells"
-    return StoppedError(text + f"; changed before that: {done}", hint=hint)
+    if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
+        return NotProvedError(lines(*filter(None, (text, f"changed: {done}", restored))), hint=stop.hint)
+    stays = f"changed before that: {done}" if changed else "nothing stays changed"
+    more = "; ".join(filter(None, (stays, restored)))
+    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, rollback))
+
+
+def _hint(run: str, rollback: str) -> str:
+    back = f"{rollback}   takes it back" if rollback else "what was changed cannot be taken back"
+    return f"kfix runbook resume {run}   goes on;   {back};   kfix runbook history {run}   shows every step"

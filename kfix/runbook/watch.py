@@ -20,7 +20,7 @@ from kfix.runbook.guards import Guards
 from kfix.runbook.journal import Journal, Samples, utc
 from kfix.runbook.rethrottle import Rethrottle
 from kfix.runbook.scene import Progressed
-from kfix.runbook.stops import Outcome, Stop
+from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 
 # A pause that lasts longer than this is no pause any more.
 PAUSE_SECONDS = 600.0
@@ -96,7 +96,7 @@ class Watch:
         now, late = self.clock.now(), self.plan.expires_at
         if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
             text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)}, and it is {utc(now)}"
-            raise Stop(Outcome.REFUSED, text, "make a new plan: kfix runbook plan")
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _duration(self) -> None:
         cap = self.plan.caps.max_duration

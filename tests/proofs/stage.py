@@ -42,7 +42,10 @@ _PHRASE = re.compile(r"^type  (.+)  to go on ")
 
 @dataclass
 class Person:
-    """Says yes, types what is asked for, and does what it is told to do. `then` runs while it thinks."""
+    """Says yes, types what is asked for, and does what it is told to do. `then` runs while it thinks.
+
+    `interrupted` is what it says to a run that it interrupted while replicas are copied.
+    """
 
     cluster: MemoryCluster
     does: Callable[[MemoryCluster], None]
@@ -50,6 +53,8 @@ class Person:
     shown: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     says: str = "y"
+    interrupted: str | None = "u"
+    reads: float = READS_SECONDS
     then: Callable[[], None] = lambda: None
 
     def show(self, text: str) -> None:
@@ -57,10 +62,12 @@ class Person:
 
     def ask(self, prompt: str, within: float | None = None) -> str | None:
         self.asked.append(prompt)
-        self.cluster.clock.sleep(READS_SECONDS)
+        self.cluster.clock.sleep(self.reads)
         self.then()
         if self.shown and "manual" in self.shown[-1]:
             self.does(self.cluster)
+        if prompt.startswith("[Enter]"):
+            return self.interrupted
         phrase = _PHRASE.match(prompt)
         return phrase[1] if phrase and self.says == "y" else self.says
 

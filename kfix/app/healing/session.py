@@ -18,6 +18,7 @@ from kfix.app.healing.wanted import Nothing, Wanted, plan_for
 from kfix.errors import RefusedError
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.plan import Plan
+from kfix.model.run import Aborted
 from kfix.model.snapshot import Snapshot
 from kfix.runbook.countersign import signer
 from kfix.runbook.door import Diagnosed, Door
@@ -120,8 +121,8 @@ class Healing:
         scene = self._scene(approval.to(run.plan()), approval, policy, attendance, None)
         return or_roll_back(lambda: resume(run, scene, did), scene)
 
-    def abort(self, run: RunDir, reason: str, attendance: Attendance) -> tuple[str, ...]:
-        """Ends a killed or stopped run. Returns what it changed and left so. No policy keeps a run from its endings."""
+    def abort(self, run: RunDir, reason: str, attendance: Attendance) -> Aborted:
+        """Ends a killed or stopped run, whatever the policy. Returns what stays changed and what it put back."""
         return abort(run, self._scene(Given(), Approval(), NO_POLICY, attendance, None), reason)
 
     def verify(self, run: RunDir) -> tuple[Proof, Asked]:

@@ -12,7 +12,7 @@ from kfix.errors import (
     StoppedError,
     UsageError,
 )
-from kfix.model.plan import Gate
+from kfix.model.plan import Gate, OnFailure
 from kfix.model.snapshot import TopicPartition
 from kfix.runbook.stops import Outcome
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
@@ -62,7 +62,9 @@ def test_without_a_terminal_nothing_is_changed_and_what_to_pass_is_told(stage: S
     with pytest.raises(ApprovalError) as caught:
         stage.run(plan)
     assert caught.value.exit_code == 4
-    assert caught.value.hint == (f"kfix runbook apply --plan {stage.last_run.plan_path} --approve plan:{plan.short_id}")
+    apply = f"kfix runbook apply --plan {stage.last_run.plan_path} --approve"
+    later = f"(or, for the steps that may follow as well: --approve step:{plan.short_id})"
+    assert caught.value.hint == f"{apply} plan:{plan.short_id}   {later}"
     assert stage.methods() == []
 
 
@@ -124,6 +126,36 @@ def test_no_wholesale_approval_covers_a_typed_step(stage: Stage) -> None:
     assert f"--ack 'nudge={PHRASE}'" in caught.value.hint
     stage.run(plan, acks=[f"nudge={PHRASE}"])
     assert stage.methods() == ["reassign"]
+
+
+def test_a_wrong_ack_is_called_wrong_and_the_right_one_is_named(stage: Stage) -> None:
+    _typed(stage)
+    with pytest.raises(ApprovalError) as caught:
+        stage.run(acks=["nudge=memory-cluster/__consumer_offsets-26/replicas 1,2,3"])
+    assert "--ack nudge: 'memory-cluster/__consumer_offsets-26/replicas 1,2,3' is the wrong phrase" in str(caught.value)
+    assert f"the phrase of this step is {PHRASE!r}" in str(caught.value)
+
+
+def test_all_missing_flags_are_named_at_once_also_those_that_were_given(stage: Stage) -> None:
+    nudge, elect = stage.runbook.steps[1:3]
+    typed = replace(elect, gate=Gate.TYPED, on_failure=OnFailure.STOP)
+    stage.runbook = replace(stage.runbook, steps=(replace(nudge, on_failure=OnFailure.STOP), typed))
+    plan = stage.plan()
+    stage.human = Answers(interactive=False)
+    ack = f"--ack '{plan.steps[1].id}={plan.steps[1].phrase}'"
+    for given in ({}, {"approve": [f"plan:{plan.short_id}"]}, {"acks": [f"elect-isr={plan.steps[1].phrase}"]}):
+        with pytest.raises(ApprovalError) as caught:
+            stage.run(plan, **given)
+        assert caught.value.hint.endswith(f" --approve plan:{plan.short_id} {ack}")
+
+
+def test_the_question_why_says_that_the_phrase_may_be_given_beforehand(stage: Stage) -> None:
+    """As the plan's own line does, which passes it by --ack."""
+    _typed(stage)
+    stage.human = Answers(["?", ""])
+    with pytest.raises(ApprovalError):
+        stage.run()
+    assert "given beforehand with --ack while the plan is at most 5 minutes old" in stage.human.shown[1]
 
 
 def test_an_ack_for_a_step_that_is_not_typed_is_refused(stage: Stage) -> None:

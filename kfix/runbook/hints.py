@@ -1,0 +1,24 @@
+"""How to go on, as commands that work as they stand: whoever reads them at night copies them."""
+
+from __future__ import annotations
+
+import shlex
+
+from kfix.model.finding import REQUEST
+from kfix.model.plan import Plan
+
+_TOPIC = "topic"
+
+
+def plan_again(plan: Plan) -> str:
+    """The command that makes this plan anew. Parameters other than the topic are a person's to repeat."""
+    if plan.undoes:
+        return f"make a new plan: kfix runbook rollback {plan.undoes}"
+    words = ["kfix", "runbook", "plan", plan.runbook.id]
+    words += ["--bootstrap-server", plan.cluster.bootstrap] if plan.cluster.bootstrap else []
+    words += ["--zookeeper", plan.cluster.zookeeper] if plan.cluster.zookeeper else []
+    words += [] if plan.finding.code == REQUEST else ["--finding", plan.finding.key]
+    topic = plan.params.get(_TOPIC)
+    words += ["-p", f"{_TOPIC}={topic}"] if isinstance(topic, str) and topic else []
+    same = ", with the same parameters as before" if set(plan.params) - {_TOPIC} else ""
+    return f"make a new plan{same}: {shlex.join(words)}"
