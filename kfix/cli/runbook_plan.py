@@ -138,12 +138,13 @@ def _tell_differences(older: Plan, made: Plan, out: flow.Out) -> None:
 
 def _write_moves(made: Plan, path: Path, out: flow.Out) -> None:
     from kfix.placement.reassignment_json import render
+    from kfix.private import new_private
 
     moves = [(s.args.tp(), s.args.brokers("replicas")) for s in made.steps if s.action == "reassign.move"]
     if not moves:
         raise UsageError(f"plan {made.short_id} moves no replica: there is nothing to write to {path}")
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with os.fdopen(new_private(path), "w", encoding="utf-8") as file:
             file.write(render(moves))
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with --json-out") from error
