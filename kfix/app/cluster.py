@@ -82,6 +82,7 @@ def diagnose_live(
         # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
+        add_unfinished = _unfinished_runs()
         options = Options(restart_grace=restart_grace, prevention=prevention)
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, debounce, options)
@@ -92,7 +93,18 @@ def diagnose_live(
             seen, earlier = examine(again, options), seen
         if earlier_look is not None:
             _one_cluster(earlier_look, seen.case.snapshot, before)
-        return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        diagnosis, snapshot = diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        return add_unfinished(diagnosis, snapshot.cluster.name), snapshot
+
+
+def _unfinished_runs() -> Callable[[Diagnosis, str], Diagnosis]:
+    """What adds the unfinished runs of a cluster to its diagnosis; nothing is loaded where no run was begun here."""
+    home = _state_home()
+    if home is None or not (home / "runs").is_dir():
+        return lambda diagnosis, _cluster: diagnosis
+    from kfix.app.unfinished import with_unfinished  # noqa: PLC0415
+
+    return lambda diagnosis, cluster: with_unfinished(diagnosis, cluster, home)
 
 
 def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:

@@ -153,7 +153,8 @@ def _chosen(diagnosis: Diagnosis, choice: _Choice) -> Diagnosis:
     if not choice.codes and not choice.topics:
         return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
     chosen = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
-    return replace(diagnosis, findings=tuple(sorted(chosen, key=lambda f: (-f.severity, f.key))))
+    # A run is of no code and of no topic.
+    return replace(diagnosis, findings=tuple(sorted(chosen, key=lambda f: (-f.severity, f.key))), unfinished=())
 
 
 def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
