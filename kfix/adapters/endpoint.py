@@ -2,18 +2,130 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
+from dataclasses import dataclass
+from typing import Final
 
 from kfix.model.snapshot import Endpoint
 
+# RFC 1123, and underscores, which Kafka's own clients take too.
+_LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_NOT_OF_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_LONGEST_NAME: Final = 253
+_IPV6: Final = re.compile(r"([0-9A-Fa-f:.]+)(%[A-Za-z0-9_.-]+)?")
+_PORT: Final = re.compile(r"[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressFault:
+    """What is wrong with one part of a list of addresses; `column` counts from 1 over the whole list."""
+
+    part: str
+    column: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.part!r} is not HOST:PORT: {self.why} (column {self.column})"
+
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """None where it is not HOST:PORT; [::1]:9092 is taken as well."""
-    host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
-        return None
-    return Endpoint(host.strip("[]"), int(port))
+    """Returns None where `text` is not HOST:PORT, IPV4:PORT or [IPV6]:PORT."""
+    found = _read(text)
+    return found if isinstance(found, Endpoint) else None
+
+
+def parse_endpoints(text: str) -> tuple[tuple[Endpoint, ...], tuple[AddressFault, ...]]:
+    """Returns the addresses of a list with commas, and what is wrong with each part that is none, an empty one too.
+
+    Spaces around a part do not matter; spaces inside one do.
+    """
+    endpoints, faults, begin = list[Endpoint](), list[AddressFault](), 0
+    for part in text.split(","):
+        at = begin + len(part) - len(part.lstrip()) + 1
+        found = _read(part.strip())
+        if isinstance(found, Endpoint):
+            endpoints.append(found)
+        else:
+            faults.append(AddressFault(part.strip(), at + found[0], found[1]))
+        begin += len(part) + 1
+    return tuple(endpoints), tuple(faults)
+
+
+def _read(text: str) -> Endpoint | tuple[int, str]:
+    """The address, or (where in `text` the fault is, what it is)."""
+    if not text:
+        return 0, "nothing stands here; one comma separates two addresses"
+    if space := re.search(r"\s", text):
+        return space.start(), "there is a space in it; commas separate several addresses"
+    if text.startswith("["):
+        return _bracketed(text)
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        return len(text), "there is no port"
+    if ":" in host and _IPV6.fullmatch(host):
+        return 0, "an IPv6 address stands in brackets, as in [::1]:9092"
+    fault = _name_fault(host) or _port_fault(port, len(host) + 1)
+    return fault or Endpoint(host, int(port))
+
+
+def _bracketed(text: str) -> Endpoint | tuple[int, str]:
+    inside, closing, rest = text[1:].partition("]")
+    if not closing:
+        return len(text), "the bracket is not closed"
+    if not inside:
+        return 1, "there is no address between the brackets"
+    if not _is_ipv6(inside):
+        return 1, "what stands between the brackets is no IPv6 address"
+    if not rest.startswith(":"):
+        return len(inside) + 2, "there is no port" if not rest else "only a colon and the port follow the bracket"
+    return _port_fault(rest[1:], len(inside) + 3) or Endpoint(inside, int(rest[1:]))
+
+
+def _is_ipv6(text: str) -> bool:
+    match = _IPV6.fullmatch(text)
+    if match is None:
+        return False
+    try:
+        socket.inet_pton(socket.AF_INET6, match[1])
+    except OSError:
+        return False
+    return True
+
+
+def _name_fault(host: str) -> tuple[int, str] | None:
+    if not host:
+        return 0, "there is no host"
+    if odd := _NOT_OF_A_NAME.search(host):
+        return odd.start(), f"{odd[0]!r} cannot be in a host name"
+    if len(host) > _LONGEST_NAME:
+        return _LONGEST_NAME, f"a host name has at most {_LONGEST_NAME} characters"
+    # One dot at the end makes a name absolute.
+    labels, at = host.removesuffix(".").split("."), 0
+    for label in labels:
+        if not _LABEL.fullmatch(label):
+            return at, "each part of a host name has 1 to 63 characters, and no hyphen at either end"
+        at += len(label) + 1
+    if labels[-1].isdigit() and not _is_ipv4(host):
+        return 0, "this is no IPv4 address, and no host name ends in a number"
+    return None
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        socket.inet_pton(socket.AF_INET, text)
+    except OSError:
+        return False
+    return True
+
+
+def _port_fault(port: str, at: int) -> tuple[int, str] | None:
+    if not port:
+        return at, "there is no port"
+    if not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
+        return at, "a port is a number from 1 to 65535"
+    return None
 
 
 def plain_reason(error: OSError | UnicodeError) -> str:

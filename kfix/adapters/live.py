@@ -56,7 +56,7 @@ class LiveReader:
     ) -> None:
         self._target = target
         self._connect = connect
-        self._identity = identity
+        self._identity = replace(identity, security=target.security.told)
         self._lines = BrokerLines(target.security, addresses, self._registered_address)
         self._session: ZooKeeperLine | None = None
 

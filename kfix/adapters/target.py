@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.adapters.endpoint import parse_endpoint
+from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.kafka.security import Security, load_security
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
@@ -45,14 +45,8 @@ def make_target(
 
 
 def parse_bootstrap(text: str) -> tuple[Endpoint, ...]:
-    found = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        endpoint = parse_endpoint(part)
-        if endpoint is None:
-            raise UsageError(
-                f"--bootstrap-server: {part!r} is not HOST:PORT", hint="example: broker1:9092,broker2:9092"
-            )
-        found.append(endpoint)
-    if not found:
-        raise UsageError("--bootstrap-server: no broker named", hint="example: broker1:9092,broker2:9092")
-    return tuple(found)
+    """Raises UsageError, which names the first part that is no address and the column of its fault."""
+    found, faults = parse_endpoints(text)
+    for fault in faults:
+        raise UsageError(f"--bootstrap-server: {fault}", hint="example: broker1:9092,broker2:9092")
+    return found

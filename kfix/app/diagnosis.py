@@ -11,7 +11,7 @@ from threading import Thread
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
 from kfix.app.clusters import RESTART_GRACE, DiagnoseOptions
-from kfix.app.looks import load_merged, load_snapshot, look
+from kfix.app.looks import load_merged, load_snapshot, look, state_folder
 from kfix.errors import UsageError
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.group_story import GroupStory
@@ -32,6 +32,8 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
+        add_unfinished = _unfinished_runs()
+
         options = Options(restart_grace=asked.restart_grace, prevention=asked.prevention)
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, asked.debounce, options)
@@ -42,7 +44,18 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             seen, earlier = examine(again, options), seen
         if earlier_look is not None:
             _one_cluster(earlier_look, seen.case.snapshot, asked.before)
-        return diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        diagnosis, snapshot = diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        return add_unfinished(diagnosis, snapshot.cluster.name), snapshot
+
+
+def _unfinished_runs() -> Callable[[Diagnosis, str], Diagnosis]:
+    """What adds the unfinished runs of a cluster to its diagnosis; nothing is loaded where no run was begun here."""
+    home = state_folder()
+    if home is None or not (home / "runs").is_dir():
+        return lambda diagnosis, _cluster: diagnosis
+    from kfix.app.unfinished import with_unfinished  # noqa: PLC0415 - while the cluster answers
+
+    return lambda diagnosis, cluster: with_unfinished(diagnosis, cluster, home)
 
 
 def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:
@@ -151,7 +164,8 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
     if not choice.codes and not choice.topics:
         return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
     picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
-    return replace(diagnosis, findings=tuple(sorted(picked, key=lambda f: (-f.severity, f.key))))
+    # A run is of no code and of no topic.
+    return replace(diagnosis, findings=tuple(sorted(picked, key=lambda f: (-f.severity, f.key))), unfinished=())
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:

@@ -39,7 +39,7 @@ def look(
     before: Sample | None = None,
 ) -> Snapshot:
     """One look, whatever it shows; the rest as in `Wanted`."""
-    store = SnapshotStore(_state_home())
+    store = SnapshotStore(state_folder())
     wanted = Wanted(groups, vantage, every_log_end, before, store.recall)
     snapshot = collect(target, wanted)
     if keep:
@@ -47,7 +47,7 @@ def look(
     return snapshot
 
 
-def _state_home() -> Path | None:
+def state_folder() -> Path | None:
     """None where there is no such place: a look must not fail for want of a memory."""
     try:
         return state_home(os.environ)
@@ -113,7 +113,7 @@ def look_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     """
     config = Path(entry.command_config) if entry.command_config else None
     target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout)
-    store = SnapshotStore(_state_home())
+    store = SnapshotStore(state_folder())
     snapshot = collect(target, Wanted(recall=store.recall))
     if remember:
         store.note(snapshot)

@@ -6,7 +6,6 @@ It writes its counts to a file once a second, and for the last time when it is d
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import asdict
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError
 from kfix.lab.host import LOOPBACK
+from kfix.private import write_private
 
 if TYPE_CHECKING:
     from kfix.lab.cluster import Lab
@@ -37,7 +37,7 @@ def start_in_background(lab: Lab, plan: WorkloadPlan, zone: str | None = None) -
     state = lab.state
     number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
     plan_file = lab.store.dir / f"workload-{number}.json"
-    plan_file.write_text(json.dumps(asdict(plan)), encoding="utf-8")
+    write_private(plan_file, json.dumps(asdict(plan)).encode())
     # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
     tag = ("-X", f"kfix.lab.id={state.id}")
     command = [
@@ -72,9 +72,7 @@ def summary(lab: Lab, number: int) -> str:
 
 
 def _write(file: Path, counts: dict[str, Any]) -> None:
-    draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(counts), encoding="utf-8")
-    draft.replace(file)
+    write_private(file, json.dumps(counts).encode())
 
 
 def main(plan_file: str, counts: str, acknowledged: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.host import program
+from kfix.private import make_folders, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +42,8 @@ def class_path(recipe: Recipe, kafka_home: str | None, progress: Callable[[str],
         if text and all(Path(jar).is_file() for jar in text.split(os.pathsep)):
             return text
     text = _resolve(recipe, pom, progress)
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    draft = cached.with_suffix(f".{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(cached)
+    make_folders(cached.parent)
+    write_private(cached, text.encode())
     return text
 
 

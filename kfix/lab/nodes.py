@@ -16,7 +16,8 @@ from kfix.lab.logs import decisive_line, met_a_taken_port, met_its_own_registrat
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.properties import broker_settings, render, zookeeper_settings
 from kfix.lab.recipes import recipe_of
-from kfix.lab.store import write_private
+from kfix.lab.store import private
+from kfix.private import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ class Nodes:
 
     def start_zookeeper(self, state: LabState, node: ZooKeeperDef) -> None:
         data = Path(state.data, f"zookeeper-{node.id}")
-        data.mkdir(parents=True, exist_ok=True)
+        private(data)
         (data / "myid").write_text(str(node.id), encoding="ascii")
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
         settings = zookeeper_settings(node, ensemble, data)
@@ -56,7 +57,7 @@ class Nodes:
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:
         log_dir = self.disk_of(state, broker.id)
-        log_dir.mkdir(parents=True, exist_ok=True)
+        private(log_dir)
         address = state.host_of(broker).address
         settings = broker_settings(state.spec, broker, self.zookeeper_connect(state), address, log_dir)
         self._start_jvm(state, "broker", broker, render(settings))
@@ -89,10 +90,10 @@ class Nodes:
         recipe = recipe_of(state.spec.kafka)
         main = recipe.broker_class if role == "broker" else recipe.authority_class
         file = Path(state.data, f"{role}-{number}.properties")
-        write_private(file, properties)
+        write_private(file, properties.encode())
         log4j = Path(state.data, "log4j.properties")
         if not log4j.exists():
-            log4j.write_text(resource_text("log4j.properties"), encoding="utf-8")
+            write_private(log4j, resource_text("log4j.properties").encode())
         command = [
             *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
@@ -105,7 +106,7 @@ class Nodes:
 
     def spawn(self, role: str, number: int, command: Sequence[str], host: Host = LOOPBACK) -> ProcessRecord:
         log = self._store.log_file(role, number)
-        log.parent.mkdir(parents=True, exist_ok=True)
+        private(log.parent)
         if log.exists():
             log.replace(log.with_suffix(".log.1"))  # each start has a log of its own, so its failure is found in it
         pid, start = host.spawn(command, log)

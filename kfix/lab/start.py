@@ -19,7 +19,8 @@ from kfix.lab.ports import free_ports
 from kfix.lab.readiness import wait_brokers, wait_zookeeper
 from kfix.lab.recipes import recipe_of
 from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef
-from kfix.lab.store import Store, data_folder
+from kfix.lab.store import Store, data_folder, private
+from kfix.private import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +64,7 @@ def _start(
     spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
 ) -> None:
     state = _claim(spec, store)
-    Path(state.data).mkdir(parents=True, exist_ok=True)
+    private(Path(state.data))
     progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
     for node in state.zookeepers:
         nodes.start_zookeeper(state, node)
@@ -130,10 +131,10 @@ def _keep_logs(store: Store) -> Path:
     """The lab goes, the logs of the start that failed stay: its error names one of them."""
     kept = store.home / ".failed" / store.name
     if (store.dir / "logs").is_dir():
-        kept.mkdir(parents=True, exist_ok=True)
+        private(kept, store.home)
         for log in (store.dir / "logs").glob("*.log"):
             with contextlib.suppress(OSError):
-                (kept / log.name).write_bytes(log.read_bytes())
+                write_private(kept / log.name, log.read_bytes())
     return kept
 
 

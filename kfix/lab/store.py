@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import shutil
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
 from kfix.lab import state as lab_state
+from kfix.private import open_private, private_folder, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,10 +71,9 @@ class Store:
         return lab_state.from_json(raw, str(self.file))
 
     def save(self, state: LabState) -> None:
-        (self.dir / "logs").mkdir(parents=True, exist_ok=True)
-        draft = self.dir / f".lab.json.{secrets.token_hex(4)}"
-        write_private(draft, json.dumps(lab_state.to_json(state), indent=1))
-        draft.replace(self.file)
+        private(self.dir / "logs", self.home)
+        # It may hold the password of --sasl: nobody else may read it, not even for a moment.
+        write_private(self.file, json.dumps(lab_state.to_json(state), indent=1).encode())
 
     def update(self, change: Callable[[LabState], LabState]) -> LabState:
         with _flock(self.home / f".{self.name}.json.lock", seconds=_BUSY_SECONDS):
@@ -125,17 +124,22 @@ class Store:
                 self.dir.rmdir()
 
 
-def write_private(file: Path, text: str) -> None:
-    """For what may hold the password of --sasl: nobody else may read it, not even for a moment."""
-    file.unlink(missing_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
-        handle.write(text)
+def private(folder: Path, home: Path | None = None) -> None:
+    """Makes a folder that only this user may enter, as `kfix.private.private_folder`. Raises LabError."""
+    try:
+        private_folder(folder, home, "KFIX_LAB_HOME")
+    except OSError as problem:
+        raise LabError(f"{folder}: the lab cannot be kept there: {problem.strerror}") from problem
 
 
 @contextlib.contextmanager
 def _flock(path: Path, seconds: float, what: str = "") -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+", encoding="utf-8") as handle:
+    private(path.parent)
+    try:
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    except OSError as problem:
+        raise LabError(f"{path}: the lock cannot be taken: {problem.strerror}") from problem
+    with os.fdopen(descriptor, "r+", encoding="utf-8") as handle:
         deadline = time.monotonic() + seconds
         while True:
             try:

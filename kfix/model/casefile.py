@@ -253,6 +253,19 @@ class CaseFile(Overview):
         """What is set on the topic itself; "" where nothing is, or nobody tells."""
         return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
 
+    def own_settings(self, key: str) -> dict[str, str]:
+        """Each topic on which it is set; none where nobody tells."""
+        configs = self.snapshot.zookeeper.topic_configs if self.snapshot.zookeeper else {}
+        return {topic: config[key] for topic, config in sorted(configs.items()) if key in config}
+
+    @property
+    def moving(self) -> bool | None:
+        """Whether any replica is being moved, by the controller's word or by ZooKeeper; None where neither was read."""
+        zookeeper, told = self.snapshot.zookeeper, self.snapshot.reassignments
+        if told or (zookeeper and (zookeeper.reassigning or any(map(_moves, set(zookeeper.assignments.values()))))):
+            return True
+        return None if zookeeper is None and told is None else False
+
     @cached_property
     def _left(self) -> Mapping[int, int | None]:
         return {broker: left_ms(self.snapshot, broker) for broker in self.dead}
@@ -264,6 +277,10 @@ class CaseFile(Overview):
         """None where the clocks disagree so much that the past lies in the future."""
         age = self.snapshot.taken_at - at_ms / 1000
         return age if age >= 0 else None
+
+
+def _moves(assignment: Assignment) -> bool:
+    return bool(assignment.adding or assignment.removing)
 
 
 def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:

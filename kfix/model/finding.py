@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 
+from kfix.model.run import UnfinishedRun
 from kfix.model.snapshot import TopicPartition, Vantage
 
 
@@ -119,6 +120,7 @@ class Diagnosis:
     """All findings of one snapshot, heads first by severity, and what could not be read.
 
     `prevention`: what works today and will bite one day was judged too. `vantages`: the named places it was seen from.
+    `unfinished`: runs on this cluster that were begun on this host and not finished; no snapshot shows them.
     """
 
     cluster: str
@@ -128,6 +130,7 @@ class Diagnosis:
     looked_at: Mapping[str, int] = field(default_factory=dict)
     prevention: bool = False
     vantages: tuple[Vantage, ...] = ()
+    unfinished: tuple[UnfinishedRun, ...] = ()
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

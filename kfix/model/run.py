@@ -31,3 +31,29 @@ class Aborted:
     put_back: tuple[str, ...]
     under_way: str
     rollback: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """A run of this host's run store that changed something, and neither proved its goal nor was aborted or taken back.
+
+    `began` and `last` are the times of its first and last record. `outcome` is "" where the run has no end; then it was
+    killed, or `alive` says that its process still carries it out. `changed` and `doubtful` are steps, the latter those
+    whose result nobody recorded. `throttles`: it has set throttles that it has not put back. `broken`: its journal is
+    damaged, so that there may be more.
+    """
+
+    id: str
+    runbook: str
+    finding: str
+    user: str
+    host: str
+    kfix: str
+    began: str
+    last: str
+    outcome: str
+    alive: bool
+    changed: tuple[str, ...]
+    doubtful: tuple[str, ...]
+    throttles: bool
+    broken: bool

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from kfix.model.client_security import ClientSecurity
+
 NO_LEADER = -1
 #: Among a broker's settings, though no setting of Kafka: the default of inter.broker.protocol.version, which is what
 #: the program itself speaks, whatever the setting holds it back to. Absent where the broker did not tell it.
 NEWEST_PROTOCOL = "inter.broker.protocol.version (newest)"
-
-
 #: In the error of a ZooKeeper server that answers, and not this question.
 SRVR_REFUSED = "not allowed"
 
@@ -244,12 +244,13 @@ class Vantage:
 
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
-    """`id` is Kafka's own cluster id, "" where nobody told it."""
+    """`id` is Kafka's own cluster id, "" where nobody told it. `security` is known of a live cluster only."""
 
     id: str
     mode: Mode
     bootstrap: str = ""
     zookeeper: str = ""
+    security: ClientSecurity = field(default_factory=ClientSecurity)
 
     @property
     def name(self) -> str:

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from kfix.model.finding import Blocked, Diagnosis, Evidence, Finding, Remedy, Severity
 from kfix.report.findings_lines import Line, lines_text, print_lines
-from kfix.report.findings_verdict import counts
+from kfix.report.findings_verdict import counts, cut_short
 from kfix.report.reach import reach_lines
+from kfix.report.unfinished_runs import unfinished_lines
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 #: Sources that were not read are listed together at the end.
@@ -35,6 +36,7 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
             yield Line("")
             yield from finding_lines(finding, full=finding.worst > Severity.INFO)
     yield from _not_read(diagnosis)
+    yield from unfinished_lines(diagnosis.unfinished)
     if any(f.code != UNREAD for f in diagnosis.findings):
         worst = max(diagnosis.walk(), key=lambda f: f.severity)
         yield Line("")
@@ -47,6 +49,8 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
         verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but not everything was read"
+        if cut_short(diagnosis) and not diagnosis.could_not_read:
+            verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
     yield Line(f"{diagnosis.cluster}: {numbers} ({at})", style=style, hang=STEP)

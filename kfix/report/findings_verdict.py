@@ -6,6 +6,7 @@ from collections import Counter
 
 from kfix.harmless import one_line
 from kfix.model.finding import Diagnosis, Severity
+from kfix.model.run import UnfinishedRun
 
 HEALTHY = 0
 WARNINGS = 20
@@ -23,7 +24,12 @@ def exit_code(diagnosis: Diagnosis) -> int:
         return CRITICAL
     if diagnosis.could_not_read:
         return CANNOT_TELL
-    return WARNINGS if diagnosis.worst is Severity.WARNING else HEALTHY
+    return WARNINGS if diagnosis.worst is Severity.WARNING or cut_short(diagnosis) else HEALTHY
+
+
+def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
+    """The unfinished runs that nobody carries out now: a person has to end them."""
+    return tuple(run for run in diagnosis.unfinished if not run.alive)
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
@@ -38,6 +44,8 @@ def nagios_line(diagnosis: Diagnosis) -> str:
     numbers = counts(diagnosis)
     if code == CANNOT_TELL:
         text = f"could not read {'; '.join(diagnosis.could_not_read)}"
+    elif (diagnosis.worst or Severity.INFO) is Severity.INFO and (runs := cut_short(diagnosis)):
+        text = f"run {runs[0].id} of {runs[0].user} is unfinished"
     elif diagnosis.findings and code != HEALTHY:
         head = diagnosis.findings[0]
         more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""

@@ -12,6 +12,14 @@ vantages        places that the look was put together from (saved with --vantage
     name, taken_at
     reach                by "broker N" and "zookeeper HOST:PORT": true, false, or null where it was not asked from there
     errors               why, for each that is false
+unfinished_runs  runs on this cluster that were begun on this host and not finished, [] for a saved snapshot; each:
+    id, runbook, finding, user, host, kfix
+    began, last          times of the first and the last record of its journal, ISO 8601, UTC
+    outcome              how it ended, "" where it was killed or is still being carried out
+    alive                true: its process is still carrying it out; it does not count for exit_code
+    changed, doubtful    its steps: changed the cluster; issued, and the result was not recorded
+    throttles            true: it has set throttles that it has not put back
+    broken               true: its journal is damaged, so there may be more
 findings        heads, worst first; each:
     key, code, object    stable over runs; key is code and object
     severity, worst      its own, and the worst of itself and what is folded under it
@@ -58,6 +66,7 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "could_not_read": list(diagnosis.could_not_read),
         "prevention": diagnosis.prevention,
         "vantages": vantages_json(diagnosis.vantages),
+        "unfinished_runs": [asdict(run) for run in diagnosis.unfinished],
         "findings": [finding_dict(f) for f in diagnosis.findings],
     }
 

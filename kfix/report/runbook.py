@@ -29,6 +29,7 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
         ("PLAN ", "bold"),
         (plan.short_id, "bold"),
         (f"   {plan.runbook.id} v{plan.runbook.version}   on {plan.cluster.name}", ""),
+        (f" over {plan.cluster.security}" if plan.cluster.security.protocol not in {"", "PLAINTEXT"} else "", ""),
     )
     console.print(head)
     console.print(styled(plan.title, "bold"))

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from kfix.errors import HeldError, RefusedError
 from kfix.model.holder import held_error, parse_holder
+from kfix.private import open_private, private_folder
 
 _LOOKS, _LOOK_SECONDS = 20, 0.02
 _END = "\n"
@@ -25,11 +26,14 @@ _END = "\n"
 
 @contextmanager
 def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Iterator[None]:
-    """The file stays; the lock goes with the process, however that ends."""
+    """Takes the lock. The file stays; the lock goes with the process, however that ends.
+
+    `folder` is a folder of its own below kfix's state folder. Raises RefusedError where the file is not private.
+    """
     path = folder / f"{quote(cluster, safe='')}.lock"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        private_folder(folder, folder.parent)
+        handle = open_private(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise RefusedError(f"{path}: the lock cannot be taken: {error.strerror}; nothing was changed") from error
     with os.fdopen(handle, "r+", encoding="utf-8") as file:

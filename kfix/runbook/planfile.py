@@ -22,6 +22,7 @@ from kfix.errors import UsageError
 from kfix.harmless import for_json
 from kfix.model.args import Args, coerce
 from kfix.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
+from kfix.private import new_private
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.codec import from_plain, to_plain
 from kfix.runbook.limits import over_limits
@@ -46,7 +47,7 @@ def to_json(plan: Plan) -> str:
 
 def write(plan: Plan, path: Path) -> None:
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = new_private(path)
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:

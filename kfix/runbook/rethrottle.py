@@ -17,6 +17,7 @@ from kfix.errors import UsageError
 from kfix.model.args import Args, Kind, coerce
 from kfix.model.plan import Phase, Plan, PlannedStep
 from kfix.ports import Clock, ClusterReader
+from kfix.private import write_private
 from kfix.runbook.change import Change
 from kfix.runbook.codec import to_plain
 from kfix.runbook.door import Passage
@@ -43,10 +44,8 @@ def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
     assert isinstance(found, int)
     if found < LEAST_RATE:
         raise UsageError(f"{rate} is too little: at least {LEAST_RATE} bytes per second, or nothing ever arrives")
-    half = run / f".{_FILE}"
     try:
-        half.write_text(json.dumps({"rate": found, "by": by}), encoding="utf-8")
-        half.replace(run / _FILE)
+        write_private(run / _FILE, json.dumps({"rate": found, "by": by}).encode())
     except OSError as error:
         raise UsageError(f"{run / _FILE}: cannot be written: {error.strerror}") from error
     return found

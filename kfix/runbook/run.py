@@ -23,6 +23,7 @@ from kfix.runbook.journal import ReadBack, utc
 from kfix.runbook.locks import locked
 from kfix.runbook.planfile import audit
 from kfix.runbook.proof import Asked, Proof, Wanted, prove, sample
+from kfix.runbook.reached import refuse_elsewhere
 from kfix.runbook.replay import FINAL, Replay, begin_again, replay
 from kfix.runbook.scene import Healed, Scene
 from kfix.runbook.stops import Outcome, Stop, to_error
@@ -138,10 +139,7 @@ def _refuse_foreign(plan: Plan, scene: Scene) -> None:
             f"plan {plan.short_id} was made by kfix {plan.created.kfix}, this is {__version__}; nothing was changed",
             hint=plan_again(plan),
         )
-    here = scene.reader.identity()
-    if here.name != plan.cluster.name:
-        text = f"plan {plan.short_id} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed"
-        raise RefusedError(text)
+    refuse_elsewhere(plan, scene.reader.identity(), f"plan {plan.short_id}")
 
 
 def _refuse_repeated(plan: Plan, scene: Scene, own: str = "") -> None:

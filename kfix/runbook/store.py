@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from kfix.errors import RefusedError, UsageError
 from kfix.model.plan import Plan
+from kfix.private import new_folder, open_private, private_folder
 from kfix.runbook import planfile
 from kfix.runbook.journal import JournalError, ReadBack, read_back
 
@@ -40,12 +41,12 @@ class RunDir:
         return read_back(self.journal_path)
 
     def open_journal(self) -> BinaryIO:
-        handle = os.open(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        handle = open_private(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         return os.fdopen(handle, "ab")
 
     def reopen_journal(self, back: ReadBack) -> BinaryIO:
         """To write on after the last whole line; a torn one is cut off."""
-        handle = os.open(self.journal_path, os.O_WRONLY | os.O_APPEND)
+        handle = open_private(self.journal_path, os.O_WRONLY | os.O_APPEND)
         os.ftruncate(handle, back.size)
         return os.fdopen(handle, "ab")
 
@@ -53,7 +54,8 @@ class RunDir:
         """What the human saw, by hash; the text lies beside the journal that names it."""
         digest = hashlib.sha256(text.encode()).hexdigest()
         try:
-            with (self.path / f"{name}.txt").open("w", encoding="utf-8") as file:
+            handle = open_private(self.path / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -72,12 +74,12 @@ class RunStore:
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
         path = self.runs_dir / f"{stamp}-{plan.short_id}"
         try:
-            self.runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self.runs_dir, self.home)
             for n in range(2, 100):
                 if not path.exists():
                     break
                 path = self.runs_dir / f"{stamp}-{plan.short_id}-{n}"
-            path.mkdir(mode=0o700)
+            new_folder(path)
         except OSError as error:
             raise RefusedError(f"{path}: the run cannot be recorded: {error.strerror}; nothing was changed") from error
         run = RunDir(path)

@@ -34,6 +34,7 @@ from kfix.probes.moves import target_of
 from kfix.runbook.fidelity import without_estimates
 from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 from kfix.runbook.proof import lasting
+from kfix.runbook.reached import refuse_elsewhere
 from kfix.runbook.replay import replay
 from kfix.runbook.steps import Shape, build_step
 from kfix.runbook.store import RunDir, RunStore
@@ -51,6 +52,7 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     plan = run.plan()
     if plan.created.kfix != created.kfix:
         raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is {created.kfix}")
+    refuse_elsewhere(plan, reader.identity(), run.id)
     done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
     if not done:
         raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")

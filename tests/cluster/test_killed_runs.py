@@ -107,6 +107,27 @@ def test_a_raise_is_made_once_however_often_its_run_dies(operator, cluster):
     raised(cluster, planned, epochs)
 
 
+def test_a_run_that_died_is_told_by_the_next_diagnosis_until_it_is_aborted(operator, cluster):
+    cluster.lab.break_("offsets-rf1", kill="no")
+    planned = operator.plan("raise-offsets-rf", params={"batch": 2})
+    answers = planned.answers("step", typed=True)
+    assert dies_at(operator, "step.result:throttle-topics", "runbook", "apply", "--plan", planned.path, *answers)
+    [run] = operator.runs()
+    locked_no_more(cluster)
+    said = operator.diagnose()
+    [told] = said.json["unfinished_runs"]
+    assert (told["id"], told["outcome"], told["alive"], told["throttles"]) == (run.id, "", False, True)
+    assert "throttle-topics" in told["changed"]
+    assert said.code == 20
+    commands = [remedy["command"] for remedy in said.findings["KFX503"]["remedies"]]
+    assert commands == [f"kfix runbook resume {run.id}", f"kfix runbook abort {run.id} --reason TEXT"]
+    assert operator.on("runbook", "abort", run.id, "--reason", "a test").code == 0
+    after = operator.diagnose()
+    assert after.json["unfinished_runs"] == []
+    assert "KFX503" not in after.findings
+    assert throttles(cluster) == {}
+
+
 def epochs_of(cluster):
     return {n: cluster.access.state(OFFSETS_TOPIC, n).leader_epoch for n in cluster.access.assignment(OFFSETS_TOPIC)}
 

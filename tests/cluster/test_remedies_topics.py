@@ -91,12 +91,15 @@ def test_left_over_throttles_are_swept_and_can_be_put_back_as_they_were(operator
     broken = cluster.lab.break_("left-over-throttles", lagging=lagging, rate=12345)
     left = throttles(cluster)
     assert len(left) == 4
+    finding = operator.diagnose().findings["KFX503"]
+    assert (finding["severity"], finding["remedies"][0]["runbook"]) == ("warning", "sweep-throttles")
     planned = operator.plan("sweep-throttles")
     assert len(planned.ids) == 4
     operator.healed(planned, level="plan")
     assert throttles(cluster) == {}
     for each in broken.partitions:
         wait_until(lambda at=each: in_sync(cluster, TopicPartition(*at)), f"{each} in sync", 30)
+    assert "KFX503" not in operator.diagnose().findings
     if lagging == "no":
         operator.take_back(operator.ran(planned))
         assert throttles(cluster) == left

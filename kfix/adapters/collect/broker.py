@@ -24,6 +24,8 @@ BROKER_KEYS = (
     "default.replication.factor",
     "delete.topic.enable",
     PROTOCOL,
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.rate",
     "log.cleaner.enable",
     "log.message.format.version",
     "log.retention.bytes",

@@ -26,6 +26,7 @@ from pyarrow import fs
 
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UnreachableError, UsageError
+from kfix.private import make_folders, new_private
 
 PARTITIONS: Final = "partitions"
 CLUSTERS: Final = "clusters"
@@ -154,13 +155,15 @@ def writing(place: Place) -> Iterator[Any]:
     """An open file that becomes `place` when all of it is written, and nothing at all where that fails."""
     path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.local else place.path
     with telling(place):
-        place.system.create_dir(place.path.rpartition("/")[0], recursive=True)
+        if place.local:
+            make_folders(Path(place.path).parent)
+            # pyarrow knows no modes: it fills a file that nobody else may read, since it may name hosts and clients.
+            os.close(new_private(Path(path)))
+        else:
+            place.system.create_dir(place.path.rpartition("/")[0], recursive=True)
         try:
             # By itself pyarrow would pack what ends in .gz once more.
             with place.system.open_output_stream(path, compression=None) as out:
-                if place.local:
-                    # It may name hosts, groups and clients.
-                    Path(path).chmod(0o600)
                 yield out
             if place.local:
                 Path(path).replace(place.path)

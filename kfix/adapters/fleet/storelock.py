@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kfix.adapters.fleet.places import Place
 from kfix.errors import HeldError, UsageError
+from kfix.private import open_private, private_folder
 
 
 @contextmanager
@@ -25,8 +26,8 @@ def store_lock(folder: Path, store: Place) -> Iterator[None]:
     name = hashlib.sha256(whole.encode()).hexdigest()[:16]
     path = folder / "audits" / f"{name}.lock"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        private_folder(path.parent, folder)
+        handle = open_private(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise UsageError(f"{path}: the lock cannot be taken: {error.strerror}") from None
     with os.fdopen(handle, "r+", encoding="utf-8") as file:

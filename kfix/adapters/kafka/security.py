@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.errors import InvalidFileError, UsageError
+from kfix.model.client_security import ClientSecurity
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -32,6 +33,11 @@ class Security:
     key_file: str = ""
     key_password: str = field(default="", repr=False)
     check_hostname: bool = True
+
+    @property
+    def told(self) -> ClientSecurity:
+        """What a plan records of it: no secret."""
+        return ClientSecurity(self.protocol, self.mechanism, self.username if self.mechanism else "")
 
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
         if not self.protocol.endswith("SSL"):

@@ -19,6 +19,7 @@ from kfix.adapters.memory.lock import MemoryLock
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.errors import UnreachableError
+from kfix.model.client_security import ClientSecurity
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.reading import (
     ChangeResult,
@@ -182,7 +183,9 @@ class MemoryCluster:
     # -- ClusterReader
 
     def identity(self) -> ClusterIdentity:
-        return ClusterIdentity(self.cluster_id, Mode.ZOOKEEPER, "broker1.example:9092", "zk1.example:2181")
+        return ClusterIdentity(
+            self.cluster_id, Mode.ZOOKEEPER, "broker1.example:9092", "zk1.example:2181", ClientSecurity("PLAINTEXT")
+        )
 
     def registered_brokers(self) -> frozenset[int]:
         self._reading("registered_brokers", zookeeper=True)

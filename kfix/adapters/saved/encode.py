@@ -22,7 +22,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "kfix": snapshot.kfix,
         "taken_at": snapshot.taken_at,
         "seconds": snapshot.seconds,
-        "cluster": asdict(snapshot.cluster),
+        "cluster": {name: value for name, value in asdict(snapshot.cluster).items() if name != "security"},
         "sources": [asdict(s) for s in snapshot.sources],
         "views": {str(b): _view(v) for b, v in snapshot.views.items()},
         "zookeeper": None if snapshot.zookeeper is None else _zookeeper(snapshot.zookeeper),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from kfix.adapters.saved.decode import decode
 from kfix.adapters.saved.encode import FORMAT, VERSION, encode
 from kfix.errors import UsageError
 from kfix.model.snapshot import Snapshot
+from kfix.private import write_private
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -29,14 +28,9 @@ def save(snapshot: Snapshot, path: Path) -> int:
 
 def write_whole(path: Path, raw: bytes) -> None:
     """Beside and renamed: a reader sees all of it or what was there before."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(raw)
-        beside.replace(path)
+        write_private(path, raw)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise UsageError(f"{path}: cannot be written: {(error.strerror or '').lower()}") from None
 
 

@@ -13,6 +13,7 @@ from kfix.adapters.saved.files import parse, read_text, save, write_whole
 from kfix.errors import UsageError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.snapshot import Snapshot
+from kfix.private import private_folder
 
 KEEP = 20
 _MEMORY = "memory.json"
@@ -50,7 +51,7 @@ class SnapshotStore:
             return None
         path = folder / f"{int(snapshot.taken_at * 1000):015d}.json.gz"
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(folder, folder.parent.parent)
             save(snapshot, path)
             self._note(snapshot, folder)
             for old in self.files(snapshot.cluster.id)[:-KEEP]:
@@ -64,7 +65,7 @@ class SnapshotStore:
         folder = self._folder(snapshot.cluster.id)
         if folder is not None and snapshot.cluster.id:
             with contextlib.suppress(OSError, UsageError):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                private_folder(folder, folder.parent.parent)
                 self._note(snapshot, folder)
 
     def _note(self, snapshot: Snapshot, folder: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import parse_endpoint
+from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.snapshot import Endpoint
@@ -30,17 +30,28 @@ class Connect:
 
 
 def parse_connect(text: str) -> Connect:
-    hosts, slash, chroot = text.partition("/")
-    servers = []
-    for host_port in filter(None, (h.strip() for h in hosts.split(","))):
-        server = parse_endpoint(host_port)
-        if server is None:
-            raise UsageError(f"--zookeeper: {host_port!r} is not HOST:PORT", hint="example: zk1:2181,zk2:2181/kafka")
-        servers.append(server)
-    if not servers:
-        raise UsageError("--zookeeper: no server named", hint="example: zk1:2181,zk2:2181/kafka")
-    chroot = "" if not chroot.strip("/") else slash + chroot.strip("/")
-    return Connect(tuple(servers), chroot)
+    """Raises UsageError, which names the first part that is no address, or what is wrong with the chroot."""
+    hosts, slash, chroot = text.strip().partition("/")
+    servers, faults = parse_endpoints(hosts)
+    for fault in (*map(str, faults), *filter(None, (chroot_fault(slash + chroot),))):
+        raise UsageError(f"--zookeeper: {fault}", hint="example: zk1:2181,zk2:2181/kafka")
+    chroot = chroot.strip("/")
+    return Connect(servers, f"/{chroot}" if chroot else "")
+
+
+def chroot_fault(chroot: str) -> str:
+    """Returns what is wrong with a chroot, which begins with a slash where there is one; "" where nothing is.
+
+    ZooKeeper takes no empty name, no `.` and no `..` in a path, and no character that cannot be printed.
+    """
+    names = chroot.strip("/").split("/")
+    if "," in chroot:
+        return "the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka"
+    if not chroot.isprintable() or " " in chroot:
+        return f"{chroot!r} is no chroot: a space, or a character that cannot be printed, is in it"
+    if chroot.strip("/") and any(name in {"", ".", ".."} for name in names):
+        return f"{chroot!r} is no chroot: no part of a path is empty, '.' or '..'"
+    return ""
 
 
 def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from kfix.app.healing.site import Site
 from kfix.errors import UsageError
 from kfix.model.plan import Plan, PlannedStep
 from kfix.placement.reassignment_json import render
+from kfix.private import new_private
 from kfix.runbook import planfile
 from kfix.runbook.countersign import sign
 from kfix.runbook.explain import explain
@@ -71,7 +73,7 @@ def write_moves(plan: Plan, path: Path) -> int:
     if not moves:
         raise UsageError(f"plan {plan.short_id} moves no replica: there is nothing to write to {path}")
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with os.fdopen(new_private(path), "w", encoding="utf-8") as file:
             file.write(render(moves))
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with --json-out") from error

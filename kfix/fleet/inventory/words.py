@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime
 from typing import Final
 from urllib.parse import quote
 
-from kfix.adapters.endpoint import parse_endpoint
+from kfix.adapters.endpoint import parse_endpoints
+from kfix.adapters.zookeeper.connect import chroot_fault
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?")
@@ -31,19 +32,14 @@ def name_problem(name: str) -> str:
 def server_problems(text: str, what: str) -> Iterator[str]:
     """Of a list with commas. `what` is the field; a `zookeeper` may end in one chroot."""
     hosts, slash, chroot = text.partition("/") if what == "zookeeper" and "://" not in text else (text, "", "")
-    parts = [p for p in (p.strip() for p in hosts.split(",")) if p]
-    if not parts:
+    if not hosts.strip(", "):
         yield f"{what}: names no server, wanted HOST:PORT, with commas between several"
-    for part in parts:
-        endpoint = parse_endpoint(part)
-        if "://" in part:
-            yield f"{what}: {part!r} is a URL, wanted HOST:PORT without a protocol"
-        elif endpoint is None or not endpoint.host.isprintable() or re.search(r"[\s/@]", endpoint.host):
-            yield f"{what}: {part!r} is not HOST:PORT"
-    if "," in chroot:
-        yield f"{what}: the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka"
-    elif slash and (not chroot.isprintable() or " " in chroot):
-        yield f"{what}: {'/' + chroot!r} is no chroot"
+        return
+    for fault in parse_endpoints(hosts)[1]:
+        is_url = "://" in fault.part
+        yield f"{what}: {fault.part!r} is a URL, wanted HOST:PORT without a protocol" if is_url else f"{what}: {fault}"
+    if fault_of_chroot := chroot_fault(slash + chroot):
+        yield f"{what}: {fault_of_chroot}"
 
 
 def day(text: str) -> date:

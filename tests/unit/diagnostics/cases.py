@@ -8,7 +8,7 @@ from dataclasses import replace
 from kfix.model.coordinator import OFFSETS_TOPIC
 from kfix.model.finding import Severity
 from kfix.model.snapshot import Mode, Snapshot, ZooKeeperNode
-from tests.unit.diagnostics import cut_clusters, prevention_cases
+from tests.unit.diagnostics import cut_clusters, prevention_cases, throttle_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -128,6 +128,7 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX501": [Sick(lambda: stuck_reassignment().snapshot(), "waits for broker 4", WARNING)],
     "KFX502": [Sick(lambda: deleting().kill(3).snapshot(), "topic old", WARNING)],
+    **throttle_cases.SICK,
     **prevention_cases.SICK,
     "KFX801": [
         Sick(lambda: cut_clusters.seen_from(cut_clusters.link_cut()), "brokers 1 and 2", WARNING),
@@ -230,6 +231,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     "KFX501": [lambda: base().kill(3).snapshot()],
     "KFX502": [lambda: deleting().snapshot()],
+    **throttle_cases.WELL,
     **prevention_cases.WELL,
     "KFX801": [
         cut_clusters.slow_link,

@@ -50,7 +50,7 @@ NOWHERE = (
 TOLD = f"""\
 f:4:3: unknown field 'ownr', did you mean 'owner'?
 f:5:30: min_isr 3 is more than rf 2: no partition could ever be written to
-f:8:16: bootstrap: 'a' is not HOST:PORT
+f:8:16: bootstrap: 'a' is not HOST:PORT: there is no port (column 2)
 f:9:16: zookeeper: the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka
 f:10:18: criticality is 'critcal', wanted 'low', 'normal', 'high' or 'critical', did you mean 'critical'?
 f:11:25: min_isr 4 is more than rf 2: no partition could ever be written to
@@ -71,7 +71,7 @@ f:21:23: command_config: FOLDER/nowhere.properties: there is no such file
 f:22:3: the key 'a' is already on line 7
 f:23:3: 'e*' is no name of a cluster: * ? [ ] are for patterns
 f:23:27: bootstrap: 'PLAINTEXT://y:2' is a URL, wanted HOST:PORT without a protocol
-f:23:46: bootstrap: 'h:99999' is not HOST:PORT
+f:23:46: bootstrap: 'h:99999' is not HOST:PORT: a port is a number from 1 to 65535 (column 3)
 f:25:29: 'kfx601' matches no finding: wanted a code or a key, such as KFX601 or KFX601:*
 f:25:45: reason: '' is no plain text of one line
 f:25:56: until: '2026-13-01' is no day of the calendar
@@ -179,7 +179,7 @@ def test_the_servers_of_a_properties_file_are_checked_too(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(f"{HEAD}clusters:\n  a: {{command_config: c.properties}}\n", "f", tmp_path)
     [line] = caught.value.problems
-    assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT")
+    assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT: there is no port (column 2)")
 
 
 def test_an_expired_mute_is_allowed_and_told(tmp_path):

@@ -144,14 +144,14 @@ def test_a_run_that_cannot_be_recorded_is_refused(stage: Stage) -> None:
 
 
 def test_a_gate_whose_text_cannot_be_kept_is_not_asked(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Path.open
+    before = os.open
 
-    def full(path: Path, *args: Any, **kwargs: Any) -> Any:
-        if path.name.startswith("gate-"):
+    def full(path: Any, *args: Any, **kwargs: Any) -> int:
+        if Path(path).name.startswith("gate-"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return before(path, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", full)
+    monkeypatch.setattr(os, "open", full)
     with pytest.raises(RefusedError, match="No space left"):
         stage.run()
     assert stage.human.asked == []

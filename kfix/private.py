@@ -1,0 +1,203 @@
+"""Files and folders that belong to one user alone: runs, locks, remembered snapshots, labs, plans.
+
+A folder is made with mode 0700 and a file with mode 0600, whatever the umask is. Before kfix writes into a file that
+exists, it checks the open file itself, not its name: nobody can exchange it in between. It refuses symbolic links, hard
+links, anything that is not a plain file, and whatever another user owns or may write to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+FOLDER_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+#: A file may be made or removed by another process between two calls; it is not so more than a few times in a row.
+_ATTEMPTS: Final = 5
+
+
+class NotPrivateError(OSError):
+    """A place that kfix must not write to. `strerror` says, in half a sentence, what is wrong and how to go on."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(errno.EPERM, why, str(path))
+
+
+def new_folder(path: Path) -> None:
+    """Makes a folder with mode 0700. Raises FileExistsError where the name is taken."""
+    path.mkdir(mode=FOLDER_MODE)
+    # The umask may have taken away the owner's own permissions.
+    path.chmod(FOLDER_MODE)
+
+
+def make_folders(path: Path) -> None:
+    """Makes `path` and each folder that is missing above it, all with mode 0700; leaves those that exist as they are.
+
+    Raises OSError where one of them cannot be made.
+    """
+    missing: list[Path] = []
+    folder = path
+    while not folder.is_dir() and folder != folder.parent:
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        try:
+            new_folder(each)
+        except FileExistsError:
+            if not each.is_dir():
+                raise
+
+
+def private_folder(path: Path, home: Path | None = None, variable: str = "KFIX_STATE_HOME") -> None:
+    """Makes `path` where it is missing, and takes permission to read away from others where they have it.
+
+    `home` is the topmost folder that belongs to kfix, `path` or one above it: every folder from there to `path` is
+    checked. `home` alone may be a symbolic link. `variable` is the environment variable that moves it elsewhere.
+
+    Raises NotPrivateError where another user owns one of them or may write to it, OSError where one cannot be made.
+    """
+    top = path if home is None else home
+    make_folders(top)
+    chain = [folder for folder in (path, *path.parents) if folder == top or top in folder.parents]
+    for folder in reversed(chain):
+        if folder != top:
+            make_folders(folder)
+        os.close(_open_folder(folder, variable, os.O_NOFOLLOW if folder != top else 0))
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Returns a descriptor of `path`, which must be a plain file of this user with one name, in a folder of this user.
+
+    `flags` as for `os.open`; with O_TRUNC the file is emptied only after it was checked.
+
+    Raises NotPrivateError where the file or its folder is not private, OSError where it cannot be opened.
+    """
+    folder = _open_folder(path.parent, "KFIX_STATE_HOME", 0)
+    try:
+        handle = _open_at(folder, path, flags & ~os.O_TRUNC)
+    finally:
+        os.close(folder)
+    try:
+        if flags & os.O_TRUNC:
+            os.ftruncate(handle, 0)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def new_private(path: Path) -> int:
+    """Returns a descriptor, for writing, of a new file with mode 0600, in a folder that may be anybody's.
+
+    Raises FileExistsError where the name is taken, also by a symbolic link, OSError where the file cannot be made.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
+    os.fchmod(handle, FILE_MODE)
+    return handle
+
+
+def write_private(path: Path, raw: bytes) -> None:
+    """Writes a file with mode 0600 beside `path` and renames it: a reader sees all of it or what was there before.
+
+    Raises OSError where it cannot be written; then what was there before is unchanged.
+    """
+    # Nobody can foresee the name, and so plant a file or a link there.
+    beside = path.with_name(f".kfix-{secrets.token_hex(8)}.tmp")
+    try:
+        with os.fdopen(new_private(beside), "wb") as out:
+            out.write(raw)
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def _open_folder(path: Path, variable: str, more: int) -> int:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | more)
+    except OSError as error:
+        if path.is_symlink():
+            raise NotPrivateError(path, f"{path} is a symbolic link: remove it") from error
+        raise
+    try:
+        _check_folder(handle, path, variable)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _check_folder(handle: int, path: Path, variable: str) -> None:
+    about = os.fstat(handle)
+    if about.st_uid != os.geteuid():
+        owner = _name(about.st_uid)
+        why = f"{path} belongs to {owner}: set {variable} to a folder of your own, or run kfix as {owner}"
+        raise NotPrivateError(path, why)
+    mode = stat.S_IMODE(about.st_mode)
+    if mode & _OTHERS_WRITE:
+        why = f"others may write to {path} (mode {mode:o}): check what is in it, then run chmod 700 {path}"
+        raise NotPrivateError(path, why)
+    if mode & _OTHERS:
+        os.fchmod(handle, mode & ~_OTHERS)
+
+
+def _open_at(folder: int, path: Path, flags: int) -> int:
+    for _ in range(_ATTEMPTS):
+        if flags & os.O_CREAT:
+            with suppress(FileExistsError):
+                new = os.open(path.name, flags | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE, dir_fd=folder)
+                os.fchmod(new, FILE_MODE)
+                return new
+            if flags & os.O_EXCL:
+                break
+        try:
+            # A named pipe is opened without waiting for its other end, and refused after that.
+            handle = os.open(path.name, (flags & ~os.O_CREAT) | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        except FileNotFoundError:
+            if flags & os.O_CREAT:
+                continue
+            raise
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise NotPrivateError(path, "it is a symbolic link, and kfix follows none here: remove it") from error
+            if error.errno == errno.ENXIO:
+                raise NotPrivateError(path, "it is not a plain file: remove it") from error
+            raise
+        try:
+            _check_file(handle, path)
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def _check_file(handle: int, path: Path) -> None:
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        raise NotPrivateError(path, "it is not a plain file: remove it")
+    if about.st_uid != os.geteuid():
+        raise NotPrivateError(path, f"it belongs to {_name(about.st_uid)}: remove it, or let its owner do so")
+    if about.st_nlink > 1:
+        raise NotPrivateError(path, f"the file has {about.st_nlink} names (hard links): remove this one")
+    if about.st_mode & _OTHERS_WRITE:
+        mode = stat.S_IMODE(about.st_mode)
+        raise NotPrivateError(path, f"others may write to it (mode {mode:o}): check it, then run chmod 600 {path}")
+    if about.st_mode & _OTHERS:
+        os.fchmod(handle, FILE_MODE)
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
