@@ -47,7 +47,7 @@ class Teller:
             self._began = record["mono"]
         seconds = record["mono"] - self._began
         with suppress(OSError):
-            if record["type"] == "progress":
+            if record["type"] in {"progress", "wait"}:
                 self._progress.show(seconds, record)
                 return
             self._progress.clear()
