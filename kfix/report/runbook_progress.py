@@ -22,14 +22,15 @@ class ProgressLine:
         self._told_at = float("-inf")
 
     def show(self, seconds: float, record: Mapping[str, Any]) -> None:
-        text = one_line(f"{seconds:7.2f} s  {progress_words(record)}")
+        words = wait_words(record) if record["type"] == "wait" else progress_words(record)
+        text = one_line(f"{seconds:7.2f} s  {words}")
         if self._console.file.isatty():
             text = text[: self._console.width - 1]
             overwrite(self._console, text, self._shown)
             self._shown = len(text)
         elif seconds - self._told_at >= _PIPE_EVERY:
             self._told_at = seconds
-            self._console.print(styled(text, "dim"))
+            self._console.print(styled(text, "dim"), soft_wrap=True)
 
     def clear(self) -> None:
         """Before anything else is told; a line that was never shown needs no clearing."""
@@ -51,7 +52,20 @@ def progress_words(record: Mapping[str, Any]) -> str:
         text = f"{name}: {amount(done)} of {amount(total)} copied{percent}"
     text += f", {rate_words(rate)}" if rate is not None else ""
     left = record["seconds_left"]
-    return text + (f", {time_words(left)} left" if left is not None else "")
+    text += f", {time_words(left)} left" if left is not None else ""
+    return text + (f"; waits until {clock_words(record['until'])} at most" if record.get("until") else "")
+
+
+def wait_words(record: Mapping[str, Any]) -> str:
+    """The time first: a line that is too long for the terminal loses its end."""
+    step = f"{record['step']}: " if record.get("step") else ""
+    until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])} left"
+    return f"{step}waits {until}, for {record['check']}: {record['observed']}; wanted: {record['wanted']}"
+
+
+def clock_words(time: str) -> str:
+    """`2026-09-21T14:13:20.000Z` as `14:13:20 UTC`."""
+    return f"{time.partition('T')[2][:8]} UTC"
 
 
 def rate_words(rate: int) -> str:

@@ -48,7 +48,7 @@ class Teller:
             self._began = record["mono"]
         seconds = record["mono"] - self._began
         with suppress(OSError):
-            if record["type"] == "progress":
+            if record["type"] in {"progress", "wait"}:
                 self._progress.show(seconds, record)
                 return
             self._progress.clear()
@@ -166,10 +166,15 @@ class Terminal:
             return None
 
 
-def typed_line(within: float | None) -> str | None:
-    """One line that was typed from now on. Whatever waits before it, or comes with it, is dropped.
+#: A pasted block is there at once; nobody types the next line so fast.
+_NEXT_LINE_SECONDS = 0.05
 
-    The terminal itself is read, not `sys.stdin`, whose buffer nobody can empty.
+
+def typed_line(within: float | None) -> str | None:
+    """One line that was typed from now on. Whatever waits before it is dropped.
+
+    Where more lines come with it, it is a pasted block, and no answer: what is returned then has a second line. The
+    terminal itself is read, not `sys.stdin`, whose buffer nobody can empty.
     """
     keyboard = sys.stdin.fileno()
     termios.tcflush(keyboard, termios.TCIFLUSH)
@@ -183,6 +188,7 @@ def typed_line(within: float | None) -> str | None:
         if not more:
             return None
         typed += more
+    line, _, rest = typed.partition(b"\n")
+    pasted = bool(rest) or bool(select.select([keyboard], [], [], _NEXT_LINE_SECONDS)[0])
     termios.tcflush(keyboard, termios.TCIFLUSH)
-    line, _, _ = typed.partition(b"\n")
-    return line.decode("utf-8", "replace") + "\n"
+    return line.decode("utf-8", "replace") + ("\n(a pasted block)\n" if pasted else "\n")

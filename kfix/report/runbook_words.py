@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kfix.report.runbook_progress import rate_words
+from kfix.report.runbook_progress import clock_words, rate_words, time_words
 
 Record = Mapping[str, Any]
 Told = tuple[str, str]
@@ -22,7 +22,7 @@ _CHOSEN = {
 }
 
 
-def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911 - one return a kind
+def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911, PLR0912 - one return a kind
     match record["type"]:
         case "run.start":
             taking_back = f", takes back {record['undoes']}" if record.get("undoes") else ""
@@ -38,7 +38,10 @@ def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911 - one ret
         case "invariant":
             return f"invariant broken: {record['check']}: {record['observed']}", "red"
         case "pause":
-            return "paused until it holds again; Ctrl-C stops here", "yellow"
+            until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])}"
+            return f"paused {until}: {record['why']}; Ctrl-C stops here", "yellow"
+        case "pause.batch":
+            return f"pause after this batch until {clock_words(record['until'])}, {record['seconds_left']} s", "dim"
         case "resume":
             return f"it holds again, the run goes on after {record['seconds']:g} s", "green"
         case "interrupted":
@@ -74,7 +77,8 @@ def told_of_step(record: Record, what: str) -> Told | None:  # noqa: C901, PLR09
         case "step.skipped":
             return _SKIPPED.get(record["why"], str(record["why"])), "dim"
         case "step.waiting":
-            return f"waiting: {what}", "bold"
+            until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])}"
+            return f"waits {until}, for: {what}", "bold"
         case "step.operator_did":
             return "done by hand, and seen to be there", "green"
         case "throttle.intent":

@@ -17,7 +17,7 @@ from kfix.probes.registry import ask
 from kfix.runbook.asking import Asking
 from kfix.runbook.change import Change
 from kfix.runbook.guards import Guards
-from kfix.runbook.journal import Journal, Samples
+from kfix.runbook.journal import Journal, Samples, utc
 from kfix.runbook.scene import Progressed
 from kfix.runbook.settle import Settle, Unproved
 from kfix.runbook.stops import Outcome, Stop
@@ -59,6 +59,8 @@ class Apply:
             self._failed(failure)
         pause = max(step.pause for step in issued)
         if pause:
+            until = utc(self.clock.now() + pause)
+            self.journal.write("pause.batch", until=until, seconds_left=round(pause))
             self.clock.sleep(pause)
 
     def _left_or_begun(self, number: int, step: PlannedStep) -> bool:
@@ -88,7 +90,9 @@ class Apply:
         if asked and self._not_needed(step):
             return False
         if not changes:
-            self.journal.write("step.waiting", step=step.id, what=step.what)
+            until = utc(self.clock.now() + step.verify_timeout)
+            left = round(step.verify_timeout)
+            self.journal.write("step.waiting", step=step.id, what=step.what, until=until, seconds_left=left)
             return True
         self.watch.before_change(step)
         result = self.change.make(step, self.watch.right_before)

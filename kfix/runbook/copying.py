@@ -13,7 +13,8 @@ from kfix.errors import UnreachableError
 from kfix.model.plan import PlannedStep
 from kfix.model.reading import LogDirs
 from kfix.ports import Clock, ClusterReader
-from kfix.runbook.journal import Journal
+from kfix.runbook.journal import Journal, utc
+from kfix.runbook.waiting import Wait, Waits
 
 _TELL_EVERY = 2.0
 _RATE_OVER = 30.0
@@ -24,16 +25,20 @@ class Meter:
     reader: ClusterReader
     clock: Clock
     journal: Journal
+    waits: Waits
     told_at: float = field(default=float("-inf"))
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
-    def poll(self, steps: Sequence[PlannedStep]) -> None:
+    def poll(self, steps: Sequence[PlannedStep], wait: Wait | None = None) -> None:
+        """Bytes where something is copied, else what is waited for; each with the time at which that ends."""
         now = self.clock.monotonic()
         if now - self.told_at < _TELL_EVERY:
             return
         look = cast("ClusterReader", _OneLook(self.reader))
         copying = [c for s in steps if (c := self._copied(s, look)) is not None]
         if not copying:
+            if wait is not None:
+                self.waits.report(wait)
             return
         self.told_at = now
         done = sum(c.done for c in copying)
@@ -48,6 +53,7 @@ class Meter:
             bytes_total=total,
             bytes_per_second=None if rate is None else round(rate),
             seconds_left=None if left is None else max(0, round(left)),
+            until=None if wait is None else utc(self.clock.now() + wait.left),
         )
 
     def _rate(self, now: float, done: int) -> float | None:

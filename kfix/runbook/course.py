@@ -26,6 +26,7 @@ from kfix.runbook.scene import Healed, Progressed, Scene
 from kfix.runbook.stale import Baseline, table
 from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 from kfix.runbook.store import RunDir
+from kfix.runbook.waiting import Wait
 from kfix.runbook.walk import walk
 
 
@@ -287,7 +288,18 @@ class Course:
         own = lasting(self.progress.issued, counts) if self.progress.changed and not self.plan.undoes else ()
         wanted = Wanted(tuple(dict.fromkeys((*goal.checks, *own))), goal.timeout, goal.interval, goal.consecutive)
 
+        clock = self.scene.clock
+        began, missing = clock.monotonic(), dict[CheckCall, Answer]()
+
         def told(call: CheckCall, answer: Answer, in_row: int) -> None:
             crew.samples.told(call, answer, part="proof", in_row=in_row)
+            missing.pop(call, None)
+            if not answer.passed:
+                missing[call] = answer
 
-        return prove(wanted, self.scene.reader, self.scene.clock, told, between=lambda: crew.watch.poll(()))
+        def between() -> None:
+            seconds = clock.monotonic() - began
+            waits = [Wait.of(c, a, seconds=seconds, limit=goal.timeout) for c, a in missing.items()]
+            crew.watch.poll((), waits[0] if waits else None)
+
+        return prove(wanted, self.scene.reader, clock, told, between=between)

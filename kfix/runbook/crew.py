@@ -17,6 +17,7 @@ from kfix.runbook.scene import Progressed, Scene
 from kfix.runbook.settle import Settle
 from kfix.runbook.stale import Baseline
 from kfix.runbook.store import RunDir
+from kfix.runbook.waiting import Waits
 from kfix.runbook.watch import Watch
 
 
@@ -41,7 +42,8 @@ class Crew:
         self.guards = Guards(reader, journal, self.samples, baseline)
         self.change = Change(reader, passage, clock, journal, self.guards, progress)
         rethrottle = Rethrottle(run.path, plan, scene.reader, passage, scene.clock, journal, progress, self.change)
-        meter = Meter(reader, clock, journal)
+        waits = Waits(clock, journal)
+        meter = Meter(reader, clock, journal, waits)
         began = clock.monotonic() - spent
         lock = locked.cluster
         self.watch = Watch(

@@ -6,6 +6,7 @@ are what guards against them.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -42,10 +43,7 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         except BlockingIOError as error:
             raise _held(cluster, _who(file)) from error
         try:
-            file.truncate(0)
-            file.seek(0)
-            file.write(json.dumps(dict(holder)) + _END)
-            file.flush()
+            _write(handle, json.dumps(dict(holder)) + _END)
         except OSError as error:
             raise RefusedError(f"{path}: the lock cannot be written: {error.strerror}; nothing was changed") from error
         try:
@@ -53,6 +51,14 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         finally:
             with suppress(OSError):
                 file.truncate(0)
+
+
+def _write(handle: int, text: str) -> None:
+    """Without a buffer: what a full disk does not take must not be written once more when the file is closed."""
+    os.ftruncate(handle, 0)
+    data = text.encode()
+    if os.pwrite(handle, data, 0) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _who(file: TextIO) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kfix.harmless import lines
@@ -11,6 +11,7 @@ from kfix.model.verdict import Answer, Verdict
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.journal import Journal, Samples
 from kfix.runbook.proof import Asked, sample, verdict_of
+from kfix.runbook.waiting import Wait
 from kfix.runbook.watch import Watch, hopeless
 
 # A wait of minutes need not look five times a second.
@@ -54,8 +55,15 @@ class Settle:
                     waiting.remove(step)
             if not waiting:
                 return tuple(failed)
-            self.watch.poll(waiting)
+            self.watch.poll(waiting, self._wait(waiting[0], looks, seconds))
             self.clock.sleep(pause)
+
+    def _wait(self, step: PlannedStep, looks: Mapping[str, Asked], seconds: float) -> Wait | None:
+        """Of the first step that is waited for the first check that does not pass yet."""
+        for call, answer in looks[step.id]:
+            if not answer.passed:
+                return Wait.of(call, answer, seconds=seconds, limit=step.verify_timeout, step=step.id)
+        return None
 
     def _in_vain(self, step: PlannedStep) -> str:
         """An invariant that pauses the run goes first: what is hopeless now may be well when it holds again."""

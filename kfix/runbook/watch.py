@@ -21,6 +21,7 @@ from kfix.runbook.journal import Journal, Samples, utc
 from kfix.runbook.rethrottle import Rethrottle
 from kfix.runbook.scene import Progressed
 from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.waiting import Wait
 
 # A pause that lasts longer than this is no pause any more.
 PAUSE_SECONDS = 600.0
@@ -66,7 +67,7 @@ class Watch:
         self._duration()
         self._expiry(step)
 
-    def poll(self, waiting: Iterable[PlannedStep]) -> None:
+    def poll(self, waiting: Iterable[PlannedStep], wait: Wait | None = None) -> None:
         """Between two looks at what is waited for; the invariants at most once a second."""
         steps = tuple(waiting)
         self._lock()
@@ -77,7 +78,7 @@ class Watch:
             self.invariants()
         if steps:
             self.rethrottle.poll()
-        self.meter.poll(steps)
+        self.meter.poll(steps, wait)
 
     def _lock(self) -> None:
         if self.lock is not None and not self.lock.held():
@@ -125,6 +126,10 @@ class Watch:
                 if self.clock.monotonic() - since > UNREADABLE_SECONDS:
                     text = f"how many partitions are being moved cannot be read: {error}"
                     raise Stop(Outcome.UNREACHABLE, text) from error
+                seconds = self.clock.monotonic() - since
+                left = max(0.0, UNREADABLE_SECONDS - seconds)
+                wanted = "how many partitions are being moved can be read"
+                self.meter.waits.report(Wait("", "the controller", str(error), wanted, seconds, left))
             self._lock()
             self.clock.sleep(_LOOK_EVERY)
 
@@ -146,10 +151,13 @@ class Watch:
         self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
         if invariant.on_breach is OnBreach.STOP:
             raise Stop(Outcome.BREACH, f"an invariant is broken: {words}")
-        self.journal.write("pause", why=words)
         since = self.clock.monotonic()
+        until = utc(self.clock.now() + PAUSE_SECONDS)
+        self.journal.write("pause", why=words, until=until, seconds_left=round(PAUSE_SECONDS))
         while not (answer := self._ask(invariant)).passed:
-            if self.clock.monotonic() - since > PAUSE_SECONDS:
+            seconds = self.clock.monotonic() - since
+            self.meter.waits.report(Wait.of(invariant.call, answer, seconds=seconds, limit=PAUSE_SECONDS))
+            if seconds > PAUSE_SECONDS:
                 raise Stop(Outcome.BREACH, f"an invariant has been broken for {PAUSE_SECONDS:g} s: {words}")
             self._lock()
             self._duration()

@@ -42,7 +42,19 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
             {"type": "invariant", "check": "c()", "observed": "2", "action": "pause"},
             "invariant broken: c(): 2",
         ),
-        ({"type": "pause", "why": "x"}, "paused until it holds again"),
+        (
+            {"type": "pause", "why": "x", "until": "2026-09-21T14:13:20.000Z", "seconds_left": 600},
+            "paused until 14:13:20 UTC at most, 10 min 00 s: x; Ctrl-C stops here",
+        ),
+        (
+            {"type": "pause.batch", "until": "2026-09-21T14:13:20.000Z", "seconds_left": 10},
+            "pause after this batch until 14:13:20 UTC, 10 s",
+        ),
+        ({"type": "gate.early", "seconds": 0.02, "least": 0.5}, "an answer after 0.02 s was not taken"),
+        (
+            {"type": "interrupted", "choice": "leave", "why": "no answer"},
+            "interrupted while replicas are copied: they are left as they are (no answer)",
+        ),
         ({"type": "resume", "seconds": 4.5}, "it holds again, the run goes on after 4.5 s"),
         ({"type": "limit.hit", "limit": "max_duration", "seconds": 61.0, "cap": 60.0}, "seconds 61.0, 60 allowed"),
         ({"type": "limit.hit", "limit": "max_concurrent_moves", "moving": 7, "cap": 5}, "moving 7, 5 allowed"),
@@ -51,7 +63,16 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
         ({"type": "run.end", "left": ["throttle of 1"]}, "LEFT ON: throttle of 1"),
         ({"type": "facts.recheck", "step": "nudge", "key": "k", "was": 1, "is_": 2}, "k was 1, is 2"),
         ({"type": "step.refused", "step": "nudge", "text": "no"}, "nudge: left, the others go on: no"),
-        ({"type": "step.waiting", "step": "nudge", "what": "x"}, "nudge: waiting: reassign"),
+        (
+            {
+                "type": "step.waiting",
+                "step": "nudge",
+                "what": "x",
+                "until": "2026-09-21T14:13:20.000Z",
+                "seconds_left": 90,
+            },
+            "nudge: waits until 14:13:20 UTC at most, 1 min 30 s, for: reassign",
+        ),
         ({"type": "step.skipped", "step": "nudge", "why": "left_out"}, "nudge: left out by a person"),
         ({"type": "step.skipped", "step": "nudge", "why": "new_reason"}, "nudge: new_reason"),
         ({"type": "step.operator_did", "step": "nudge", "text": "x"}, "nudge: done by hand, and seen to be there"),
