@@ -11,9 +11,19 @@ from kfix.model.snapshot import Endpoint
 def parse_endpoint(text: str) -> Endpoint | None:
     """None where it is not HOST:PORT; [::1]:9092 is taken as well."""
     host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
+    if not host or not (port.isascii() and port.isdigit()) or len(port) > 5 or not 0 < int(port) < 65536:
         return None
     return Endpoint(host.strip("[]"), int(port))
+
+
+def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
+    """An open connection. OSError where there is none, or UnicodeError; also for an address that no socket takes."""
+    try:
+        return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    except UnicodeError:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise OSError(f"not an address: {error}") from None
 
 
 def plain_reason(error: OSError | UnicodeError) -> str:
