@@ -79,10 +79,11 @@ def _params(runbook: Runbook, given: list[str]) -> tuple[Args, str]:
 
 
 def _moves(path: Path) -> tuple[tuple[TopicPartition, tuple[int, ...]], ...]:
+    from kfix.documents.opening import read_file
     from kfix.placement.reassignment_json import parse
 
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError as error:
         raise UsageError(f"{path}: the moves cannot be read: {error.strerror}") from error
     found = parse(text, str(path))

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kfix.documents.shown import short, shown
+
 Model = TypeVar("Model", bound=BaseModel)
 
 Int16 = Annotated[int, Field(ge=-(2**15), le=2**15 - 1)]
@@ -42,7 +44,6 @@ _WANTED: Final[Mapping[str, str]] = {
     "model_attributes_type": "an object",
 }
 _PLACE: Final = re.compile(r" at line (\d+) column (\d+)$")
-_LONGEST: Final = 60
 
 
 class Strict(BaseModel):
@@ -87,23 +88,26 @@ def read_json(raw: str | bytes, model: type[Model], columns: Mapping[str, Sequen
 def _words(error: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> str:
     path, got = list(error["loc"]), error["input"]
     match error["type"]:
-        case "missing" if path and isinstance(path[-1], int):
-            return f"{_path(path[:-1], columns)}: lacks {_column(path, columns) or f'the value number {path[-1] + 1}'}"
         case "missing":
-            return f"{_path(path[:-1], columns)}: lacks {path[-1]}"
+            last = path.pop()
+            name = _column([*path, last], columns) or (
+                f"the value number {last + 1}" if isinstance(last, int) else last
+            )
+            text = f"lacks {name}"
         case "extra_forbidden":
-            return f"{_path(path[:-1], columns)}: has the unknown field {_short(path[-1])}"
-        case "greater_than_equal" | "less_than_equal" | "greater_than" | "less_than":
-            return f"{_path(path, columns)}: {_short(got)} is out of range"
+            text = f"has the unknown field {short(path.pop())}"
+        case "greater_than_equal" | "less_than_equal":
+            text = f"{short(got)} is out of range"
         case "literal_error":
-            return f"{_path(path, columns)}: wanted {error['ctx']['expected']}, not {_seen(got)}"
+            text = f"wanted {error['ctx']['expected']}, not {shown(got)}"
         case "too_long":
-            return f"{_path(path, columns)}: wanted {error['ctx']['max_length']} values, not {len(got)}"
+            text = f"wanted {error['ctx']['max_length']} values, not {len(got)}"
         case kind if kind in _WANTED:
-            return f"{_path(path, columns)}: wanted {_WANTED[kind]}, not {_seen(got)}"
+            text = f"wanted {_WANTED[kind]}, not {shown(got)}"
         case _:
             said = str(error["msg"]).removeprefix("Value error, ")
-            return f"{_path(path, columns)}: {said[:1].lower()}{said[1:]}"
+            text = f"{said[:1].lower()}{said[1:]}"
+    return f"{_path(path, columns)}: {text}"
 
 
 def _path(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> str:
@@ -118,7 +122,7 @@ def _path(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> st
         elif part == "[key]":
             text += " (the key)"
         else:
-            text += f".{part}" if re.fullmatch(r"[\w-]{1,80}", part) else f"[{_short(part)}]"
+            text += f".{part}" if re.fullmatch(r"[\w-]{1,80}", part) else f"[{short(part)}]"
     return text.removeprefix(".") or "the whole"
 
 
@@ -128,25 +132,3 @@ def _column(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> 
         return ""
     names = columns.get(str(path[-4]), ())
     return names[path[-1]] if path[-1] < len(names) else ""
-
-
-def _seen(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return _short(value)
-
-
-def _short(value: object) -> str:
-    """Of a number of thousands of digits, or of a long text, the beginning."""
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"a number of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

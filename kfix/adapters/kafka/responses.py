@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kfix.adapters.kafka.codec import ProtocolError, Reader
-from kfix.adapters.numbers import LARGEST_PORT
+from kfix.model.numbers import LARGEST_PORT
 from kfix.model.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 
 _DEFAULT = 5

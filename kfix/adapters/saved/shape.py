@@ -16,7 +16,7 @@ class _Repeated:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema: Any = handler(source)
-        return {**schema, "variadic_item_index": len(schema["items_schema"]) - 1}  # type: ignore[return-value]
+        return {**schema, "variadic_item_index": len(schema["items_schema"]) - 1}
 
 
 Ids = tuple[Int32, ...]

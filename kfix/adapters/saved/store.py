@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kfix.adapters.numbers import LAST_MOMENT, broker_id
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.numbers import LAST_MOMENT, broker_id
 from kfix.model.snapshot import Snapshot
 
 KEEP = 20

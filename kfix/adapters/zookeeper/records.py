@@ -1,8 +1,8 @@
 """Kafka's JSON in znodes, turned into the model. Key order is not fixed, hand-edited nodes have spaces: parse all.
 
-Every value is checked for its type and its range here, by hand and not by pydantic: a diagnosis reads tens of thousands
-of these, and loads no pydantic at all (docs/adr/012). A record that Kafka would not write is a `BadRecordError` with the
-path of the value; who reads many of them keeps the others.
+Every value is checked for its type and its range here, by hand and not by pydantic: a diagnosis reads tens of
+thousands of these, and loads no pydantic at all (docs/adr/012). A record that Kafka would not write is a
+`BadRecordError` with the path of the value; who reads many of them keeps the others.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from kfix.adapters.numbers import LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
 from kfix.adapters.zookeeper.wire import Node
+from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
+from kfix.model.numbers import LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
 from kfix.model.snapshot import (
     Assignment,
     ControllerNode,
@@ -132,7 +133,8 @@ def _is_host(text: str) -> bool:
 def controller(node: Node | None, epoch: Node | None) -> ControllerNode:
     """`epoch` is absent only before the first controller was ever elected."""
     raw = as_json(node, "/controller") if node is not None else {"brokerid": None}
-    broker, kraft = raw.get("brokerid"), raw.get("kraftControllerEpoch", -1)
+    broker: Any = raw.get("brokerid")
+    kraft: Any = raw.get("kraftControllerEpoch", -1)
     if node is not None and not is_int32(broker):
         raise _wrong("/controller", "brokerid", "a broker's id", raw)
     if not is_int32(kraft):
@@ -165,12 +167,11 @@ def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
         raise _wrong(path, "partitions", "a list", raw)
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for at, entry in enumerate(entries):
-        topic, partition, replicas = (
-            [entry.get(n) for n in ("topic", "partition", "replicas")] if isinstance(entry, dict) else [None] * 3
-        )
+        said: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        topic, partition, replicas = said.get("topic"), said.get("partition"), said.get("replicas")
         if not (isinstance(topic, str) and is_int32(partition) and _are_ids(replicas)):
             raise BadRecordError(path, f"partitions[{at}]: wanted a topic, a partition and a list of broker ids")
-        found[TopicPartition(topic, partition)] = tuple(replicas)
+        found[TopicPartition(topic, int(said["partition"]))] = tuple(said["replicas"])
     return found
 
 
@@ -199,21 +200,4 @@ def _wrong(path: str, name: str, wanted: str, raw: dict[str, Any], key: str = ""
     """`name` is the path of the value inside the znode, `key` its key in `raw` where that is another."""
     if (key or name) not in raw:
         return BadRecordError(path, f"lacks {name}")
-    return BadRecordError(path, f"{name}: wanted {wanted}, not {_seen(raw[key or name])}")
-
-
-def _seen(value: Any) -> str:
-    """What stands there, short; Python refuses to print a number of thousands of digits."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case dict():
-            return "an object"
-        case list():
-            return "a list of something else" if value else "an empty list"
-        case int() if value.bit_length() > 200:
-            return "a huge number"
-        case _:
-            return repr(value)[:60]
+    return BadRecordError(path, f"{name}: wanted {wanted}, not {shown(raw[key or name])}")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.numbers import broker_id
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
+from kfix.model.numbers import broker_id
 from kfix.model.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
 
 T = TypeVar("T")

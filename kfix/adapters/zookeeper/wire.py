@@ -53,6 +53,9 @@ class Stat(NamedTuple):
     pzxid: int
 
 
+NO_STAT = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A znode that exists: its data, its children where they were asked for, and its stat."""

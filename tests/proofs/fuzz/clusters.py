@@ -8,6 +8,8 @@ import json
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,10 +21,10 @@ from kfix.adapters.describe_text import parse_describe_text
 from kfix.adapters.kafka import resources, responses
 from kfix.adapters.kafka.codec import Reader, Writer
 from kfix.adapters.saved import files
+from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
-from kfix.errors import UnreachableError
 from kfix.model.holder import held_error, parse_holder
 from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.report.findings_table import print_findings
@@ -34,7 +36,8 @@ from tests.proofs.fuzz.counting import Case
 from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening, stat
 
 TOPICS = {"orders": 3, "__consumer_offsets": 2}
-VERSIONS = {k: (0, 9) for k in (2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 36, 43, 44)} | {35: (0, 4), 45: (0, 0), 46: (0, 0)}
+_KEYS = (2, 3, 9, 10, 15, 16, 17, 18, 23, 32, 36, 43, 44)
+VERSIONS = dict.fromkeys(_KEYS, (0, 9)) | {35: (0, 4), 45: (0, 0), 46: (0, 0)}
 
 
 def znodes(port: int) -> dict[str, Any]:
@@ -97,8 +100,12 @@ def answers(port: int) -> dict[int, bytes]:
     def topics(w: Writer, each: Any) -> Writer:
         return w.array(list(TOPICS.items()), lambda w, t: w.string(t[0]).array(list(range(t[1])), each))
 
-    meta = Writer().i32(0).array(
-        [(1, port), (2, 1), (3, 1)], lambda w, b: w.i32(b[0]).string("127.0.0.1").i32(b[1]).string("abc"[b[0] - 1])
+    meta = (
+        Writer()
+        .i32(0)
+        .array(
+            [(1, port), (2, 1), (3, 1)], lambda w, b: w.i32(b[0]).string("127.0.0.1").i32(b[1]).string("abc"[b[0] - 1])
+        )
     )
     meta.string("mine").i32(1)
 
@@ -107,8 +114,13 @@ def answers(port: int) -> dict[int, bytes]:
 
     meta.array(list(TOPICS.items()), lambda w, t: w.i16(0).string(t[0]).i8(0).array(list(range(t[1])), partition))
     config = Writer().i32(0).array([("1", "zookeeper.connect", ""), ("orders", "min.insync.replicas", "2")], _config)
-    described = Writer().i32(0).array(
-        ["g"], lambda w, g: w.i16(0).string(g).string("Stable").string("consumer").string("range").array(["m"], _member)
+    described = (
+        Writer()
+        .i32(0)
+        .array(
+            ["g"],
+            lambda w, g: w.i16(0).string(g).string("Stable").string("consumer").string("range").array(["m"], _member),
+        )
     )
     offsets = Writer().i32(0)
     topics(offsets, lambda w, p: w.i32(p).i16(0).i64(1_700_000_000_000).i64(9).i32(4))
@@ -176,12 +188,10 @@ def judged(snapshot: Snapshot, random: Random) -> None:
         case _:
             assert nagios_line(diagnosis)
     assert exit_code(diagnosis) in {0, 20, 21, 22}
-    from pathlib import Path
-    from dataclasses import replace
-
-    text = json.dumps(files.encode(snapshot))
+    text = json.dumps(encode(snapshot))
     again = files.parse(text, Path("again.json"))
-    assert replace(again, origin="") == snapshot, "what is saved is what was read"
+    odd = [f.name for f in fields(snapshot) if getattr(again, f.name) != getattr(snapshot, f.name)]
+    assert set(odd) <= {"origin"}, f"what is saved is what was read: {[(n, getattr(snapshot, n)) for n in odd]}"
 
 
 def only_loopback() -> None:
@@ -360,5 +370,3 @@ def _bent_answer(raw: bytes, random: Random) -> bytes:
         data[at : at + 4] = value.to_bytes(4, "big", signed=True)
         return bytes(data)
     return bent_bytes(bytes(data), random)
-
-

@@ -41,6 +41,6 @@ def kfix(*words: str) -> None:
     if code in {2, 3}:
         first = err.getvalue().strip()
         assert first.startswith("kfix: "), first[:300]
-        assert len(first.splitlines()[0]) < 4000, "one line that a person can read"
+        assert len(first.splitlines()[0]) < 4000, f"one line that a person can read: {first[:250]} ... {first[-200:]}"
         raise RefusedByCommandError(first)
     assert out.getvalue() or err.getvalue()

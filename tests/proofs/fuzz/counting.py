@@ -93,7 +93,9 @@ def run(kind: str, case: Case, cases: int, first: int = 0) -> Count:
 
 
 def _note(count: Count, number: int, error: BaseException) -> None:
-    ours = [f for f in traceback.extract_tb(error.__traceback__) if "/kfix" in f.filename and "/tests/" not in f.filename]
+    ours = [
+        f for f in traceback.extract_tb(error.__traceback__) if "/kfix" in f.filename and "/tests/" not in f.filename
+    ]
     where = f"{ours[-1].filename.rpartition('/kfix')[2]}:{ours[-1].lineno}" if ours else "outside kfix"
     place = f"{type(error).__name__} at {where}"
     count.places[place] += 1

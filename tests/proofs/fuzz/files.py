@@ -32,7 +32,9 @@ from tests.unit.adapters.test_saved_snapshots import whole
 
 @contextmanager
 def snapshots() -> Iterator[Case]:
-    chosen = [INCIDENTS[n]().cluster.snapshot() for n in ("stuck-offsets-partition", "dead-isr", *sorted(INCIDENTS)[:3])]
+    chosen = [
+        INCIDENTS[n]().cluster.snapshot() for n in ("stuck-offsets-partition", "dead-isr", *sorted(INCIDENTS)[:3])
+    ]
     originals = [encode(whole()), encode(whole()), *(json.loads(json.dumps(encode(_small(s)))) for s in chosen)]
     originals = [json.loads(json.dumps(o)) for o in originals]
     with TemporaryDirectory() as folder:
