@@ -19,6 +19,8 @@ from kfix.documents.shown import short
 MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24
 _LONGEST_NUMBER = 40
+#: PyYAML takes seconds to look a thousand brackets ahead.
+_TOO_DEEP = re.compile(r"""(?:[\[{][\s\w:'"]{0,40}){64}""")
 _REFERENCE = re.compile("[&*!]")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
@@ -64,11 +66,32 @@ def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Documen
     return document
 
 
+class _Shallow(yaml.SafeLoader):
+    """Stops at the first value that lies too deep: to read 100 000 levels to their end would take minutes."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH + 1:
+            loader: Any = self
+            mark = loader.peek_event().start_mark
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_MAX_DEPTH} levels", problem_mark=mark)
+        try:
+            node: yaml.Node | None = super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+        return node
+
+
 def _compose(text: str, document: Document) -> list[yaml.Node]:
+    if found := _TOO_DEEP.search(text):
+        before = text[: found.start()]
+        place = Place(before.count("\n") + 1, found.start() - before.rfind("\n"))
+        document.problems.append((place, f"nested deeper than {_MAX_DEPTH} levels"))
+        return []
     try:
-        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    except RecursionError:
-        document.problems.append((Place(1, 1), f"nested deeper than {_MAX_DEPTH} levels"))
+        nodes = list(yaml.compose_all(text, Loader=_Shallow))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)

@@ -14,7 +14,7 @@ from typing import Any
 from kfix.adapters.zookeeper.wire import Node
 from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
-from kfix.model.numbers import LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
+from kfix.model.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
 from kfix.model.snapshot import (
     Assignment,
     ControllerNode,
@@ -26,6 +26,7 @@ from kfix.model.snapshot import (
 
 _LONGEST_HOST = 255
 _MOST_DIGITS = 19  # of 64 bits
+_INTEGERS = {int}
 
 
 class BadRecordError(UnreachableError):
@@ -52,12 +53,16 @@ def as_json(node: Node, path: str) -> dict[str, Any]:
 
 def partition_state(node: Node, path: str) -> PartitionState:
     raw = as_json(node, path)
-    leader, epoch, isr, controller_epoch = (raw.get(n) for n in ("leader", "leader_epoch", "isr", "controller_epoch"))
-    # The one check of the hot loop; what is wrong with it is found out only where something is.
-    if not (is_int32(leader) and is_int32(epoch) and is_int32(controller_epoch) and _are_ids(isr)):
+    try:
+        leader, epoch, isr, controller_epoch = raw["leader"], raw["leader_epoch"], raw["isr"], raw["controller_epoch"]
+    except KeyError:
+        raise _bad_state(raw, path) from None
+    # The one check of the hot loop, without a call for each number; what is wrong is found out only where something is.
+    numbers = (leader, epoch, controller_epoch, *isr) if type(isr) is list else ()
+    if set(map(type, numbers)) != _INTEGERS or not -LARGEST_INT32 <= min(numbers) <= max(numbers) <= LARGEST_INT32:
         raise _bad_state(raw, path)
     stat = node.stat
-    return PartitionState(leader, epoch, tuple(isr), controller_epoch, stat.version, stat.mzxid, stat.mtime)  # type: ignore[arg-type]
+    return PartitionState(leader, epoch, tuple(isr), controller_epoch, stat.version, stat.mzxid, stat.mtime)
 
 
 def _bad_state(raw: dict[str, Any], path: str) -> BadRecordError:

@@ -15,10 +15,10 @@ from typing import Any
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.saved.encode import encode
 from kfix.fleet.inventory.load import load_inventory
-from kfix.runbook.history import summary
 from kfix.runbook.load import load_file
 from kfix.runbook.policyfile import load_policy
 from kfix.runbook.run import abort
+from kfix.runbook.store import RunStore
 from kfix.runbook.taking_back import make_rollback
 from tests.proofs.fuzz.bending import as_text, bent_bytes, bent_data, bent_json, packed
 from tests.proofs.fuzz.command import kfix
@@ -110,40 +110,54 @@ def _sealed(data: Any) -> str:
 @contextmanager
 def journals() -> Iterator[Case]:
     bases = [killed(name) for name in NAMES[:3]]
+    known = [(moment, _lines(moment.home)) for _, _, moments in bases for moment in moments]
     with TemporaryDirectory() as folder:
         os.environ["KFIX_STATE_HOME"] = folder
         look = Path(folder, "s.json")
         look.write_text(json.dumps(encode(whole())))
+        run = RunStore(Path(folder, "kfix")).runs_dir / "20261121T100000Z-abcdef01"
+        run.mkdir(parents=True)
 
         def case(random: Random) -> None:
-            base, _plan, moments = random.choice(bases)
-            stage = base.at(random.choice(moments))
-            run = stage.last_run
-            try:
-                lines = [json.loads(line) for line in run.journal_path.read_bytes().splitlines()]
-                run.journal_path.write_bytes(_journal(lines, random))
-                if random.random() < 0.5:
-                    place = ["--from", str(look), "--journal", str(run.journal_path)]
-                    kfix("report", "incident", *place, *random.choice(([], ["--json"])))
-                    return
-                home = stage.store.home
-                target = Path(folder, "kfix")
-                target.unlink(missing_ok=True)
-                target.symlink_to(home)
-                kfix("runbook", "history", *random.choice(([], ["--json"], [run.id], [run.id, "--json"])))
-                assert summary(run).id == run.id
-                patient = {"clock": Patience(stage)}
-                acts = [
-                    lambda: make_rollback(run, stage.cluster, stage.created(), everything=True),
-                    lambda: stage.resume(**patient),
-                    lambda: abort(run, stage.scene_of_run(**patient), "a test"),
-                    lambda: stage.run(run.plan(), **patient),
-                ]
-                random.choice(acts)()
-            finally:
-                shutil.rmtree(stage.store.home, ignore_errors=True)
+            if random.random() < 0.05:
+                _gone_on_with(*random.choice(bases), random)
+                return
+            moment, lines = random.choice(known)
+            (run / "plan.json").unlink(missing_ok=True)
+            if random.random() < 0.1:  # to read the plan takes longer than all the rest
+                shutil.copy(next(moment.home.glob("runs/*/plan.json")), run)
+            path = run / "journal.ndjson"
+            path.write_bytes(_journal(lines[: random.choice((4, 12, 30, len(lines)))], random))
+            if random.random() < 0.5:
+                given = random.choice((["--from", str(look)], []))
+                kfix("report", "incident", *given, "--journal", str(path), *random.choice(([], ["--json"])))
+            else:
+                kfix("runbook", "history", *random.choice(([], ["--json"], [run.name], [run.name, "--json"])))
 
         yield case
+
+
+def _lines(home: Path) -> list[Any]:
+    text = next(home.glob("runs/*/journal.ndjson")).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _gone_on_with(base: Any, _plan: Any, moments: list[Any], random: Random) -> None:
+    """What reads a journal in order to change a cluster: resume, abort, rollback, and to run the plan again."""
+    stage = base.at(random.choice(moments))
+    run = stage.last_run
+    try:
+        run.journal_path.write_bytes(_journal(_lines(stage.store.home), random))
+        patient = {"clock": Patience(stage)}
+        acts = [
+            lambda: make_rollback(run, stage.cluster, stage.created(), everything=True),
+            lambda: stage.resume(**patient),
+            lambda: abort(run, stage.scene_of_run(**patient), "a test"),
+            lambda: stage.run(run.plan(), **patient),
+        ]
+        random.choice(acts)()
+    finally:
+        shutil.rmtree(stage.store.home, ignore_errors=True)
 
 
 def _journal(lines: list[Any], random: Random) -> bytes:

@@ -36,21 +36,23 @@ def at(*path):
 
 
 T = "__consumer_offsets"
+ROWS = ("views", "1", "partitions", T, 0)
+ROW = f"views.1.partitions.{T}[0]"
 
 
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
         (
-            ("views", "1", "partitions", T, 0, 1),
+            (*ROWS, 1),
             [],
-            f"views.1.partitions.{T}[0].leader: wanted a whole number, not a list",
+            f"{ROW}.leader: wanted a whole number, not a list",
         ),
-        (("views", "1", "partitions", T, 0, 3), 7, f"views.1.partitions.{T}[0].replicas: wanted a list, not 7"),
+        ((*ROWS, 3), 7, f"{ROW}.replicas: wanted a list, not 7"),
         (
-            ("views", "1", "partitions", T, 0, 4, 0),
+            (*ROWS, 4, 0),
             "1",
-            f"views.1.partitions.{T}[0][4][0]: wanted a whole number, not '1'",
+            f"{ROW}.isr[0]: wanted a whole number, not '1'",
         ),
         (("views", "1", "racks", "1"), {}, "views.1.racks.1: wanted text, not an object"),
         (("zookeeper", "states", T, 0, 2), 2**31, f"zookeeper.states.{T}[0].leader_epoch: 2147483648 is out of range"),

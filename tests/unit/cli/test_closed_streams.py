@@ -1,4 +1,4 @@
-"""`>&-`, `2>&-` and `<&-` in a shell: the exit code is what it is otherwise, and nothing is written into a wrong file."""
+"""`>&-`, `2>&-` and `<&-` in a shell: the exit code is what it is otherwise, and no file gets what is another's."""
 
 import os
 import subprocess
