@@ -132,7 +132,8 @@ class _Reading:
             else:
                 self.assigned |= {tp: a.replicas for tp, a in records.assignments(node, topic).items()}
         except records.BadRecordError as error:
-            raise BadRowError(f"not the content of such a znode ({error.why})") from error
+            what = "not JSON" if error.not_json else f"not the content of such a znode ({error.why})"
+            raise BadRowError(what) from error
 
     def snapshot(self, taken_at: float) -> Snapshot:
         sources = [Source(f"text {self.name}", ok=True)]

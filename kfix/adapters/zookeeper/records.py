@@ -32,8 +32,9 @@ _INTEGERS = {int}
 class BadRecordError(UnreachableError):
     """A znode that does not hold what Kafka writes there. `why` is the message without the path."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, *, not_json: bool = False) -> None:
         super().__init__(f"zookeeper: {path}: {why}")
+        self.not_json = not_json
         self.path = path
         self.why = why
 
@@ -47,7 +48,7 @@ def as_json(node: Node, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadRecordError(path, f"does not hold the JSON that Kafka writes: {node.data[:60]!r}")
+        raise BadRecordError(path, f"does not hold the JSON that Kafka writes: {node.data[:60]!r}", not_json=True)
     return value
 
 

@@ -20,7 +20,7 @@ from kfix.model.snapshot import TopicPartition
 from kfix.report.findings_table import print_findings
 from kfix.report.findings_verdict import exit_code
 from kfix_diagnostics.engine import diagnose
-from tests.proofs.fuzz import clusters
+from tests.proofs.fuzz import healthy
 from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening
 
 ORDERS = TopicPartition("orders", 0)
@@ -30,10 +30,10 @@ STATE = "/brokers/topics/orders/partitions/0/state"
 @pytest.fixture
 def world():
     """A broker and a ZooKeeper server on loopback; brokers 2 and 3 are registered and refuse connections."""
-    zookeeper, broker = ZooKeeperServer(children=clusters.lists()), Broker(versions=clusters.VERSIONS)
+    zookeeper, broker = ZooKeeperServer(children=healthy.lists()), Broker(versions=healthy.VERSIONS)
     with listening(zookeeper.talk) as at, listening(broker.talk) as there:
-        broker.answers = clusters.answers(there.port)
-        values = clusters.znodes(there.port)
+        broker.answers = healthy.answers(there.port)
+        values = healthy.znodes(there.port)
         yield zookeeper, values, at, there
 
 
@@ -124,7 +124,7 @@ def test_every_other_record_that_is_wrong_is_named_by_its_path(world, path, valu
 def test_a_thousand_wrong_records_are_one_story(world):
     zookeeper, values, _, _ = world
     topics = tuple(f"t{n}" for n in range(200))
-    zookeeper.children = {**clusters.lists(), "/brokers/topics": topics}
+    zookeeper.children = {**healthy.lists(), "/brokers/topics": topics}
     values.update({f"/brokers/topics/{t}": {} for t in topics})
     names = [s.name for s in looked(world).failed_sources if s.name.startswith("znode")]
     assert len(names) == 51
