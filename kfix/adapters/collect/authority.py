@@ -14,6 +14,9 @@ from kfix.adapters.zookeeper.view import Unread, read_view
 from kfix.errors import UsageError
 from kfix.model.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 
+#: Unreadable znodes that are shown one by one.
+_MOST_ZNODES = 50
+
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperAnswer:
@@ -60,3 +63,11 @@ def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
         return Mode.ZOOKEEPER, parse_connect(configs.get("zookeeper.connect", ""))
     except UsageError:
         return Mode.UNKNOWN, None
+
+
+def note_unread(unread: Mapping[str, str], look: Look) -> None:
+    """A failed source for each znode, so that each is known not to be known; a thousand of them are one story."""
+    for path, why in sorted(unread.items())[:_MOST_ZNODES]:
+        look.failed(f"znode {path}", why)
+    if len(unread) > _MOST_ZNODES:
+        look.failed("znodes", f"{len(unread) - _MOST_ZNODES} more znodes hold no record of Kafka")

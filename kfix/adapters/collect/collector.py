@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kfix import __version__
-from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
+from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
@@ -57,8 +57,6 @@ class Wanted:
 
 #: A hung broker costs the first round this share of the deadline, so that the second round keeps its own.
 _FIRST_ROUND = 0.6
-#: Unreadable znodes that are shown one by one.
-_MOST_ZNODES = 50
 #: Who is not listed is most often dead, and a dead machine's address answers nothing at all.
 _STRANGERS_SECONDS = 1.5
 
@@ -106,7 +104,7 @@ class _Collection:
         if mode is Mode.UNKNOWN:
             mode, asked_zookeeper = self._named_by_others()
         authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
-        self._note_unread(authority.unread)
+        note_unread(authority.unread, self._look)
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
@@ -121,13 +119,6 @@ class _Collection:
             tried |= bootstrap.unanswered(self._addresses.values())
             snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
         return replace(snapshot, seconds=round(time.time() - taken_at, 3))
-
-    def _note_unread(self, unread: Mapping[str, str]) -> None:
-        """A row for each, so that each is known not to be known; a thousand of them are one story."""
-        for path, why in sorted(unread.items())[:_MOST_ZNODES]:
-            self._look.failed(f"znode {path}", why)
-        if len(unread) > _MOST_ZNODES:
-            self._look.failed("znodes", f"{len(unread) - _MOST_ZNODES} more znodes hold no record of Kafka")
 
     def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
