@@ -20,7 +20,8 @@ fleet-demo: setup
 test: setup
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# A slice of this is in every `make test`: hostile files and arguments, and a kill after every record of every run.
+# A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every
+# run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
 FUZZ ?= 100000
 fuzz: setup
 	@KFIX_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 --dist loadgroup --timeout 14400 tests/proofs

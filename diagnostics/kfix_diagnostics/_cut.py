@@ -8,6 +8,7 @@ from kfix.model.casefile import CaseFile
 from kfix.model.cuts import Cut, Kind
 from kfix.model.finding import Evidence, FactValue, Remedy
 from kfix.model.naming import brokers_named
+from kfix.model.numbers import whole_number
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import ago, count, per_topic, some
 
@@ -48,7 +49,7 @@ def since(case: CaseFile, cut: Cut) -> str:
 def _delay(case: CaseFile, cut: Cut) -> str:
     """How late the first record of a cut is: a session that must end, or a replica that must lag."""
     key = "zookeeper.session.timeout.ms" if cut.kind in {Kind.ZONE, Kind.CONTROLLER_ZONE} else "replica.lag.time.max.ms"
-    values = [int(v) for v in case.settings(key).values() if v.isdigit()]
+    values = [n for v in case.settings(key).values() if (n := whole_number(v)) is not None]
     return f"{max(values) / 1000:.0f} s ({key})" if values else f"one {key}"
 
 

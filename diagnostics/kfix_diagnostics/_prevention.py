@@ -10,6 +10,7 @@ from kfix.model.casefile import CaseFile
 from kfix.model.diagnostic import Rows
 from kfix.model.finding import Evidence
 from kfix.model.naming import brokers_named
+from kfix.model.numbers import whole_number
 from kfix.model.partition_facts import PartitionFacts
 from kfix.model.snapshot import TopicPartition
 from kfix_diagnostics._words import count, some
@@ -63,15 +64,13 @@ def setting_rows(values: Mapping[int, str], key: str, note: str = "") -> Iterato
 
 def number(text: str) -> int | None:
     """A setting as a number; None where it is none."""
-    try:
-        return int(text)
-    except ValueError:
-        return None
+    found = whole_number(text.strip().removeprefix("-"))
+    return -found if found is not None and text.strip().startswith("-") else found
 
 
 def line_of(version: str) -> Line | None:
     """`2.7-IV2` is of the line 2.7; None where it is no version."""
-    found = re.match(r"(\d+)\.(\d+)", version)
+    found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
     return None if found is None else (int(found[1]), int(found[2]))
 
 

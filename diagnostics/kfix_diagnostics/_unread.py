@@ -7,9 +7,11 @@ import re
 from kfix.model.casefile import CaseFile
 from kfix.model.snapshot import Source
 
-_BROKER = re.compile(r"\bbroker (\d+)\b")
+_BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
     "zookeeper": "partition states, registrations and the controller: whether ZooKeeper and the brokers disagree",
+    "znode": "what this record says: whether ZooKeeper and the brokers disagree about it",
+    "znodes": "what these records say: whether ZooKeeper and the brokers disagree about them",
     "broker": "what this broker believes: whether its metadata is stale",
     "coordinator": "whether coordinators answer, and so which groups are blocked",
     "offset": "whether coordinators on this broker answer",

@@ -21,6 +21,7 @@ from kfix.actions.words import configs_command, several
 from kfix.errors import RefusedError
 from kfix.model.args import ABSENT, Args, Kind
 from kfix.model.facts import Fact, ReadFact, about, about_config, about_effective, brokers
+from kfix.model.numbers import whole_number
 from kfix.model.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.model.reading import ChangeResult, ResourceKind
 from kfix.model.snapshot import TopicPartition
@@ -56,9 +57,10 @@ def freeze(args: Args, read: ReadFact) -> Args:
 def _raises_min_isr(args: Args) -> bool:
     """From a value that nobody knows it may be a raise."""
     value, now = args.text("value"), args.text("effective")
-    if resource_of(args)[0] is not ResourceKind.TOPIC or args.text("key") != MIN_ISR or not value.isdecimal():
+    new, old = whole_number(value), whole_number(now)
+    if resource_of(args)[0] is not ResourceKind.TOPIC or args.text("key") != MIN_ISR or new is None:
         return False
-    return not now.isdecimal() or int(value) > int(now)
+    return old is None or new > old
 
 
 def _must_be_possible(args: Args, read: ReadFact) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kfix.actions.base import NotApplicable
 from kfix.errors import RefusedError
 from kfix.model.facts import ReadFact, about, about_brokers, brokers, show_value
+from kfix.model.numbers import broker_id
 from kfix.model.snapshot import TopicPartition
 
 LONGEST_LOG = "longest-log"
@@ -85,9 +86,10 @@ def ordered(tp: TopicPartition, word: str, order: tuple[int, ...], read: ReadFac
 
 
 def _id(tp: TopicPartition, word: str) -> int:
-    if not word.isdecimal():
+    found = broker_id(word)
+    if found is None:
         raise RefusedError(f"{tp}: {word!r} is neither {LONGEST_LOG} nor {OTHER_IN_SYNC} nor the id of a broker")
-    return int(word)
+    return found
 
 
 def _longest_log(tp: TopicPartition, order: tuple[int, ...], read: ReadFact) -> int:

@@ -28,6 +28,7 @@ from kfix.actions.words import amount, rate_words, reassign_command, several
 from kfix.errors import RefusedError
 from kfix.model.args import Args, Kind
 from kfix.model.facts import ReadFact, about, about_brokers, about_effective, brokers, show_value
+from kfix.model.numbers import whole_number
 from kfix.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.model.reading import ResourceKind
 from kfix.probes.moves import ids
@@ -63,7 +64,8 @@ def _must_leave_enough(args: Args, read: ReadFact) -> None:
     """Fewer replicas than min.insync.replicas: no producer with acks=all can write any more."""
     tp, replicas = args.tp(), args.brokers("replicas")
     demanded = read(*about_effective(ResourceKind.TOPIC, tp.topic, _MIN_ISR)).value
-    if isinstance(demanded, str) and demanded.isdecimal() and len(replicas) < int(demanded):
+    least = whole_number(demanded) if isinstance(demanded, str) else None
+    if least is not None and len(replicas) < least:
         text = f"{tp}: {several(len(replicas), 'replica')} is fewer than {_MIN_ISR} = {demanded}"
         raise RefusedError(f"{text}: producers with acks=all would stop")
     live = brokers(read(*about(tp, "live_isr")))

@@ -6,10 +6,8 @@ failed source says so. It is judged for what it shows and for nothing else.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from kfix import __version__
 from kfix.adapters.describe_text_rows import (
@@ -23,6 +21,9 @@ from kfix.adapters.describe_text_rows import (
     kcat_topic,
     znode_path,
 )
+from kfix.adapters.zookeeper import records
+from kfix.adapters.zookeeper.wire import NO_STAT, Node
+from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError
 from kfix.model.snapshot import (
     Assignment,
@@ -46,7 +47,7 @@ HINT = (
 
 def read_describe_text(path: Path, taken_at: float) -> Snapshot:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidFileError((f"{path}: {error}",), hint=HINT) from error
     return parse_describe_text(text, str(path), taken_at)
@@ -118,32 +119,21 @@ class _Reading:
             self.moves[tp] = Assignment(row.replicas, row.adding, row.removing)
 
     def _znode(self, text: str) -> None:
-        try:
-            said = json.loads(text)
-        except ValueError as error:
-            raise BadRowError(f"not JSON ({error})") from error
-        if not isinstance(said, dict):
-            raise BadRowError("a znode holds a JSON object")
         if self.path is None:
             raise BadRowError("JSON without its path /brokers/topics/TOPIC/partitions/N/state before it")
         topic, partition = self.path
+        node = Node(text.strip().encode("utf-8", "replace"), (), NO_STAT)
         try:
             if partition is not None:
-                self._state(TopicPartition(topic, partition), said)
+                state = records.partition_state(node, "a state")
+                error = 5 if state.leader < 0 else 0
+                view = PartitionView(state.leader, state.leader_epoch, (), state.isr, (), error)
+                self.partitions[TopicPartition(topic, partition)] = view
             else:
-                self._assignments(topic, said)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadRowError(f"not the content of such a znode ({error})") from error
-
-    def _state(self, tp: TopicPartition, said: dict[str, Any]) -> None:
-        leader = int(said["leader"])
-        isr = tuple(int(b) for b in said["isr"])
-        epoch = int(said["leader_epoch"])
-        self.partitions[tp] = PartitionView(leader, epoch, (), isr, (), 5 if leader < 0 else 0)
-
-    def _assignments(self, topic: str, said: dict[str, Any]) -> None:
-        for number, replicas in said["partitions"].items():
-            self.assigned[TopicPartition(topic, int(number))] = tuple(int(b) for b in replicas)
+                self.assigned |= {tp: a.replicas for tp, a in records.assignments(node, topic).items()}
+        except records.BadRecordError as error:
+            what = "not JSON" if error.not_json else f"not the content of such a znode ({error.why})"
+            raise BadRowError(what) from error
 
     def snapshot(self, taken_at: float) -> Snapshot:
         sources = [Source(f"text {self.name}", ok=True)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kfix.model.numbers import LARGEST_PORT, broker_id
+
 #: Longest first: `Adding Replicas` ends in `Replicas`, `LastKnownElr` in `Elr`.
 _KEYS = (
     "Adding Replicas",
@@ -98,8 +100,8 @@ def describe_row(line: str) -> PartitionRow | TopicRow | None:
 def kcat_row(line: str) -> PartitionRow | None:
     if not (found := _KCAT_ROW.search(line)):
         return None
-    lists = [tuple(int(n) for n in found[key].split(",") if n) for key in ("replicas", "isr")]
-    return PartitionRow("", int(found["partition"]), int(found["leader"]), *lists)
+    lists = [tuple(_number(n, key) for n in found[key].split(",") if n) for key in ("replicas", "isr")]
+    return PartitionRow("", _number(found["partition"], "partition"), _number(found["leader"], "leader"), *lists)
 
 
 def kcat_topic(line: str) -> str | None:
@@ -110,28 +112,33 @@ def kcat_topic(line: str) -> str | None:
 def kcat_broker(line: str) -> tuple[int, str, int, bool] | None:
     """(id, host, port, whether it is named controller)."""
     found = _KCAT_BROKER.search(line.strip())
-    return (int(found["id"]), found["host"], int(found["port"]), bool(found["controller"])) if found else None
+    if found is None:
+        return None
+    port = _number(found["port"], "port")
+    if port > LARGEST_PORT:
+        raise BadRowError(f"port is {port}, wanted at most {LARGEST_PORT}")
+    return _number(found["id"], "broker"), found["host"], port, bool(found["controller"])
 
 
 def kcat_from(line: str) -> int | None:
     found = _KCAT_FROM.search(line)
-    return int(found["id"]) if found else None
+    return _number(found["id"], "broker") if found else None
 
 
 def znode_path(line: str) -> tuple[str, int | None] | None:
     """(topic, partition) of a state path, (topic, None) of a topic path, as `zookeeper-shell` commands show them."""
     if found := _STATE_PATH.search(line):
-        return found["topic"], int(found["partition"])
+        return found["topic"], _number(found["partition"], "partition")
     if found := _TOPIC_PATH.search(line):
         return found["topic"], None
     return None
 
 
 def _number(text: str, what: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise BadRowError(f"{what} is {text!r}, wanted a number") from None
+    found = broker_id(text.removeprefix("-"))
+    if found is None:
+        raise BadRowError(f"{what} is {text[:40]!r}, wanted a number")
+    return -found if text.startswith("-") else found
 
 
 def _numbers(said: dict[str, str], *keys: str) -> tuple[int, ...]:
@@ -139,8 +146,8 @@ def _numbers(said: dict[str, str], *keys: str) -> tuple[int, ...]:
     if not text or text.lower() in {"none", "n/a", "null"}:
         return ()
     if not _NUMBERS.fullmatch(text):
-        raise BadRowError(f"{keys[0]} is {text!r}, wanted broker ids such as 1,2,3")
-    return tuple(int(n) for n in text.split(","))
+        raise BadRowError(f"{keys[0]} is {text[:40]!r}, wanted broker ids such as 1,2,3")
+    return tuple(_number(n.strip(), keys[0]) for n in text.split(","))
 
 
 def _configs(text: str) -> dict[str, str]:

@@ -128,6 +128,16 @@ def _port_fault(port: str, at: int) -> tuple[int, str] | None:
     return None
 
 
+def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
+    """An open connection. OSError where there is none, or UnicodeError; also for an address that no socket takes."""
+    try:
+        return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    except UnicodeError:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise OSError(f"not an address: {error}") from None
+
+
 def plain_reason(error: OSError | UnicodeError) -> str:
     """The reason in an operator's words, without Python's errno decoration."""
     if isinstance(error, TimeoutError):

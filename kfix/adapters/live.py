@@ -26,6 +26,7 @@ from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import UnreachableError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.numbers import broker_id
 from kfix.model.reading import (
     ConfigValue,
     LogDirs,
@@ -150,9 +151,10 @@ class LiveReader:
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
         end = self._deadline()
         if kind is ResourceKind.BROKER:
-            if not name.isdigit():
+            broker = broker_id(name)
+            if broker is None:
                 raise UnreachableError(f"configs of broker {name!r}: that is no broker id")
-            return self._lines.ask(int(name), lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
+            return self._lines.ask(broker, lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
         live = sorted(self.registered_brokers())
         return self._lines.ask_any(
             live, lambda line, until: questions.ask_configs_of(line, kind, name, keys, until), end

@@ -16,6 +16,7 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.write import delete_controller
 from kfix.errors import UnreachableError
+from kfix.model.numbers import broker_id
 from kfix.model.reading import ChangeResult, ResourceKind
 from kfix.model.snapshot import TopicPartition
 
@@ -47,9 +48,10 @@ class LiveChanger:
         request = requests.alter_configs(questions.resource_type(kind), name, changes)
         if kind is ResourceKind.TOPIC:
             return self._send_to_controller(request, resources.altered_configs)
-        if not name.isdigit():
+        broker = broker_id(name)
+        if broker is None:
             return ChangeResult(42, "NOT_SENT", f"{name!r} is no broker id")
-        return self._send(request, resources.altered_configs, int(name))
+        return self._send(request, resources.altered_configs, broker)
 
     @property
     def _timeout_ms(self) -> int:

@@ -14,9 +14,14 @@ from typing import Any
 import yaml
 
 from kfix.documents.problems import Path, Place
+from kfix.documents.shown import short
 
 MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24
+_LONGEST_NUMBER = 40
+#: PyYAML takes seconds to look a thousand brackets ahead.
+_TOO_DEEP = re.compile(r"""(?:[\[{][\s\w:'"]{0,40}){64}""")
+_REFERENCE = re.compile("[&*!]")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -61,11 +66,32 @@ def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Documen
     return document
 
 
+class _Shallow(yaml.SafeLoader):
+    """Stops at the first value that lies too deep: to read 100 000 levels to their end would take minutes."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH + 1:
+            loader: Any = self
+            mark = loader.peek_event().start_mark
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_MAX_DEPTH} levels", problem_mark=mark)
+        try:
+            node: yaml.Node | None = super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+        return node
+
+
 def _compose(text: str, document: Document) -> list[yaml.Node]:
+    if found := _TOO_DEEP.search(text):
+        before = text[: found.start()]
+        place = Place(before.count("\n") + 1, found.start() - before.rfind("\n"))
+        document.problems.append((place, f"nested deeper than {_MAX_DEPTH} levels"))
+        return []
     try:
-        nodes = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    except RecursionError:
-        document.problems.append((Place(1, 1), f"nested deeper than {_MAX_DEPTH} levels"))
+        nodes = list(yaml.compose_all(text, Loader=_Shallow))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
@@ -87,6 +113,8 @@ def _place(node: yaml.Node | yaml.Event) -> Place:
 def _refuse_references(text: str, document: Document) -> bool:
     """Composing has already followed aliases; the events still show them. A cycle must not be walked."""
     found = False
+    if not _REFERENCE.search(text):  # to walk through the events takes as long as all the rest
+        return False
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         place = _place(event)
         if isinstance(event, yaml.AliasEvent):
@@ -95,7 +123,7 @@ def _refuse_references(text: str, document: Document) -> bool:
         elif getattr(event, "anchor", None):
             document.problems.append((place, "anchors (&name) are refused: write the value out"))
         elif tag := getattr(event, "tag", None):
-            document.problems.append((place, f"tags are refused: {tag}"))
+            document.problems.append((place, f"tags are refused: {short(tag)}"))
     return found
 
 
@@ -121,12 +149,19 @@ def _mapping(node: yaml.MappingNode, path: Path, document: Document) -> dict[str
         key = key_node.value
         if key in found:
             first = document.keys[(*path, key)]
-            text = f"the key {key!r} is already on line {first.line}"
+            text = f"the key {short(key)} is already on line {first.line}"
             document.problems.append((_place(key_node), text))
             continue
         document.keys[(*path, key)] = _place(key_node)
         found[key] = _value(value_node, (*path, key), document)
     return found
+
+
+def _number(text: str, node: yaml.Node, document: Document) -> int | float | None:
+    if len(text) > _LONGEST_NUMBER:
+        document.problems.append((_place(node), f"a number of {len(text)} digits: no value is that large"))
+        return None
+    return float(text) if "." in text else int(text)
 
 
 def _scalar(node: yaml.ScalarNode, document: Document) -> int | float | str | bool | None:
@@ -137,12 +172,10 @@ def _scalar(node: yaml.ScalarNode, document: Document) -> int | float | str | bo
         return None
     if text in _BOOLS:
         return _BOOLS[text]
-    if _INT.fullmatch(text):
-        return int(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    if _INT.fullmatch(text) or _FLOAT.fullmatch(text):
+        return _number(text, node, document)
     if _ODD_NUMBER.fullmatch(text):
         document.problems.append(
-            (_place(node), f"{text} is read differently by every tool: quote it, or write it plainly")
+            (_place(node), f"{text[:60]} is read differently by every tool: quote it, or write it plainly")
         )
     return text

@@ -6,6 +6,10 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kfix.documents.shown import short
+
+_LONGEST_WORD = 200
+
 Path = tuple[str | int, ...]
 
 
@@ -26,6 +30,8 @@ class Problem:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Ready to be appended; empty where nothing is near."""
+    if len(word) > _LONGEST_WORD:  # to compare it with all names would take its time
+        return ""
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
 
@@ -33,4 +39,4 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
     """Without a near match all that is known is listed."""
     names = sorted(known)
-    return f"unknown {what} {word!r}" + (did_you_mean(word, names) or f"; known: {', '.join(names)}")
+    return f"unknown {what} {short(word)}" + (did_you_mean(word, names) or f"; known: {', '.join(names)}")

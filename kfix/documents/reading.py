@@ -9,16 +9,20 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kfix.documents.nodes import MAX_BYTES, parse
+from kfix.documents.opening import read_file
 from kfix.documents.problems import Path, Problem, did_you_mean
+from kfix.documents.shown import short, shown
 from kfix.errors import InvalidFileError, UsageError
 
+#: Of one mistake; what stands in a file may be of any length.
+_LONGEST = 600
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_text(path: FilePath, what: str) -> str:
     """`what` it should be, such as `policy`. UsageError where it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path).decode("utf-8")
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such {what}") from None
     except UnicodeDecodeError as error:
@@ -49,9 +53,13 @@ def read_model(
             wrong += [told(dict(e), model, what) for e in error.errors(include_url=False)]
         problems += [(document.place(p.path, at_key=p.at_key), p.text) for p in wrong]
     if problems or found is None:
-        lines = dict.fromkeys(f"{origin}:{p.line}:{p.column}: {t}" for p, t in sorted(problems))
+        lines = dict.fromkeys(f"{origin}:{p.line}:{p.column}: {_cut(t)}" for p, t in sorted(problems))
         raise InvalidFileError(tuple(lines) or (f"{origin}:1:1: the file holds no {what}",), hint=hint)
     return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
@@ -64,14 +72,14 @@ def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
         case "extra_forbidden":
             known = fields_at(path[:-1], model)
             hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
-            return Problem(path, f"unknown field {name!r}{hint}", at_key=True)
+            return Problem(path, f"unknown field {short(name)}{hint}", at_key=True)
         case "literal_error":
             got = error["input"]
             wanted = error["ctx"]["expected"]
             near = did_you_mean(str(got), [w.strip("' ") for w in wanted.replace(" or ", ",").split(",")])
-            return Problem(path, f"{name} is {got!r}, wanted {wanted}{near}")
+            return Problem(path, f"{name} is {shown(got)}, wanted {wanted}{near}")
         case "string_pattern_mismatch":
-            return Problem(path, f"{error['input']!r} is not of the form {error['ctx']['pattern']}")
+            return Problem(path, f"{shown(error['input'])} is not of the form {error['ctx']['pattern']}")
         case _:
             text = str(error["msg"]).removeprefix("Value error, ")
             return Problem(path, f"{name}: {text[:1].lower()}{text[1:]}")

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kfix.model.numbers import broker_id
 from kfix.model.snapshot import TopicPartition
 
 ArgValue = int | float | str | bool | tuple[int, ...]
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h)")
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)(B|[KMGT]B|[KMG]iB)")
+_SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,12})?)(B|[KMGT]B|[KMG]iB)")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 #: A config key that the resource itself does not set, so that a default is in force. No Kafka value looks like it.
@@ -42,9 +43,10 @@ class Kind(StrEnum):
 def parse_partition(text: str) -> TopicPartition:
     """`topic-3`; a topic may contain dashes, so the last one counts."""
     topic, dash, number = text.rpartition("-")
-    if not dash or not topic or not number.isdecimal():
-        raise ValueError(f"{text!r} is not a partition such as orders-3")
-    return TopicPartition(topic, int(number))
+    partition = broker_id(number)
+    if not dash or not topic or partition is None:
+        raise ValueError(f"{text[:300]!r} is not a partition such as orders-3")
+    return TopicPartition(topic, partition)
 
 
 def parse_duration(value: object) -> float:

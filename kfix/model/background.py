@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kfix.model.numbers import whole_number
 from kfix.model.snapshot import Mode, Snapshot
 
 UNKNOWN: Final = -1
@@ -140,7 +141,7 @@ def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]
     def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
         at = (topic, leader)
         if at not in known:
-            numbers = [int(v) for v in look_up(topic, leader, "min.insync.replicas") if v.isdigit()]
+            numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]
             unclean = look_up(topic, leader, "unclean.leader.election.enable")
             known[at] = (max(numbers, default=UNKNOWN), "true" in unclean, bool(unclean))
         return known[at]

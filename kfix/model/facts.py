@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kfix.model.args import parse_partition
+from kfix.model.numbers import broker_id
 from kfix.model.reading import ResourceKind
 from kfix.model.snapshot import TopicPartition
 
@@ -109,9 +110,9 @@ def split_key(key: str) -> FactKey:
     owner, _, name = key.rpartition(".")
     if owner == CLUSTER and name in CLUSTER_FACTS:
         return FactKey(owner, name)
-    number = owner.removeprefix(_BROKER)
-    if owner.startswith(_BROKER) and name == _REGISTERED and number.isdecimal():
-        return FactKey(f"broker {number}", name, broker=int(number))
+    broker = broker_id(owner.removeprefix(_BROKER))
+    if owner.startswith(_BROKER) and name == _REGISTERED and broker is not None:
+        return FactKey(f"broker {broker}", name, broker=broker)
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")
     return FactKey(owner, name, tp=parse_partition(owner))

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 
 from kfix.errors import HeldError
 
+#: A holder that kfix writes has some 300 characters.
+_LONGEST = 10_000
 _BLANK: Mapping[str, str] = {}
 
 
 def parse_holder(text: str | bytes) -> Mapping[str, str]:
     """Empty where a lock holds no JSON of ours: then somebody has it, and nobody can say who."""
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = json.loads(text[:_LONGEST])
+    except (ValueError, RecursionError):
         return _BLANK
-    return data if isinstance(data, dict) else _BLANK
+    return {k: v for k, v in data.items() if isinstance(v, str)} if isinstance(data, dict) else _BLANK
 
 
 def held_error(cluster: str, holder: Mapping[str, str], *, where: str, hint: str) -> HeldError:

@@ -11,7 +11,7 @@ from kfix.model.snapshot import Snapshot, Vantage, ZooKeeperNode
 
 LONGEST_NAME = 40
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_NUMBER = re.compile(r"([0-9]+)")
+_NUMBER = re.compile(r"([0-9]{1,18})")
 
 
 def is_name(text: str) -> bool:

@@ -7,6 +7,7 @@ Replicas that are added count: none goes before they are in sync.
 from __future__ import annotations
 
 from kfix.model.args import Args, Kind
+from kfix.model.numbers import whole_number
 from kfix.model.reading import ResourceKind
 from kfix.model.verdict import Answer, judge
 from kfix.ports import ClusterReader
@@ -21,7 +22,7 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     reading = reader.recorded(tp)
     demanded = reader.configs(ResourceKind.TOPIC, tp.topic, (KEY,)).get(KEY)
     text = None if demanded is None else demanded.value
-    least = int(text) if text is not None and text.isdecimal() else None
+    least = whole_number(text) if text is not None else None
     wanted = f"of {ids(replicas)} at least {'an unknown number' if least is None else max(least, 1)} in sync, none dead"
     live, assigned = reading.live_isr, reading.assignment
     if least is None or live is None or assigned is None or reading.registered is None:

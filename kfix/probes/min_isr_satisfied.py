@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kfix.model.args import Args, Kind
+from kfix.model.numbers import whole_number
 from kfix.model.reading import ResourceKind
 from kfix.model.verdict import Answer, judge
 from kfix.ports import ClusterReader
@@ -17,7 +18,7 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     reading = reader.recorded(tp)
     demanded = reader.configs(ResourceKind.TOPIC, tp.topic, (KEY,)).get(KEY)
     text = None if demanded is None else demanded.value
-    least = int(text) if text is not None and text.isdecimal() else None
+    least = whole_number(text) if text is not None else None
     wanted = f"a leader and at least {'an unknown number of' if least is None else least} in sync ({KEY})"
     live = reading.live_isr
     if least is None or live is None or reading.leaderless is None:

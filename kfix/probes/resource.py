@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.args import ABSENT, Args, Kind, coerce
+from kfix.model.numbers import broker_id
 from kfix.model.reading import ConfigValue, ResourceKind
 from kfix.ports import ClusterReader
 
@@ -25,7 +26,7 @@ def resource_of(args: Args) -> tuple[ResourceKind, str]:
     if kind not in tuple(ResourceKind):
         raise RefusedError(f"kind {kind!r}: only a topic or a broker has configuration of its own")
     if kind == ResourceKind.BROKER:
-        if not name.isdecimal():
+        if broker_id(name) is None:
             raise RefusedError(f"{name!r} is no broker id")
         return ResourceKind.BROKER, name
     try:

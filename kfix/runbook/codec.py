@@ -11,8 +11,19 @@ from functools import cache
 from types import UnionType
 from typing import Any
 
+from kfix.documents.shown import short, shown
 from kfix.model.args import Args, ArgValue, parse_partition
 from kfix.model.snapshot import TopicPartition
+
+_WORDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
 
 
 def to_plain(value: object) -> Any:  # noqa: PLR0911 - one return a kind
@@ -58,7 +69,7 @@ def _dataclass(wanted: type, value: dict[str, Any], where: str) -> Any:
     names = {f.name for f in dataclasses.fields(wanted)}
     odd = sorted(names ^ value.keys())
     if odd:
-        raise ValueError(f"{where}: {'lacks' if odd[0] in names else 'has the unknown field'} {odd[0]}")
+        raise ValueError(f"{where}: {'lacks' if odd[0] in names else 'has the unknown field'} {short(odd[0])}")
     return wanted(**{name: from_plain(hints[name], value[name], f"{where}.{name}") for name in value})
 
 
@@ -75,19 +86,19 @@ def _one_of(wanted: tuple[Any, ...], value: Any, where: str) -> Any:
             continue
         with suppress(ValueError):
             return from_plain(kind, value, where)
-    raise ValueError(f"{where}: {value!r} is none of what it may be")
+    raise ValueError(f"{where}: {shown(value)} is none of what it may be")
 
 
 def _enum(wanted: type[Enum], value: Any, where: str) -> Enum:
     for member in wanted:
         if to_plain(member) == value:
             return member
-    raise ValueError(f"{where}: {value!r} is no {wanted.__name__.lower()}")
+    raise ValueError(f"{where}: {shown(value)} is no {wanted.__name__.lower()}")
 
 
 def _a(wanted: type, value: Any, where: str) -> Any:
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise ValueError(f"{where}: wanted {wanted.__name__}, not {value!r}")
+        raise ValueError(f"{where}: wanted {_WORDS[wanted]}, not {shown(value)}")
     return value

@@ -2,7 +2,7 @@
 
 Whoever carries out a plan holds a `Passage`, and only `Door.admit` gives one. So the site's policy and the refusal
 while the network is cut (docs/adr/011) hold for every caller, and nothing else in kfix reaches a `ClusterChanger`
-(docs/adr/012).
+(docs/adr/013).
 """
 
 from __future__ import annotations

@@ -16,13 +16,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kfix.errors import KfixError
+from kfix.documents.opening import read_file
+from kfix.errors import KfixError, UsageError
 from kfix.harmless import for_json
 from kfix.model.plan import CheckCall
 from kfix.model.verdict import Answer
 from kfix.ports import Clock
 from kfix.runbook.interrupts import held_back
-from kfix.runbook.record import is_record
+from kfix.runbook.record import wrong_in
 
 Record = Mapping[str, Any]
 Listener = Callable[[Record], None]
@@ -127,28 +128,32 @@ class ReadBack:
 
 def read_back(path: Path) -> ReadBack:
     try:
-        raw = path.read_bytes()
+        raw = read_file(path)
     except OSError as error:
         return ReadBack((), broken=f"{path}: {error.strerror}")
+    except UsageError as error:
+        return ReadBack((), broken=str(error))
     *lines, rest = raw.split(b"\n")
     records: list[dict[str, Any]] = []
     prev = _START
     for number, line in enumerate(lines, 1):
-        record = _parse(line)
-        if record is None or record.get("prev") != prev or record.get("seq") != number - 1:
-            what = "is not a record" if record is None else "does not follow the line before it"
-            return ReadBack(tuple(records), bool(rest), f"{path}:{number}: {what}; it was edited or damaged")
+        record, wrong = _parse(line)
+        if not wrong and (record.get("prev") != prev or record.get("seq") != number - 1):
+            wrong = "does not follow the line before it"
+        if wrong:
+            return ReadBack(tuple(records), bool(rest), f"{path}:{number}: {wrong}; it was edited or damaged")
         records.append(record)
         prev = hashlib.sha256(line).hexdigest()
     return ReadBack(tuple(records), torn=bool(rest), tail=prev, size=len(raw) - len(rest))
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> tuple[dict[str, Any], str]:
+    """The record, and what is wrong with it."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    return record if is_record(record) else None
+        return {}, "is not a record"
+    return record, wrong_in(record)
 
 
 def utc(seconds: float) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.args import Args, Kind
 from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.model.numbers import broker_id
 from kfix.model.snapshot import Snapshot, TopicPartition
 from kfix.placement.raise_rf import change_rf
 from kfix.placement.replace import replace_as, replace_brokers
@@ -92,9 +93,10 @@ def _heirs(text: str) -> dict[int, int]:
     heirs: dict[int, int] = {}
     for word in text.split():
         old, equals, new = word.partition("=")
-        if not equals or not old.isdecimal() or not new.isdecimal():
+        before, after = broker_id(old), broker_id(new)
+        if not equals or before is None or after is None:
             raise PlacementError(f"renamed: {word!r} is not OLD=NEW such as 2=4")
-        heirs[int(old)] = int(new)
+        heirs[before] = after
     return heirs
 
 

@@ -18,6 +18,8 @@ from typing import Any
 
 from kfix import __version__
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.documents.opening import read_file
+from kfix.documents.shown import short
 from kfix.errors import UsageError
 from kfix.harmless import for_json
 from kfix.model.args import Args, coerce
@@ -31,6 +33,8 @@ from kfix.runbook.steps import partition_counts
 #: How long a plan is good for. Who types a phrase must have looked at the cluster just now.
 PLAN_SECONDS = 30 * 60.0
 TYPED_PLAN_SECONDS = 5 * 60.0
+#: Of one mistake; what stands in a forged plan may be of any length.
+_LONGEST = 600
 _DAY = 86_400.0
 _END_OF_TIME = 253_402_300_800.0  # the year 10000
 
@@ -65,7 +69,7 @@ def write(plan: Plan, path: Path) -> None:
 
 def read(path: Path) -> Plan:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode("utf-8")
     except FileNotFoundError as error:
         raise UsageError(f"{path}: there is no such plan") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -103,17 +107,17 @@ def from_json(text: str, origin: str) -> Plan:
 def audit(plan: Plan, origin: str) -> None:
     """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
     for problem in (*_audit_whole(plan), *over_limits(plan)):
-        raise UsageError(f"{origin}: {problem}")
+        raise UsageError(f"{origin}: {problem[:_LONGEST]}")
     for step in plan.steps:
         problem = _audit_step(step, {fact.key for fact in plan.facts}) or _audit_restore(step, plan)
         if not problem and plan.created.kfix == __version__:
             problem = _audit_words(step, plan.cluster.name)
         if problem:
-            raise UsageError(f"{origin}: step {step.id}: {problem}")
+            raise UsageError(f"{origin}: step {step.id[:_LONGEST]}: {problem[:_LONGEST]}")
     for call in (*plan.preconditions, *plan.goal.checks, *plan.standing, *(i.call for i in plan.invariants)):
         problem = _audit_check(call)
         if problem:
-            raise UsageError(f"{origin}: {problem}")
+            raise UsageError(f"{origin}: {problem[:_LONGEST]}")
 
 
 def _audit_whole(plan: Plan) -> Iterator[str]:
@@ -220,7 +224,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} appears twice")
+            raise ValueError(f"the key {short(key)} appears twice")
         found[key] = value
     return found
 
@@ -228,7 +232,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is not a value of a plan")
+        raise ValueError(f"{text[:40]} is not a value of a plan")
     return value
 
 

@@ -1,79 +1,111 @@
-"""What a journal's record must look like to be believed: the fields that somebody reads back, and their kinds."""
+"""What a journal's record must look like to be believed: the fields that somebody reads back, and their kinds.
+
+By hand and not by pydantic: whoever asks for the runs that are unfinished reads journals, and should not wait a tenth
+of a second for a library (docs/adr/012).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-_Is = Callable[[Any], bool]
+from kfix.documents.shown import shown
+from kfix.model.numbers import LARGEST_INT64
 
 
-def _text(value: Any) -> bool:
+class _Kind(NamedTuple):
+    wanted: str
+    fits: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _whole(value: Any) -> bool:
-    return type(value) is int
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and -LARGEST_INT64 <= value <= LARGEST_INT64
 
 
-def _yes_no_unknown(value: Any) -> bool:
-    return value is None or isinstance(value, bool)
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
-
-
-def _time(value: Any) -> bool:
-    with suppress(ValueError):
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+def _is_time(value: Any) -> bool:
+    with suppress(ValueError, OverflowError):
+        return isinstance(value, str) and datetime.fromisoformat(value).timestamp() >= 0 and value.endswith("Z")
     return False
 
 
-def _person(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("user", "host"))
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _seconds(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_fact(value: Any) -> bool:
+    return value is None or isinstance(value, bool | str) or _is_whole(value) or _is_list_of(_is_whole)(value)
 
 
-def _facts(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_fact, value.values()))
+def _is_object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
 
 
-def _fact(value: Any) -> bool:
-    return isinstance(value, int | str | None) or (isinstance(value, list) and all(map(_whole, value)))
+def _is_person(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_text(value.get(name)) for name in ("user", "host"))
 
 
-def _rated(value: Any) -> bool:
-    return isinstance(value, dict) and _whole(value.get("rate"))
+def _or_null(kind: _Kind) -> _Kind:
+    return _Kind(f"{kind.wanted} or null", lambda value: value is None or kind.fits(value))
 
 
-_COMMON: Mapping[str, _Is] = {"type": _text, "t": _time, "run": _text, "plan": _text, "who": _person}
-_OWN: Mapping[str, Mapping[str, _Is]] = {
-    "run.start": {"cluster": _text, "runbook": _text, "finding": _text, "partitions": _texts},
-    "run.end": {"outcome": _text, "exit": _whole, "changed": _texts, "left": _texts},
-    "step.intent": {"step": _text, "args": lambda v: isinstance(v, dict), "pre_image": _facts},
-    "step.result": {"step": _text, "changed": _yes_no_unknown},
-    "step.verified": {"step": _text},
-    "step.operator_did": {"step": _text},
-    "throttle.intent": {"step": _text, "args": _rated},
-    "facts.moved_on": {"step": _text, "facts": _facts},
+_TEXT = _Kind("text", _is_text)
+_WHOLE = _Kind("a whole number", _is_whole)
+_NUMBER = _Kind("a number", _is_number)
+_BOOL = _Kind("true or false", lambda value: isinstance(value, bool))
+_TEXTS = _Kind("a list of texts", _is_list_of(_is_text))
+_TIME = _Kind("a moment of UTC", _is_time)
+_PERSON = _Kind("an object with user and host", _is_person)
+_FACT = _Kind("a fact", _is_fact)
+_FACTS = _Kind("an object of facts", _is_object_of(_is_fact))
+_ARGS = _Kind("an object of arguments", _is_object_of(lambda value: _is_fact(value) or _is_number(value)))
+_RATED = _Kind("an object with a rate", lambda value: _ARGS.fits(value) and _is_whole(value.get("rate")))
+
+_COMMON: Mapping[str, _Kind] = {"type": _TEXT, "t": _TIME, "run": _TEXT, "plan": _TEXT, "who": _PERSON}
+_OWN: Mapping[str, Mapping[str, _Kind]] = {
+    "run.start": {"cluster": _TEXT, "runbook": _TEXT, "finding": _TEXT, "partitions": _TEXTS},
+    "run.end": {"outcome": _TEXT, "exit": _WHOLE, "changed": _TEXTS, "left": _TEXTS},
+    "step.intent": {"step": _TEXT, "args": _ARGS, "pre_image": _FACTS},
+    "step.result": {"step": _TEXT, "changed": _or_null(_BOOL)},
+    "step.verified": {"step": _TEXT},
+    "step.operator_did": {"step": _TEXT},
+    "throttle.intent": {"step": _TEXT, "args": _RATED},
+    "facts.moved_on": {"step": _TEXT, "facts": _FACTS},
 }
-_WHERE_GIVEN: Mapping[str, _Is] = {
-    "step": _text,
-    "seconds_to_proof": _seconds,
-    "put_back": _texts,
-    "under_way": _texts,
+_WHERE_GIVEN: Mapping[str, _Kind] = {
+    **dict.fromkeys(("action", "by", "check", "error", "key", "level", "limit"), _TEXT),
+    **dict.fromkeys(("observed", "part", "progress", "scope", "step"), _TEXT),
+    **dict.fromkeys(("text", "title", "verdict", "wanted", "what", "why"), _TEXT),
+    **dict.fromkeys(("answer", "undoes"), _or_null(_TEXT)),
+    **dict.fromkeys(("cap", "mono", "seconds", "seconds_to_proof"), _NUMBER),
+    **dict.fromkeys(("bytes_done", "bytes_per_second", "bytes_total", "code", "seconds_left"), _or_null(_WHOLE)),
+    **dict.fromkeys(("in_row", "moving", "seq"), _WHOLE),
+    **dict.fromkeys(("adopted", "ok", "torn"), _BOOL),
+    **dict.fromkeys(("passed", "phrase_ok"), _or_null(_BOOL)),
+    **dict.fromkeys(("did", "done", "open", "partitions", "put_back", "steps", "under_way"), _TEXTS),
+    **dict.fromkeys(("is_", "was"), _FACT),
 }
 
 
-def is_record(data: Any) -> bool:
-    if not isinstance(data, dict) or not _text(data.get("type")):
-        return False
-    wanted = {**_COMMON, **_OWN.get(data["type"], {})}
-    given = {name: check for name, check in _WHERE_GIVEN.items() if name in data}
-    return all(name in data and check(data[name]) for name, check in (wanted | given).items())
+def wrong_in(data: Any) -> str:
+    """What is wrong with a record: `step: wanted text, not a list`. "" where nothing is."""
+    if not isinstance(data, dict) or not _is_text(data.get("type")):
+        return "is not a record"
+    needed = {**_COMMON, **_OWN.get(data["type"], {})}
+    given = {name: kind for name, kind in _WHERE_GIVEN.items() if name in data}
+    for name, kind in {**given, **needed}.items():
+        if name not in data:
+            return f"lacks {name}"
+        if not kind.fits(data[name]):
+            return f"{name}: wanted {kind.wanted}, not {shown(data[name])}"
+    return ""

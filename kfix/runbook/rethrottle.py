@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
+from kfix.documents.opening import read_file
 from kfix.errors import UsageError
 from kfix.model.args import Args, Kind, coerce
 from kfix.model.plan import Phase, Plan, PlannedStep
@@ -26,6 +27,7 @@ from kfix.runbook.journal import Journal
 from kfix.runbook.scene import Progressed
 
 _ACTION = "throttle.rate"
+_LARGEST = 1 << 16
 _FILE = "throttle.wish.json"
 #: Bytes per second.
 LEAST_RATE = 1000
@@ -101,8 +103,8 @@ class Rethrottle:
 
 def _read(path: Path) -> tuple[int, str] | None:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_file(path, _LARGEST))
         rate = coerce(Kind.RATE, data["rate"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, UsageError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return (rate, str(data.get("by", "?"))) if isinstance(rate, int) and rate >= LEAST_RATE else None

@@ -39,7 +39,7 @@ def apply(kfix, runbook, finding, tmp_path):
 
 def states(lab):
     """ZooKeeper's word on every partition: (leader, isr, version)."""
-    _, view = read_view(parse_connect(lab.zookeeper_connect), "PLAINTEXT", Deadline.after(5))
+    _, view, _ = read_view(parse_connect(lab.zookeeper_connect), "PLAINTEXT", Deadline.after(5))
     return {tp: (s.leader, s.isr, s.version) for tp, s in view.states.items()}
 
 

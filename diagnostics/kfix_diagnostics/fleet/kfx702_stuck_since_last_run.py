@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kfix.model.args import parse_partition
 from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.fleetcase import FleetCase, FleetCheck
 from kfix.model.snapshot import TopicPartition
@@ -58,8 +59,7 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
 
 
 def _tp(text: str) -> TopicPartition:
-    topic, _, number = text.rpartition("-")
-    return TopicPartition(topic, int(number))
+    return parse_partition(text)
 
 
 def _in_order(partitions: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import IO, Final
 
 from kfix.adapters.brokerlog.lines import LONGEST
+from kfix.documents.opening import open_file
 from kfix.errors import UsageError
 
 #: Kafka's own names, and the lab's `broker-1.log`; a start script's `kafkaServer.out` holds the console.
 _LOG: Final = re.compile(r"(server|controller|state-change|broker-\d+|kafka)\.log(\.[\w.-]+)?|kafkaServer\.out")
 _GZIP: Final = b"\x1f\x8b"
+#: Of one packed log; brokers rotate theirs at 100 MB or every hour. A gigabyte is read in some seconds.
+_MOST_UNPACKED: Final = 4 << 30
 
 
 def found(places: Sequence[Path]) -> tuple[Path, ...]:
@@ -53,23 +57,27 @@ def labels(files: Sequence[Path]) -> dict[Path, str]:
 def lines(path: Path, trouble: list[str]) -> Iterator[str]:
     """Lines without their ends, no longer than LONGEST. What ends the file too early is told in `trouble`."""
     try:
-        with path.open("rb") as raw:
+        with open_file(path) as raw:
             packed = raw.read(2) == _GZIP
             raw.seek(0)
             if packed:
                 with gzip.open(raw) as unpacked:
-                    yield from _text(unpacked)  # type: ignore[arg-type]
+                    yield from _text(unpacked, trouble, _MOST_UNPACKED)  # type: ignore[arg-type]
             else:
-                yield from _text(raw)
+                yield from _text(raw, trouble)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         trouble.append("the gzip file is damaged or ends too early; what stands before that was read")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
 
 
-def _text(raw: IO[bytes]) -> Iterator[str]:
+def _text(raw: IO[bytes], trouble: list[str], most: float = math.inf) -> Iterator[str]:
+    """At most about `most` bytes are read."""
     while line := raw.readline(LONGEST):
-        whole = line.endswith(b"\n")
+        whole, most = line.endswith(b"\n"), most - len(line)
         yield line.decode("utf-8", "replace").rstrip("\r\n")
-        while not whole and (rest := raw.readline(LONGEST)):
-            whole = rest.endswith(b"\n")
+        while not whole and most > 0 and (rest := raw.readline(LONGEST)):
+            whole, most = rest.endswith(b"\n"), most - len(rest)
+        if most <= 0:
+            trouble.append(f"it unpacks to more than {_MOST_UNPACKED >> 30} GiB; the rest was not read")
+            return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kfix import __version__
-from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover
+from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
@@ -104,6 +104,7 @@ class _Collection:
         if mode is Mode.UNKNOWN:
             mode, asked_zookeeper = self._named_by_others()
         authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
+        note_unread(authority.unread, self._look)
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()

@@ -4,6 +4,7 @@ when the cluster was stored.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from kfix.adapters.fleet.runs import parse_document
 from kfix.adapters.fleet.schema import PARTITIONS, SAMPLE
 from kfix.adapters.fleet.sieve import Sieve
 from kfix.adapters.saved.decode import decode
+from kfix.adapters.saved.shape import COLUMNS, SnapshotShape
+from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
 from kfix.model.background import background_of
 from kfix.model.casefile import CaseFile
@@ -152,9 +155,8 @@ def open_stored(cluster: Cluster, restart_grace: float) -> StoredCase:
 
 def _opened(cluster: Cluster, document: Mapping[str, Any], restart_grace: float) -> StoredCase:
     raw = cluster.raw
-    bare = decode(document["snapshot"], document["origin"])
-    # The reader of saved snapshots rounds to microseconds, and ages are told from this.
-    bare = replace(bare, taken_at=float(document["snapshot"]["taken_at"]))
+    # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
+    bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))
     snapshot = with_partitions(
         bare,
         {

@@ -25,6 +25,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from kfix.adapters.fleet.schema import VERSION
+from kfix.documents.opening import LARGEST, read_file
 from kfix.errors import UnreachableError, UsageError
 from kfix.private import make_folders, new_private
 
@@ -140,8 +141,12 @@ def document_place(table: Place) -> Place:
 
 def read_bytes(place: Place) -> bytes:
     with telling(place):
+        if place.local:
+            return read_file(Path(place.path))
         with place.system.open_input_file(place.path) as file:
-            found: bytes = file.read()
+            found: bytes = file.read(LARGEST + 1)
+        if len(found) > LARGEST:
+            raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB, and is not read")
         return found
 
 

@@ -37,6 +37,7 @@ from kfix.adapters.fleet.places import (
 from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.schema import VERSION
+from kfix.documents.opening import unpacked
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.harmless import lines
 from kfix.model.snapshot import Snapshot
@@ -235,10 +236,10 @@ def read_document(run: Place, cluster: str) -> dict[str, Any]:
 
 def parse_document(place: Place) -> dict[str, Any]:
     try:
-        document = json.loads(gzip.decompress(read_bytes(place)))
+        document = json.loads(unpacked(read_bytes(place), str(place)))
         if document["format"] != "kfix.fleet-cluster" or document["version"] > VERSION:
             raise UsageError(f"{place}: is no cluster that this kfix reads")
-    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
             f"{place}: is damaged: {type(error).__name__}: {error}", hint="collect the cluster again"
         ) from None

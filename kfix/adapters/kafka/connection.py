@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import plain_reason
+from kfix.adapters.endpoint import connected, plain_reason
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ProtocolError, Reader, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
@@ -25,7 +25,9 @@ from kfix.model.snapshot import Endpoint
 
 T = TypeVar("T")
 _CLIENT_ID = "kfix"
-_LARGEST_ANSWER = 512 * 1024 * 1024
+#: A Kafka broker takes no larger request (socket.request.max.bytes) and gives no larger answer to what kfix asks:
+#: the metadata of a million partitions has 60 MB.
+_LARGEST_ANSWER = 100 << 20
 
 
 class BrokerConnection:
@@ -99,8 +101,7 @@ class BrokerConnection:
             raise ReadOnlyViolationError(f"{self.endpoint}: refused to send Metadata with topic auto-creation")
 
     def _open(self, deadline: Deadline) -> None:
-        address = (self.endpoint.host, self.endpoint.port)
-        plain = socket.create_connection(address, timeout=deadline.require(f"{self.endpoint}: connect"))
+        plain = connected(self.endpoint, deadline.require(f"{self.endpoint}: connect"))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = self._security.wrap(plain, self.endpoint.host)
         self._check_versions(deadline)

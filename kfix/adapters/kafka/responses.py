@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.model.numbers import LARGEST_PORT
 from kfix.model.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 
 _DEFAULT = 5
@@ -75,6 +76,8 @@ def metadata(r: Reader) -> Metadata:
 
     def broker() -> tuple[int, Endpoint]:
         node, host, port, rack = r.i32(), r.string(), r.i32(), r.nullable_string()
+        if not 0 <= port <= LARGEST_PORT:
+            raise ProtocolError("a broker with an impossible port: not the Kafka protocol")
         if rack is not None:
             racks[node] = rack
         return node, Endpoint(host, port)
@@ -117,8 +120,12 @@ def _partitions(r: Reader, topic: str, into: dict[TopicPartition, PartitionView]
                 raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
             *replicas, n_isr = _ids(count).unpack_from(data, at)
             at += 4 * count + 4
+            if not 0 <= n_isr <= _MOST_REPLICAS:
+                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
             *isr, n_offline = _ids(n_isr).unpack_from(data, at)
             at += 4 * n_isr + 4
+            if not 0 <= n_offline <= _MOST_REPLICAS:
+                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
             offline = _last_ids(n_offline).unpack_from(data, at)
             at += 4 * n_offline
             into[TopicPartition(topic, index)] = PartitionView(
@@ -259,9 +266,8 @@ def elect_leaders(r: Reader) -> PartitionResult:
     results = r.array(
         lambda: (r.string(), r.array(lambda: (r.i32(), PartitionResult(r.i16(), r.nullable_string() or ""))))
     )
-    if error or not results:
-        return PartitionResult(error, "")
-    return results[0][1][0][1]
+    found = [result for _, partitions in results for _, result in partitions]
+    return PartitionResult(error, "") if error or not found else found[0]
 
 
 def alter_reassignment(r: Reader) -> PartitionResult:

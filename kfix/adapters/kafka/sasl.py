@@ -14,6 +14,7 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
+from kfix.model.numbers import whole_number
 
 _CLIENT_KEY, _SERVER_KEY = b"Client Key", b"Server Key"
 _MOST_ITERATIONS = 1_000_000
@@ -58,7 +59,7 @@ def _scram(security: Security, exchange: Exchange, where: str) -> None:
     bare = f"n={user},r={nonce}"
     first = _send(exchange, f"n,,{bare}".encode(), where, security).decode()
     fields = _fields(first)
-    rounds = int(fields.get("i", "0")) if fields.get("i", "0").isdigit() else 0
+    rounds = whole_number(fields.get("i", "")) or 0
     if not fields.get("r", "").startswith(nonce) or not 0 < rounds <= _MOST_ITERATIONS or "s" not in fields:
         raise AuthenticationError(f"{where}: the broker's SCRAM answer is not valid")
     salted = hashlib.pbkdf2_hmac(digest, security.password.encode(), base64.b64decode(fields["s"]), rounds)

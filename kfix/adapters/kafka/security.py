@@ -12,9 +12,12 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.client_security import ClientSecurity
 
+#: Of a properties file, in bytes.
+_LARGEST = 1 << 20
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
@@ -91,7 +94,7 @@ def load_security(path: Path | None) -> Security:
 def read_properties(path: Path) -> dict[str, tuple[str, int]]:
     """Key -> (value, line). Java's format as far as clients' files use it: comments, `=` or `:`, trailing backslash."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, _LARGEST).decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
     except UnicodeDecodeError:

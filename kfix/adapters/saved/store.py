@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
+from kfix.documents.opening import read_file
 from kfix.errors import UsageError
 from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.numbers import LAST_MOMENT, broker_id
 from kfix.model.snapshot import Snapshot
 from kfix.private import private_folder
 
@@ -81,7 +83,7 @@ class SnapshotStore:
         damaged, from the newest snapshot backwards, since each carries what the one before remembered.
         """
         folder = self._folder(cluster_id)
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        with contextlib.suppress(OSError, ValueError, RecursionError, UsageError):
             if folder is not None:
                 return _read(folder / _MEMORY)
         for path in reversed(self.files(cluster_id)):
@@ -103,10 +105,27 @@ def _write(memory: Memory, path: Path) -> None:
 
 
 def _read(path: Path) -> Memory:
-    raw = json.loads(path.read_bytes())
-    brokers = {int(b): str(address) for b, address in raw["brokers"].items()}
-    seen = {int(b): float(at) for b, at in raw["seen"].items()}
-    return Memory(tuple(map(str, raw["groups"])), brokers, seen)
+    """ValueError where the file is not what `_write` writes. By hand, since every diagnosis of a live cluster reads it
+    and pydantic would cost it a tenth of a second.
+    """
+    raw = json.loads(read_file(path))
+    groups, brokers, seen = (raw.get(n) if isinstance(raw, dict) else None for n in ("groups", "brokers", "seen"))
+    if not (isinstance(groups, list) and isinstance(brokers, dict) and isinstance(seen, dict)):
+        raise ValueError("not the memory of a cluster")  # noqa: TRY004 - a file's mistake, not a caller's
+    if not all(isinstance(text, str) for text in (*groups, *brokers.values())):
+        raise ValueError("a group or an address that is no text")
+    if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for at in seen.values()):
+        raise ValueError("a moment that no calendar has")
+    return Memory(
+        tuple(groups), {_broker(b): a for b, a in brokers.items()}, {_broker(b): float(t) for b, t in seen.items()}
+    )
+
+
+def _broker(text: str) -> int:
+    broker = broker_id(text)
+    if broker is None:
+        raise ValueError(f"{text[:20]!r} is no broker's id")
+    return broker
 
 
 def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Memory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, read_all
-from kfix.adapters.zookeeper.view import migrating, read_states, read_topics, state_path
+from kfix.adapters.zookeeper.view import broker_ids, migrating, read_states, read_topics, state_path
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.reading import PartitionReading
@@ -37,7 +37,7 @@ def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, de
         tp=tp,
         state=records.partition_state(state, state_path(tp)) if state is not None else None,
         assignment=records.assignments(topic, tp.topic).get(tp) if topic is not None else None,
-        registered=frozenset(int(n) for n in ids.children if n.isdigit()) if ids is not None else None,
+        registered=broker_ids(ids) if ids is not None else None,
     )
 
 
@@ -50,7 +50,7 @@ def read_every_partition(
     ids, topics = found["ids"], found["topics"]
     if ids is None or topics is None:
         raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers')} is not whole")
-    registered = frozenset(int(n) for n in ids.children if n.isdigit())
+    registered = broker_ids(ids)
     assigned = read_topics(line, connect, sorted(topics.children), deadline)
     states = read_states(line, connect, assigned, deadline)
     return {tp: PartitionReading(tp, states.get(tp), each, registered) for tp, each in assigned.items()}
@@ -95,7 +95,8 @@ def _told(text: str, key: str) -> str:
 
 
 def _hexadecimal(text: str) -> int:
-    return int(text, 16) if text and set(text) <= set("0123456789abcdef") else -1
+    """-1 where it is no transaction's number, which has 64 bits."""
+    return int(text, 16) if text and len(text) <= 16 and set(text) <= set("0123456789abcdef") else -1
 
 
 def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> frozenset[int]:
@@ -103,7 +104,7 @@ def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     ids = found["ids"]
     if ids is None:
         raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers/ids')} does not exist")
-    return frozenset(int(n) for n in ids.children if n.isdigit())
+    return broker_ids(ids)
 
 
 def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline) -> int:
@@ -128,4 +129,9 @@ def read_endpoint(
     """Where the broker listens by its registration, chosen by `protocol` as in a snapshot; None: not registered."""
     path = f"/brokers/ids/{broker}"
     node = read_all(line, connect, {"sync": sync("/brokers"), "id": get(path)}, deadline)["id"]
-    return None if node is None else records.registration(node, broker, protocol).endpoint
+    if node is None:
+        return None
+    found, wrong = records.registration(node, broker, protocol)
+    if wrong and found.endpoint is None:
+        raise records.BadRecordError(path, wrong)
+    return found.endpoint

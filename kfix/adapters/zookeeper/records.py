@@ -1,12 +1,20 @@
-"""Kafka's JSON in znodes, turned into the model. Key order is not fixed, hand-edited nodes have spaces: parse all."""
+"""Kafka's JSON in znodes, turned into the model. Key order is not fixed, hand-edited nodes have spaces: parse all.
+
+Every value is checked for its type and its range here, by hand and not by pydantic: a diagnosis reads tens of
+thousands of these, and loads no pydantic at all (docs/adr/012). A record that Kafka would not write is a
+`BadRecordError` with the path of the value; who reads many of them keeps the others.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from kfix.adapters.zookeeper.wire import Node
+from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
+from kfix.model.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
 from kfix.model.snapshot import (
     Assignment,
     ControllerNode,
@@ -16,101 +24,186 @@ from kfix.model.snapshot import (
     TopicPartition,
 )
 
+_LONGEST_HOST = 255
+_MOST_DIGITS = 19  # of 64 bits
+_INTEGERS = {int}
+
+
+class BadRecordError(UnreachableError):
+    """A znode that does not hold what Kafka writes there. `why` is the message without the path."""
+
+    def __init__(self, path: str, why: str, *, not_json: bool = False) -> None:
+        super().__init__(f"zookeeper: {path}: {why}")
+        self.not_json = not_json
+        self.path = path
+        self.why = why
+
 
 def as_json(node: Node, path: str) -> dict[str, Any]:
     try:
         value = json.loads(node.data)
-    except ValueError:
+        if b"\\u" in node.data:
+            # An escape may spell half a character, which no file and no terminal takes.
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise UnreachableError(f"zookeeper: {path} does not hold the JSON that Kafka writes: {node.data[:60]!r}")
+        raise BadRecordError(path, f"does not hold the JSON that Kafka writes: {node.data[:60]!r}", not_json=True)
     return value
 
 
 def partition_state(node: Node, path: str) -> PartitionState:
     raw = as_json(node, path)
     try:
-        return PartitionState(
-            leader=int(raw["leader"]),
-            leader_epoch=int(raw["leader_epoch"]),
-            isr=tuple(map(int, raw["isr"])),
-            controller_epoch=int(raw["controller_epoch"]),
-            version=node.stat.version,
-            mzxid=node.stat.mzxid,
-            mtime_ms=node.stat.mtime,
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreachableError(f"zookeeper: {path} is not a partition state: {error}") from None
+        leader, epoch, isr, controller_epoch = raw["leader"], raw["leader_epoch"], raw["isr"], raw["controller_epoch"]
+    except KeyError:
+        raise _bad_state(raw, path) from None
+    # The one check of the hot loop, without a call for each number; what is wrong is found out only where something is.
+    numbers = (leader, epoch, controller_epoch, *isr) if type(isr) is list else ()
+    if set(map(type, numbers)) != _INTEGERS or not -LARGEST_INT32 <= min(numbers) <= max(numbers) <= LARGEST_INT32:
+        raise _bad_state(raw, path)
+    stat = node.stat
+    return PartitionState(leader, epoch, tuple(isr), controller_epoch, stat.version, stat.mzxid, stat.mtime)
+
+
+def _bad_state(raw: dict[str, Any], path: str) -> BadRecordError:
+    for name in ("leader", "leader_epoch", "controller_epoch"):
+        if not is_int32(raw.get(name)):
+            return _wrong(path, name, "a whole number of 32 bits", raw)
+    return _wrong(path, "isr", "a list of broker ids", raw)
 
 
 def assignments(node: Node, topic: str) -> dict[TopicPartition, Assignment]:
     path = f"/brokers/topics/{topic}"
     raw = as_json(node, path)
-    adding, removing = raw.get("adding_replicas") or {}, raw.get("removing_replicas") or {}
+    lists: dict[str, dict[str, list[int]]] = {}
+    for name in ("partitions", "adding_replicas", "removing_replicas"):
+        said = raw.get(name, None if name == "partitions" else {})
+        if said is None and name != "partitions":
+            said = {}
+        if not isinstance(said, dict):
+            raise _wrong(path, name, "an object of lists of broker ids", raw)
+        for partition, replicas in said.items():
+            if broker_id(partition) is None:
+                raise BadRecordError(path, f"{name}: {partition[:40]!r} is not the number of a partition")
+            if not _are_ids(replicas):
+                raise _wrong(path, f"{name}.{partition}", "a list of broker ids", said, partition)
+        lists[name] = said
+    adding, removing = lists["adding_replicas"], lists["removing_replicas"]
+    return {
+        TopicPartition(topic, int(p)): Assignment(tuple(replicas), tuple(adding.get(p, ())), tuple(removing.get(p, ())))
+        for p, replicas in lists["partitions"].items()
+    }
+
+
+def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, str]:
+    """What the node holds, and what is wrong with it, "" where nothing is. That it exists says that the broker lives.
+
+    The endpoint is that of the listener with `protocol`; the first one where none matches (kafka-facts A).
+    """
+    path = f"/brokers/ids/{broker}"
+    bare = Registration(broker, None, None, node.stat.czxid, node.stat.ctime)
     try:
-        return {
-            TopicPartition(topic, int(p)): Assignment(
-                tuple(map(int, replicas)),
-                tuple(map(int, adding.get(p, ()))),
-                tuple(map(int, removing.get(p, ()))),
-            )
-            for p, replicas in raw["partitions"].items()
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreachableError(f"zookeeper: {path} is not a topic's assignment: {error}") from None
+        raw = as_json(node, path)
+    except BadRecordError as error:
+        return bare, error.why
+    names, texts, rack = raw.get("listener_security_protocol_map") or {}, raw.get("endpoints") or [], raw.get("rack")
+    wrong = ""
+    if not (isinstance(names, dict) and isinstance(texts, list) and all(isinstance(t, str) for t in texts)):
+        wrong = "endpoints: wanted a list of texts, and an object with the protocol of each listener"
+        names, texts = {}, []
+    if not (rack is None or isinstance(rack, str)):
+        wrong, rack = wrong or _wrong(path, "rack", "text", raw).why, None
+    stamp = raw.get("timestamp")
+    known = isinstance(stamp, str) and stamp.isascii() and stamp.isdigit() and len(stamp) <= _MOST_DIGITS
+    registered_ms = min(int(str(stamp)), LARGEST_INT64) if known else node.stat.ctime
+    return Registration(broker, _endpoint(texts, names, protocol), rack, node.stat.czxid, registered_ms), wrong
 
 
-def registration(node: Node, broker: int, protocol: str) -> Registration:
-    """The endpoint of the listener with `protocol`; the first one where none matches (kafka-facts A)."""
-    raw = as_json(node, f"/brokers/ids/{broker}")
-    names = raw.get("listener_security_protocol_map") or {}
+def _endpoint(texts: Iterable[str], names: dict[str, Any], protocol: str) -> Endpoint | None:
     found: list[tuple[bool, Endpoint]] = []
-    for text in raw.get("endpoints") or ():
-        name, _, address = str(text).partition("://")
+    for text in texts:
+        name, _, address = text.partition("://")
         host, _, port = address.rpartition(":")
-        if port.isdigit():
-            found.append((names.get(name, name) == protocol, Endpoint(host.strip("[]"), int(port))))
+        number = broker_id(port)
+        if number is not None and 0 < number <= LARGEST_PORT and _is_host(host):
+            found.append((names.get(name, name) == protocol, Endpoint(host.strip("[]"), number)))
     matching = [e for ok, e in found if ok] or [e for _, e in found]
-    stamp = str(raw.get("timestamp", ""))
-    return Registration(
-        broker=broker,
-        endpoint=matching[0] if matching else None,
-        rack=raw.get("rack"),
-        czxid=node.stat.czxid,
-        registered_ms=int(stamp) if stamp.isdigit() else node.stat.ctime,
-    )
+    return matching[0] if matching else None
+
+
+def _is_host(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_HOST and text.isprintable() and " " not in text
 
 
 def controller(node: Node | None, epoch: Node | None) -> ControllerNode:
     """`epoch` is absent only before the first controller was ever elected."""
-    raw = as_json(node, "/controller") if node is not None else {}
-    try:
-        return ControllerNode(
-            broker=int(raw["brokerid"]) if node is not None else None,
-            elected_ms=node.stat.ctime if node is not None else 0,
-            czxid=node.stat.czxid if node is not None else 0,
-            epoch=int(epoch.data) if epoch is not None else 0,
-            epoch_version=epoch.stat.version if epoch is not None else -1,
-            epoch_mzxid=epoch.stat.mzxid if epoch is not None else 0,
-            kraft_epoch=int(raw.get("kraftControllerEpoch", -1)),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreachableError(f"zookeeper: /controller or its epoch is not what Kafka writes: {error}") from None
+    raw = as_json(node, "/controller") if node is not None else {"brokerid": None}
+    broker: Any = raw.get("brokerid")
+    kraft: Any = raw.get("kraftControllerEpoch", -1)
+    if node is not None and not is_int32(broker):
+        raise _wrong("/controller", "brokerid", "a broker's id", raw)
+    if not is_int32(kraft):
+        raise _wrong("/controller", "kraftControllerEpoch", "a whole number of 32 bits", raw)
+    return ControllerNode(
+        broker=broker,
+        elected_ms=node.stat.ctime if node is not None else 0,
+        czxid=node.stat.czxid if node is not None else 0,
+        epoch=_controller_epoch(epoch) if epoch is not None else 0,
+        epoch_version=epoch.stat.version if epoch is not None else -1,
+        epoch_mzxid=epoch.stat.mzxid if epoch is not None else 0,
+        kraft_epoch=kraft,
+    )
+
+
+def _controller_epoch(node: Node) -> int:
+    number = broker_id(node.data.decode("ascii", "replace").strip())
+    if number is None:
+        raise BadRecordError("/controller_epoch", f"wanted a whole number, not {node.data[:60]!r}")
+    return number
 
 
 def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
     if node is None:
         return {}
-    raw = as_json(node, "/admin/reassign_partitions")
-    try:
-        return {
-            TopicPartition(str(p["topic"]), int(p["partition"])): tuple(map(int, p["replicas"]))
-            for p in raw.get("partitions", ())
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreachableError(f"zookeeper: /admin/reassign_partitions is not what Kafka reads: {error}") from None
+    path = "/admin/reassign_partitions"
+    raw = as_json(node, path)
+    entries = raw.get("partitions", [])
+    if not isinstance(entries, list):
+        raise _wrong(path, "partitions", "a list", raw)
+    found: dict[TopicPartition, tuple[int, ...]] = {}
+    for at, entry in enumerate(entries):
+        said: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        topic, partition, replicas = said.get("topic"), said.get("partition"), said.get("replicas")
+        if not (isinstance(topic, str) and is_int32(partition) and _are_ids(replicas)):
+            raise BadRecordError(path, f"partitions[{at}]: wanted a topic, a partition and a list of broker ids")
+        found[TopicPartition(topic, int(said["partition"]))] = tuple(said["replicas"])
+    return found
 
 
 def config(node: Node, path: str) -> dict[str, str]:
-    raw = as_json(node, path).get("config")
-    return {str(k): str(v) for k, v in raw.items()} if isinstance(raw, dict) else {}
+    raw = as_json(node, path)
+    said = raw.get("config", {})
+    if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
+        raise _wrong(path, "config", "an object of texts", raw)
+    return said
+
+
+def cluster_id(node: Node | None) -> str:
+    if node is None:
+        return ""
+    raw = as_json(node, "/cluster/id")
+    if not isinstance(raw.get("id"), str):
+        raise _wrong("/cluster/id", "id", "text", raw)
+    return str(raw["id"])
+
+
+def _are_ids(value: Any) -> bool:
+    return type(value) is list and all(map(is_int32, value))
+
+
+def _wrong(path: str, name: str, wanted: str, raw: dict[str, Any], key: str = "") -> BadRecordError:
+    """`name` is the path of the value inside the znode, `key` its key in `raw` where that is another."""
+    if (key or name) not in raw:
+        return BadRecordError(path, f"lacks {name}")
+    return BadRecordError(path, f"{name}: wanted {wanted}, not {shown(raw[key or name])}")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
+from kfix.model.numbers import broker_id
 from kfix.model.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
+
+T = TypeVar("T")
+#: {path of a znode: what is wrong with what it holds}
+Unread = dict[str, str]
 
 _ROOTS: dict[str, Read] = {
     "sync": sync("/brokers"),
@@ -25,8 +33,12 @@ _ROOTS: dict[str, Read] = {
 }
 
 
-def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView]:
-    """(cluster id, view). `protocol` chooses the brokers' listener, such as PLAINTEXT."""
+def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView, Unread]:
+    """(cluster id, view, znodes that could not be read). `protocol` chooses the brokers' listener, such as PLAINTEXT.
+
+    A znode that holds no record of Kafka costs what it would have said, and nothing else; without `/controller` nobody
+    can be told to be the controller, and it costs the view.
+    """
     with open_line(connect, deadline) as line:
         if line.read_only:
             # Seen on 3.5.9: it ends sessions by its own clock and so forgets, seconds later, every broker and the
@@ -38,22 +50,35 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
         if roots["ids"] is None:
             raise UnreachableError(_wrong_chroot(line, connect, deadline))
         topics = sorted(_names(roots["topics"]))
-        assigned = read_topics(line, connect, topics, deadline)
+        unread: Unread = {}
+        assigned = read_topics(line, connect, topics, deadline, unread)
         view = ZooKeeperView(
             connect=str(connect),
             server=str(line.endpoint),
             controller=records.controller(roots["controller"], roots["epoch"]),
-            registrations=_registrations(line, connect, _names(roots["ids"]), protocol, deadline),
+            registrations=_registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread),
             assignments=assigned,
-            states=read_states(line, connect, assigned, deadline),
-            reassigning=records.reassigning(roots["reassign"]),
+            states=read_states(line, connect, assigned, deadline, unread),
+            reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
             deleting=frozenset(_names(roots["deleting"])),
-            topic_configs=_configs(line, connect, _names(roots["configs"]), deadline),
+            topic_configs=_configs(line, connect, _names(roots["configs"]), deadline, unread),
             isr_notifications=len(_names(roots["isr_changes"])),
             preferred_election_pending=roots["preferred"] is not None,
             migrating=migrating(roots["migration"], roots["controller"]),
         )
-        return _cluster_id(roots["cluster"]), view
+        cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
+        return cluster_id, view, unread
+
+
+def _or_unread(read: Callable[[], T], unread: Unread | None) -> T | None:
+    """None where the znode is none of Kafka's, which `unread` then knows; without such a dict it is an error."""
+    try:
+        return read()
+    except records.BadRecordError as error:
+        if unread is None:
+            raise
+        unread[error.path] = error.why
+        return None
 
 
 def state_path(tp: TopicPartition) -> str:
@@ -70,41 +95,69 @@ def _names(node: Node | None) -> tuple[str, ...]:
     return () if node is None else node.children
 
 
+def broker_ids(node: Node) -> frozenset[int]:
+    """Children of /brokers/ids; what is no number there is not Kafka's."""
+    return frozenset(broker for name in node.children if (broker := broker_id(name)) is not None)
+
+
 def _registrations(
-    line: ZooKeeperLine, connect: Connect, names: tuple[str, ...], protocol: str, deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, ids: frozenset[int], protocol: str, deadline: Deadline, unread: Unread
 ) -> dict[int, Registration]:
-    found = read_all(line, connect, {int(n): get(f"/brokers/ids/{n}") for n in names if n.isdigit()}, deadline)
-    # One that is gone between the two rounds has just left: it is not registered.
-    return {i: records.registration(node, i, protocol) for i, node in found.items() if node is not None}
+    nodes = read_all(line, connect, {i: get(f"/brokers/ids/{i}") for i in sorted(ids)}, deadline)
+    found: dict[int, Registration] = {}
+    for broker, node in nodes.items():
+        # One that is gone between the two rounds has just left: it is not registered.
+        if node is not None:
+            found[broker], wrong = records.registration(node, broker, protocol)
+            if wrong:
+                unread[f"/brokers/ids/{broker}"] = wrong
+    return found
 
 
 def read_topics(
-    line: ZooKeeperLine, connect: Connect, topics: list[str], deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, topics: list[str], deadline: Deadline, unread: Unread | None = None
 ) -> dict[TopicPartition, Assignment]:
+    """A topic whose znode is not Kafka's goes into `unread`; without such a dict it is an error."""
     found = read_all(line, connect, {t: get(f"/brokers/topics/{t}") for t in topics}, deadline)
     assigned: dict[TopicPartition, Assignment] = {}
     for topic, node in found.items():
         if node is not None:
-            assigned.update(records.assignments(node, topic))
+            assigned.update(_or_unread(lambda n=node, t=topic: records.assignments(n, t), unread) or {})  # type: ignore[misc]
     return assigned
 
 
 def read_states(
-    line: ZooKeeperLine, connect: Connect, assigned: dict[TopicPartition, Assignment], deadline: Deadline
+    line: ZooKeeperLine,
+    connect: Connect,
+    assigned: dict[TopicPartition, Assignment],
+    deadline: Deadline,
+    unread: Unread | None = None,
 ) -> dict[TopicPartition, PartitionState]:
+    """As `read_topics`, of the states."""
     found = read_all(line, connect, {tp: get(state_path(tp)) for tp in assigned}, deadline)
-    return {tp: records.partition_state(n, state_path(tp)) for tp, n in found.items() if n is not None}
+    states: dict[TopicPartition, PartitionState] = {}
+    for tp, node in found.items():
+        if node is None:
+            continue
+        try:
+            states[tp] = records.partition_state(node, state_path(tp))
+        except records.BadRecordError as error:
+            if unread is None:
+                raise
+            unread[error.path] = error.why
+    return states
 
 
 def _configs(
-    line: ZooKeeperLine, connect: Connect, topics: tuple[str, ...], deadline: Deadline
+    line: ZooKeeperLine, connect: Connect, topics: tuple[str, ...], deadline: Deadline, unread: Unread
 ) -> dict[str, dict[str, str]]:
     found = read_all(line, connect, {t: get(f"/config/topics/{t}") for t in topics}, deadline)
-    return {t: records.config(node, f"/config/topics/{t}") for t, node in found.items() if node is not None}
-
-
-def _cluster_id(node: Node | None) -> str:
-    return "" if node is None else str(records.as_json(node, "/cluster/id").get("id", ""))
+    configs = {
+        t: _or_unread(lambda n=node, t=t: records.config(n, f"/config/topics/{t}"), unread)  # type: ignore[misc]
+        for t, node in found.items()
+        if node is not None
+    }
+    return {t: said for t, said in configs.items() if said is not None}
 
 
 def _wrong_chroot(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> str:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.endpoint import plain_reason
+from kfix.adapters.endpoint import connected, plain_reason
 from kfix.errors import UnreachableError
 from kfix.model.snapshot import Endpoint
 
@@ -32,7 +32,9 @@ _CONNECT = struct.Struct(">iqiqi16s?")
 _HEADER = struct.Struct(">ii")
 _REPLY = struct.Struct(">iqi")
 _STAT = struct.Struct(">qqqqiiiqiiq")
-_LARGEST_ANSWER = 256 * 1024 * 1024
+#: ZooKeeper's own limit of an answer (jute.maxbuffer) is 1 MiB where nobody has raised it.
+_LARGEST_ANSWER = 64 << 20
+_LARGEST_WORD = 1 << 20
 
 
 class Stat(NamedTuple):
@@ -49,6 +51,9 @@ class Stat(NamedTuple):
     length: int
     n_children: int
     pzxid: int
+
+
+NO_STAT = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +97,7 @@ class ZooKeeperLine:
         self._buffer = b""
         self._at = 0
         try:
-            self._socket = socket.create_connection(
-                (endpoint.host, endpoint.port), timeout=deadline.require(f"{endpoint}: connect")
-            )
+            self._socket = connected(endpoint, deadline.require(f"{endpoint}: connect"))
         except (OSError, UnicodeError) as error:
             raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
         try:
@@ -197,7 +200,12 @@ class ZooKeeperLine:
         return self._bytes(size, deadline, first=first)
 
     def _bytes(self, size: int, deadline: Deadline, *, first: bool) -> bytes:
-        while len(self._buffer) - self._at < size:
+        # A large answer is put together once, at its end: to join it piece by piece would copy it a hundred times.
+        parts, there = [self._buffer[self._at :]], len(self._buffer) - self._at
+        if there >= size:
+            self._at += size
+            return self._buffer[self._at - size : self._at]
+        while there < size:
             try:
                 self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
                 part = self._socket.recv(1 << 18)
@@ -206,24 +214,28 @@ class ZooKeeperLine:
             if not part:
                 why = ": it has no quorum, or is not ZooKeeper" if first else ""
                 raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
-            # What is read is cut off here and not a frame at a time: that would move the rest 2 000 times.
-            self._buffer = self._buffer[self._at :] + part
-            self._at = 0
-        taken = self._buffer[self._at : self._at + size]
-        self._at += size
-        return taken
+            parts.append(part)
+            there += len(part)
+        # What is taken is cut off the front by `_at`: to move the rest once a frame would be 2 000 times a buffer.
+        self._buffer, self._at = b"".join(parts), size
+        return self._buffer[:size]
 
 
 def _blob(data: bytes, at: int) -> tuple[bytes, int]:
+    """struct.error where it claims more bytes than there are."""
     size = max(0, struct.unpack_from(">i", data, at)[0])
+    if size > len(data) - at - 4:
+        raise struct.error("a length beyond the end")
     return data[at + 4 : at + 4 + size], at + 4 + size
 
 
 def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
     count = struct.unpack_from(">i", data, at)[0]
     at += 4
+    if count > (len(data) - at) // 4:  # each name has a length of 4 bytes
+        raise struct.error("more names than there are bytes")
     names = []
-    for _ in range(min(count, len(data))):
+    for _ in range(count):
         raw, at = _blob(data, at)
         names.append(raw.decode("utf-8", "replace"))
     return tuple(names), at
@@ -232,14 +244,15 @@ def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
 def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str:
     """`srvr` is the only one that ZooKeeper allows without configuration. Read-only."""
     try:
-        with socket.create_connection((endpoint.host, endpoint.port), timeout=deadline.require(str(endpoint))) as line:
+        with connected(endpoint, deadline.require(str(endpoint))) as line:
             line.sendall(word)
             parts: list[bytes] = []
-            while True:
+            while sum(map(len, parts)) < _LARGEST_WORD:
                 line.settimeout(deadline.require(f"zookeeper {endpoint}"))
                 part = line.recv(1 << 16)
                 if not part:
                     return b"".join(parts).decode("utf-8", "replace")
                 parts.append(part)
+            raise UnreachableError(f"zookeeper {endpoint}: what answers there is not ZooKeeper")
     except (OSError, UnicodeError) as error:
         raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
+from kfix.documents.opening import read_file
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.harmless import lines
 from kfix.model.args import Args
@@ -104,7 +105,7 @@ def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
 
 def _moves(path: Path) -> Moves:
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError as error:
         raise UsageError(f"{path}: the moves cannot be read: {error.strerror}") from error
     found = parse(text, str(path))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kfix.adapters.kafka.security import read_properties
+from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.meaning import properties_problems
 from kfix.fleet.inventory.words import name_problem, server_problems
@@ -36,7 +37,7 @@ def read_folder(folder: Path) -> tuple[Inventory, str]:
         wrong += [p if p.startswith(str(path)) else f"{path}:1:1: {p}" for p in properties_problems(path)]
         if not wrong:
             clusters[name] = _entry(name, path, wrong)
-            digest.update(f"{name}\0{path.read_text(encoding='utf-8')}\0".encode())
+            digest.update(f"{name}\0".encode() + read_file(path) + b"\0")
         problems += wrong
     if problems:
         raise InvalidFileError(tuple(problems))

@@ -1,0 +1,183 @@
+"""The shape of a snapshot's file, `kfix.snapshot/1` (docs/snapshot-format.md): every field with its type and range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+
+from kfix.documents.shapes import Finite, Int16, Int32, Int64, Moment, Open, Port, Strict
+
+
+class _Repeated:
+    """The last item of a row may stand there any number of times, or not at all."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: Any = handler(source)
+        return {**schema, "variadic_item_index": len(schema["items_schema"]) - 1}
+
+
+Ids = tuple[Int32, ...]
+_Names = list[str]
+_Settings = dict[str, str]
+
+# Rows of a topic: the number of the partition first.
+ViewRow = tuple[Int32, Int32, Int32, Ids, Ids, Ids, Int16]
+StateRow = tuple[Int32, Int32, Int32, Ids, Int32, Int32, Int64, Int64]
+AssignmentRow = tuple[Int32, Ids, Ids, Ids]
+ReassigningRow = tuple[Int32, Ids]
+LogEndsRow = Annotated[tuple[Int32, tuple[Int32, Int64, Int64, str]], _Repeated()]
+EndsRow = Annotated[tuple[Int32, tuple[Int32, Int64]], _Repeated()]
+EpochEndRow = tuple[Int32, Int32, Int32, Int64, str]
+LeaderRow = tuple[Int32, Int32, Int32, Int32]
+VisibleRow = tuple[Int32, Int64]
+
+#: The names of a row's fields, by the field that holds the rows.
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "partitions": ("partition", "leader", "leader_epoch", "replicas", "isr", "offline", "error"),
+    "states": ("partition", "leader", "leader_epoch", "isr", "controller_epoch", "version", "mzxid", "mtime_ms"),
+    "assignments": ("partition", "replicas", "adding", "removing"),
+    "reassignments": ("partition", "replicas", "adding", "removing"),
+    "reassigning": ("partition", "replicas"),
+    "epoch_ends": ("partition", "leader", "epoch", "end", "error"),
+    "leaders": ("partition", "leader", "leader_epoch", "version"),
+    "log_ends": ("partition",),
+    "visible": ("partition",),
+    "ends": ("partition",),
+}
+
+
+class EndpointShape(Strict):
+    host: str
+    port: Port
+
+
+class ClusterShape(Strict):
+    id: str
+    mode: Literal["zk", "kraft", "unknown"]
+    bootstrap: str
+    zookeeper: str
+
+
+class SourceShape(Strict):
+    name: str
+    ok: bool
+    error: str = ""
+    seconds: Finite = 0.0
+
+
+class ViewShape(Open):
+    controller: Int32
+    alive: dict[Int32, EndpointShape]
+    racks: dict[Int32, str]
+    partitions: dict[str, list[ViewRow]]
+
+
+class ControllerShape(Strict):
+    broker: Int32 | None
+    elected_ms: Int64
+    czxid: Int64
+    epoch: Int32
+    epoch_version: Int32
+    epoch_mzxid: Int64
+    kraft_epoch: Int32 = -1
+
+
+class RegistrationShape(Open):
+    broker: Int32
+    endpoint: EndpointShape | None
+    rack: str | None
+    czxid: Int64
+    registered_ms: Int64
+
+
+class NodeShape(Strict):
+    address: str
+    mode: str
+    error: str = ""
+    zxid: Int64 = -1
+
+
+class ZooKeeperShape(Open):
+    connect: str
+    server: str
+    controller: ControllerShape
+    registrations: list[RegistrationShape]
+    assignments: dict[str, list[AssignmentRow]]
+    states: dict[str, list[StateRow]]
+    reassigning: dict[str, list[ReassigningRow]]
+    deleting: _Names
+    topic_configs: dict[str, _Settings]
+    isr_notifications: Int32
+    preferred_election_pending: bool
+    migrating: bool
+    #: Up to 0.6 the servers stood here.
+    nodes: list[NodeShape] = Field(default_factory=list)
+
+
+class GroupShape(Open):
+    name: str
+    listed_by: Ids
+    state: str
+    members: tuple[str, ...]
+
+
+class ProbeShape(Strict):
+    group: str
+    partition: Int32
+    find_error: Int16 | None
+    coordinator: Int32 | None
+    fetch_error: Int16 | None
+    committed: Int64 | None = None
+    error: str = ""
+    seconds: Finite = 0.0
+
+
+class SampleShape(Open):
+    taken_at: Moment
+    ends: dict[str, list[EndsRow]]
+    leaders: dict[str, list[LeaderRow]]
+    visible: dict[str, list[VisibleRow]]
+
+
+class VantageShape(Open):
+    name: str
+    taken_at: Moment
+    reached: tuple[str, ...]
+    unreached: dict[str, str]
+
+
+class HeadShape(Open):
+    """What must be looked at before all else: a later version may have another shape."""
+
+    format: str = ""
+    version: int = 0
+    kfix: str = "?"
+
+
+class SnapshotShape(Open):
+    taken_at: Moment
+    seconds: Finite
+    kfix: str
+    cluster: ClusterShape
+    sources: list[SourceShape]
+    views: dict[Int32, ViewShape]
+    zookeeper: ZooKeeperShape | None
+    broker_configs: dict[Int32, _Settings]
+    topic_configs: dict[str, _Settings]
+    groups: list[GroupShape]
+    groups_complete: bool
+    probes: list[ProbeShape]
+    log_ends: dict[str, list[LogEndsRow]]
+    visible: dict[str, list[EndsRow]] = Field(default_factory=dict)
+    epoch_ends: dict[str, list[EpochEndRow]] = Field(default_factory=dict)
+    ensemble: list[NodeShape] | None = None
+    samples: list[SampleShape] = Field(default_factory=list)
+    vantages: list[VantageShape] = Field(default_factory=list)
+    reassignments: dict[str, list[AssignmentRow]] | None
+    addresses: dict[Int32, EndpointShape]
+    silent: dict[Int32, str]
+    remembered_groups: _Names
+    remembered_brokers: dict[Int32, str]
