@@ -69,7 +69,8 @@ def test_apply_in_one_go_without_a_terminal_changes_nothing_and_tells_the_way(
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 4
     assert wired.cluster.faults.calls == []
-    command = next(line for line in result.output.splitlines() if "kfix runbook apply --plan" in line).split()
+    hint = next(line for line in result.output.splitlines() if "kfix runbook apply --plan" in line)
+    command = hint.strip().partition("   ")[0].split()
     assert kfix(*command[2:]).exit_code == 0
     assert str(tmp_path) in command[4]
 
