@@ -75,7 +75,7 @@ def test_apply_in_one_go_without_a_terminal_changes_nothing_and_tells_the_way(
     assert result.exit_code == 4
     assert wired.cluster.faults.calls == []
     hint = next(line for line in result.output.splitlines() if "kfix runbook apply --plan" in line)
-    command = hint.partition("   (or")[0].split()
+    command = hint.strip().partition("   ")[0].split()
     assert kfix(*command[2:]).exit_code == 0
     assert str(tmp_path) in command[4]
 
