@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from kfix import __version__
-from kfix.actions.base import Progress
 from kfix.errors import KfixError, RefusedError, UnreachableError
 from kfix.harmless import lines
-from kfix.model.facts import Fact
 from kfix.model.plan import CheckCall, Phase, Plan, PlannedStep
 from kfix.model.run import Aborted
 from kfix.model.verdict import Answer, Verdict
@@ -26,6 +24,7 @@ from kfix.runbook.scene import Healed, Progressed, Scene
 from kfix.runbook.stale import Baseline, table
 from kfix.runbook.stops import ANOTHER_PLAN, Outcome, Stop
 from kfix.runbook.store import RunDir
+from kfix.runbook.taking_over import TakenOver
 from kfix.runbook.waiting import Wait
 from kfix.runbook.walk import walk
 
@@ -105,61 +104,13 @@ class Course:
     def _taken_over(
         self, journal: Journal, back: ReadBack, before: Replay, did: tuple[str, ...], *, adopt: bool = True
     ) -> Crew:
-        steps = {step.id: step for step in self.plan.steps}
         baseline = Baseline(self.plan.facts, before.facts)
         crew = self._crew(journal, baseline, before.spent)
         journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
-        self.progress.begun = True
-        self.progress.done |= {name for name in before.done if name in steps}
-        self.progress.verified |= before.verified
-        for name in before.done:
-            if name in steps:
-                self.progress.changed.append(f"{name}: {steps[name].what}")
-                self.progress.issued.append(steps[name])
-        for name, image in before.unmoved.items():
-            if name in steps and name not in did:
-                crew.change.note(steps[name], image, before.rates.get(name))
-        crew.change.catch_up()
-        for name, image in before.open.items():
-            if name in steps and name not in did:
-                self._adopt(crew, steps[name], image, ending=not adopt)
-        for name in did:
-            self._did(crew, steps, name)
+        taken = TakenOver(self.plan, self.run.id, self.scene.reader, self.progress, self._abort)
+        taken.take(crew, before, did, adopt=adopt)
         return crew
-
-    def _adopt(self, crew: Crew, step: PlannedStep, image: Mapping[str, Fact], *, ending: bool) -> None:
-        """`ending`: what nobody can tell does not stop it, and what always runs is tried all the same."""
-        found = crew.change.adopt(step, image)
-        if found in (Progress.DONE, Progress.IN_PROGRESS):
-            self.progress.done.add(step.id)
-        elif found is Progress.UNKNOWN:
-            self.progress.changed.append(f"{step.id}: {step.what} (it may or may not have happened)")
-            if ending:
-                self.progress.issued.append(step)
-                return
-            raise Stop(
-                Outcome.UNKNOWN,
-                f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
-                "issued again",
-                f"look at {step.target}; where it was done: kfix runbook resume {self.run.id} --did {step.id}; "
-                f"else: {self._abort}",
-            )
-
-    def _did(self, crew: Crew, steps: Mapping[str, PlannedStep], name: str) -> None:
-        """Done by hand is believed when the step's own checks see it."""
-        step = steps.get(name)
-        if step is None:
-            raise Stop(Outcome.REFUSED, f"--did {name}: the plan has no such step; it has {', '.join(steps)}")
-        for call, answer in sample(step.verify, self.scene.reader):
-            crew.samples.told(call, answer, step=name, part="verify")
-            if not answer.passed:
-                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
-                raise Stop(Outcome.REFUSED, text, f"look at {step.target}; or end the run: {self._abort}")
-        crew.journal.write("step.operator_did", step=name, text=step.what)
-        self.progress.done.add(name)
-        self.progress.verified.add(name)
-        crew.change.move_on(step)
 
     @contextmanager
     def _journal(self, back: ReadBack | None) -> Iterator[Journal]:

@@ -11,24 +11,23 @@ import pytest
 
 SCRIPT = """
 import os, pathlib, resource, sys
-import pytest
 from kfix.adapters.memory.incidents import ALL
 from kfix.runbook.planfile import read
 from tests.unit.runbook.fake_wiring import FakeWiring
 home = pathlib.Path(os.environ["HOME_OF_RUNS"])
 incident = ALL["stuck-offsets-partition"]()
-FakeWiring(incident.cluster, incident.finding).install(pytest.MonkeyPatch(), home / "state")
+behind = FakeWiring(incident.cluster, incident.finding).app(home / "state")
 from kfix.cli.app import app
 plan = home / "plan.json"
 try:
-    app(["runbook", "plan", "coordinator-stuck", "-o", str(plan)])
+    app(["runbook", "plan", "coordinator-stuck", "-o", str(plan)], obj=behind)
 except SystemExit as end:
     assert not end.code, end
 # From here on no file may be longer than this: a write beyond it fails as it does on a full disk.
 room = int(os.environ["ROOM"])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 try:
-    app(["runbook", "apply", "--plan", str(plan), "--approve", "step:" + read(plan).short_id])
+    app(["runbook", "apply", "--plan", str(plan), "--approve", "step:" + read(plan).short_id], obj=behind)
 finally:
     print("CALLS", [call.method for call in incident.cluster.faults.calls], file=sys.stderr)
 """
