@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kfix.app.access import Access
     from kfix.app.api import carry_out, diagnose, plan
-    from kfix.app.clusters import App, Clusters, DiagnoseOptions, OpenCluster
+    from kfix.app.application import App
+    from kfix.app.clusters import Clusters, DiagnoseOptions, OpenCluster
     from kfix.app.healing.session import Approval
     from kfix.app.healing.wanted import Nothing
     from kfix.model.finding import Diagnosis, Finding
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Access": "kfix.app.access",
-    "App": "kfix.app.clusters",
+    "App": "kfix.app.application",
     "Approval": "kfix.app.healing.session",
     "Clusters": "kfix.app.clusters",
     "DiagnoseOptions": "kfix.app.clusters",

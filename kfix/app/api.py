@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kfix.app.access import Access
-from kfix.app.clusters import App, DiagnoseOptions
+from kfix.app.application import App
+from kfix.app.clusters import DiagnoseOptions
 from kfix.app.healing.session import Approval, Attendance, Nobody, healing
 from kfix.app.healing.site import Site
 from kfix.app.healing.wanted import Nothing, match, wanted

@@ -1,23 +1,17 @@
-"""What the use cases take from outside: clusters, the settings of the site, the time. The seam of this layer.
-
-`App.live()` is the real one. A caller that brings another `Clusters`, such as a test with a cluster in memory, goes
-through every use case as the command line does.
-"""
+"""Where the use cases get their clusters from: the seam of this layer, and what may be asked of it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kfix.app.access import Access
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.snapshot import Snapshot
-from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
-from kfix.runbook.gates import Human
+from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
 
 DEBOUNCE = 10.0
 RESTART_GRACE = 120.0
@@ -78,21 +72,3 @@ class Clusters(Protocol):
     def open(self, access: Access, snapshot: Snapshot | None = None) -> AbstractContextManager[OpenCluster]:
         """`snapshot`: one just taken saves a reading of the addresses."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class App:
-    """`environ` holds `KFIX_STATE_HOME` and its kin (docs/runbooks.md). `human` None: the person at the terminal."""
-
-    clusters: Clusters
-    clock: Clock
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    human: Human | None = None
-
-    @staticmethod
-    def live() -> App:
-        # Only who asks for live clusters pays for their adapters.
-        from kfix.app.live import LiveClusters  # noqa: PLC0415
-        from kfix.runbook.clock import SystemClock  # noqa: PLC0415
-
-        return App(LiveClusters(), SystemClock())

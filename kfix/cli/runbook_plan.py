@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from kfix.app.access import Access
-from kfix.app.clusters import App, DiagnoseOptions, SnapshotOptions
+from kfix.app.application import App
+from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.healing.plans import (
     approval_flags,
     countersign_plan,

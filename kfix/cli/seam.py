@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kfix.app.clusters import App
+from kfix.app.application import App
 
 
 def the_app(ctx: typer.Context) -> App:

@@ -14,7 +14,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import ReadOnlyViolationError
 from kfix.model.args import Args
 from kfix.model.finding import Finding
-from kfix.model.plan import Phase, Plan, PlannedStep
+from kfix.model.plan import Gate, Phase, Plan, PlannedStep
 from kfix.model.reading import ChangeResult
 from kfix.ports import Clock, ClusterChanger
 from kfix.runbook.cut_network import refuse_while_cut
@@ -22,6 +22,9 @@ from kfix.runbook.policy import Policy
 
 #: A diagnosis older than this (seconds) says too little about the network to rest a change on it.
 DIAGNOSIS_SECONDS = 30.0
+
+# A move that is under way is taken back by a cancel, which no plan has as a step.
+_MOVE, _CANCEL = "reassign.move", "reassign.cancel"
 
 #: Diagnoses the cluster now and returns its findings. It writes nothing.
 Diagnose = Callable[[], Iterable[Finding]]
@@ -90,7 +93,15 @@ class Passage:
         self._endings_only = endings_only
         steps = [s for s in plan.steps if s.phase is Phase.ALWAYS] if endings_only else plan.steps
         inverses = {s.inverse.action for s in steps if s.inverse is not None}
-        self._actions = frozenset({s.action for s in steps} | inverses)
+        actions = {s.action for s in steps} | inverses
+        self._actions = frozenset(actions | {_CANCEL} if _MOVE in actions and not endings_only else actions)
+
+    @property
+    def may_cancel(self) -> bool:
+        """Whether a person who interrupts a run may have its moves cancelled: not where the policy wants more for that
+        than an answer to a screen.
+        """
+        return self._door.policy.gate(_CANCEL) <= Gate.STEP
 
     def before_change(self, step: PlannedStep) -> None:
         """Looks at the network again where the last look is too old, as after a person's long thought.

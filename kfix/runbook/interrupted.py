@@ -71,10 +71,15 @@ def choose(crew: Crew, moves: Moves, end: KeyboardInterrupt, *, throttled: bool)
 
 
 def _ask(crew: Crew, moves: Moves, *, throttled: bool) -> tuple[Way, str]:
-    ways = {"": Way.LEAVE, "c": Way.CANCEL, **({"u": Way.UNTHROTTLED} if throttled else {})}
-    crew.person.human.show(_screen(moves, throttled=throttled))
+    may_cancel = crew.change.passage.may_cancel
+    ways = {"": Way.LEAVE}
+    ways |= {"c": Way.CANCEL} if may_cancel else {}
+    ways |= {"u": Way.UNTHROTTLED} if throttled else {}
+    crew.person.human.show(_screen(moves, throttled=throttled, may_cancel=may_cancel))
     stay = "leave them throttled" if throttled else "leave them"
-    prompt = f"[Enter] {stay}  [c] cancel them{'  [u] let them run unthrottled' if throttled else ''} > "
+    prompt = f"[Enter] {stay}"
+    prompt += "  [c] cancel them" if may_cancel else ""
+    prompt += "  [u] let them run unthrottled > " if throttled else " > "
     for _ in range(_TRIES):
         said = crew.person.ask(prompt, lambda answer: answer.lower() in {"c", "u"}, ANSWER_SECONDS)
         if said is None:
@@ -85,7 +90,7 @@ def _ask(crew: Crew, moves: Moves, *, throttled: bool) -> tuple[Way, str]:
     return Way.LEAVE, "no answer"
 
 
-def _screen(moves: Moves, *, throttled: bool) -> str:
+def _screen(moves: Moves, *, throttled: bool, may_cancel: bool) -> str:
     copies = f"INTERRUPTED   Kafka goes on copying replicas of {names(moves.steps)}, whatever becomes of this run"
     if moves.unknown:
         copies = f"INTERRUPTED   whether replicas of {names(moves.steps)} are still being copied could not be read"
@@ -93,8 +98,11 @@ def _screen(moves: Moves, *, throttled: bool) -> str:
     rows = [
         copies,
         f"Enter     leaves the copies{how}; resume waits for them{after}",
-        "c         cancels them: the partitions keep the replicas they had, the copies begun are thrown away",
     ]
+    if may_cancel:
+        rows.append("c         cancels them: partitions keep the replicas they had, the copies begun are thrown away")
+    else:
+        rows.append("The site's policy does not let them be cancelled here; rollback plans that, behind its gate.")
     rows += ["u         removes the throttles: the copies take all the network they can get"] if throttled else []
     rows.append(f"Nothing typed for {ANSWER_SECONDS:g} s, or a second Ctrl-C, is the same as Enter.")
     return lines(*rows)

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from kfix.errors import KfixError, StoppedError
-from kfix.model.plan import Plan
+from kfix.model.plan import Gate, Plan
 from kfix.report.runbook_run import aborted
+from kfix.runbook.door import Door
 from kfix.runbook.history import summary
+from kfix.runbook.policy import Policy
 from kfix.runbook.run import abort
 from kfix.runbook.stops import Outcome
 from tests.proofs.killing import EVERYWHERE
@@ -178,6 +180,18 @@ def test_cancelled_the_replicas_and_the_throttles_are_as_they_were(stage: Stage)
     assert ended.changed == ()
     with pytest.raises(KfixError, match="was put back by the run itself"):
         stage.roll_back()
+
+
+def test_a_policy_that_wants_more_for_a_cancel_does_not_let_it_be_chosen(stage: Stage) -> None:
+    cluster, plan = stage.cluster, stage.plan(throttle="1KB/s")
+    stage.person.interrupted = "c"
+    once(stage, interrupt, type="progress")
+    door = Door(cluster, Policy({"reassign.cancel": Gate.TYPED}), tuple, cluster.clock)
+    with pytest.raises(StoppedError):
+        stage.run(plan, door=door)
+    assert chosen(stage) == ("leave", "no answer")
+    assert moving(stage)
+    assert "cancel them" not in "".join(stage.person.asked)
 
 
 def test_cancelled_it_is_resumed_from_the_beginning(stage: Stage) -> None:

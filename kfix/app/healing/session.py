@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kfix.app.access import Access
-from kfix.app.clusters import App, OpenCluster
+from kfix.app.application import App
+from kfix.app.clusters import OpenCluster
 from kfix.app.healing.site import Site
 from kfix.app.healing.wanted import Nothing, Wanted, plan_for
 from kfix.errors import RefusedError

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kfix.adapters.memory.incidents import ALL
-from kfix.app.clusters import App
+from kfix.app.application import App
 from kfix.cli.app import app
 from kfix.model.finding import REQUEST
 from tests.unit.runbook.fake_wiring import FakeWiring

@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 from kfix.adapters.memory.incidents import ALL
 from kfix.adapters.saved.files import parse, read_text, save
 from kfix.app.access import Access
-from kfix.app.clusters import App, SnapshotOptions
+from kfix.app.application import App
+from kfix.app.clusters import SnapshotOptions
 from kfix.cli.app import app
 from kfix.model.snapshot import Snapshot
 from tests.unit.diagnostics.clusters import healthy

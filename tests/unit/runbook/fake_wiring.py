@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.app.access import Access
-from kfix.app.clusters import App, DiagnoseOptions, SnapshotOptions
+from kfix.app.application import App
+from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.model.finding import Diagnosis, Finding
 from kfix.model.snapshot import Snapshot
 from kfix.ports import Clock

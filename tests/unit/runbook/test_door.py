@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from kfix.adapters.memory.incidents import ALL
 from kfix.app import Access, App, Approval, Plan, carry_out, diagnose, plan
 from kfix.errors import ApprovalError, KfixError, ReadOnlyViolationError, RefusedError, StoppedError, UsageError
+from kfix.model.client_security import ClientSecurity
 from kfix.model.plan import Gate
+from kfix.model.snapshot import Assignment, TopicPartition
 from kfix.runbook.door import DIAGNOSIS_SECONDS, Diagnosed, Door
 from kfix.runbook.policy import NO_POLICY, Policy
 from kfix_diagnostics.engine import diagnose as judge
@@ -69,6 +72,16 @@ def on_another_cluster(site: Site) -> None:
     site.wiring.cluster.cluster_id = "another-one"
 
 
+def over_another_listener(site: Site) -> None:
+    here = replace(site.wiring.cluster.identity(), security=ClientSecurity("SASL_SSL", "SCRAM-SHA-512", "anna"))
+    site.wiring.cluster.identity = lambda: here  # type: ignore[method-assign]
+
+
+def with_more_partitions(site: Site) -> None:
+    topic = next(s.args.tp().topic for s in site.plan.steps if "partition" in s.args)
+    site.wiring.cluster.records.assignments[TopicPartition(topic, 999)] = Assignment((1,))
+
+
 def with_changed_facts(site: Site) -> None:
     site.wiring.cluster.records.epoch += 1
 
@@ -78,6 +91,8 @@ REFUSED: list[tuple[Callable[[Site], None], str]] = [
     (while_the_network_is_cut, "while the network is cut"),
     (after_it_expired, "expired at"),
     (on_another_cluster, "is for cluster memory-cluster, this is another-one"),
+    (over_another_listener, "this is SASL_SSL with SCRAM-SHA-512"),
+    (with_more_partitions, "partition_count"),
     (with_changed_facts, "the world changed since plan"),
 ]
 
