@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any, Final
-
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any, Final
 
 from kfix.harmless import for_html
 from kfix.model.incident_report import IncidentReport
@@ -18,6 +16,9 @@ from kfix.report.incident import facts, palette
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.markdown import chosen, place, source
 from kfix.report.incident.words import Clock, day, headline, named, seen
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ASSETS: Final = resources.files("kfix.report.incident") / "assets"
 
@@ -42,6 +43,9 @@ def _asset(name: str) -> str:
 
 
 def _environment() -> Environment:
+    # Only the page needs the template engine, which the Markdown and the JSON of a report do without.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
+
     made = Environment(
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=for_html,
