@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.report.fleet.html import render_html
+from kfix.report.fleet.html.page import render_html
 from tests.browser.devtools import Browser
 from tests.unit.report.fleet import reports
 

@@ -10,10 +10,11 @@ from html.parser import HTMLParser
 import pytest
 
 from kfix.harmless import for_script, is_dangerous
-from kfix.report.fleet.html import palette, render_html
+from kfix.report.fleet.html import palette
 from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label, spread
 from kfix.report.fleet.html.island import details, index, ranges
 from kfix.report.fleet.html.packing import SCRIPTS, app_script, in_script
+from kfix.report.fleet.html.page import render_html
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
 
 VOID = {"meta", "link", "input", "br"}
