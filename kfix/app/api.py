@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kfix.app.access import Access
@@ -40,13 +40,17 @@ def plan(
     params: Mapping[str, str] | None = None,
     runbooks: Path | None = None,
     policy: Path | None = None,
+    moves_file: Path | None = None,
     options: DiagnoseOptions = _USUAL,
+    warn: Callable[[str], None] = lambda _text: None,
     app: App | None = None,
 ) -> Plan | Nothing:
     """Diagnoses a cluster and returns the plan of a runbook for what is found; nothing is changed.
 
     `finding` is the key of one finding, such as `KFX101:__consumer_offsets-3`; without it the runbook must be for one
-    finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file.
+    finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file,
+    `moves_file` the reassignment JSON of a runbook whose moves a person makes. `warn` hears what a person should know
+    before they approve: critical findings that the plan does not heal, unread sources, unwise moves.
 
     Returns `Nothing`, with lines that say why, where there is nothing to do.
 
@@ -56,16 +60,23 @@ def plan(
     """
     used = app or App.live()
     given = [f"{name}={value}" for name, value in (params or {}).items()]
-    asked = wanted(Site(used.environ), runbook, runbooks, finding=finding, params=given, policy=policy)
+    asked = wanted(
+        Site(used.environ), runbook, runbooks, finding=finding, params=given, moves_file=moves_file, policy=policy
+    )
     diagnosis, snapshot = used.clusters.diagnose(access, options)
     found = match(asked, diagnosis, snapshot)
+    for text in found.warnings:
+        warn(text)
     if not found.findings:
         return Nothing((found.nothing,))
     if len(found.findings) > 1:
         keys = ", ".join(f.key for f in found.findings)
         raise UsageError(f"{runbook} is for {len(found.findings)} findings here; a plan is for one: {keys}")
     with healing(used, access, snapshot) as session:
-        return session.plan(asked, found.findings[0], snapshot)[0]
+        made, warnings = session.plan(asked, found.findings[0], snapshot)
+    for text in warnings:
+        warn(text)
+    return made
 
 
 def carry_out(

@@ -21,6 +21,7 @@ from typing import Any
 
 from kfix.errors import ApprovalError, RefusedError, UsageError
 from kfix.model.plan import Plan
+from kfix.runbook.hints import plan_again
 from kfix.runbook.journal import utc
 
 SCHEMA = "kfix.countersign/v1"
@@ -35,7 +36,7 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
         raise RefusedError(f"{by} made plan {plan.short_id}: a second person has to sign it")
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}: there is nothing to sign"
-        raise RefusedError(text, hint="make a new plan: kfix runbook plan")
+        raise RefusedError(text, hint=plan_again(plan))
     signed = {
         "schema": SCHEMA,
         "plan_id": plan.plan_id,

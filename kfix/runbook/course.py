@@ -68,7 +68,7 @@ class Course:
         with self._journal(back) as journal, self._recorded(journal):
             crew = self._taken_over(journal, back, before, (), adopt=False)
             self.endings.always(crew)
-            self.endings.look_at_moves()
+            self.endings.look_at_moves(over=True)
             journal.write("note", text=f"aborted: {reason}")
             if self.endings.left_on:
                 raise Stop(Outcome.STEP_FAILED, "not everything was put back")

@@ -25,6 +25,7 @@ DIAGNOSIS_SECONDS = 30.0
 
 # A move that is under way is taken back by a cancel, which no plan has as a step.
 _MOVE, _CANCEL = "reassign.move", "reassign.cancel"
+_RATE = "throttle.rate"
 
 #: Diagnoses the cluster now and returns its findings. It writes nothing.
 Diagnose = Callable[[], Iterable[Finding]]
@@ -98,10 +99,19 @@ class Passage:
 
     @property
     def may_cancel(self) -> bool:
-        """Whether a person who interrupts a run may have its moves cancelled: not where the policy wants more for that
-        than an answer to a screen.
+        """Whether a person who interrupts a run may have its moves cancelled: not where the policy wants more than an
+        answer to a screen for a cancel, or for the move that puts the order of the replicas back.
         """
-        return self._door.policy.gate(_CANCEL) <= Gate.STEP
+        return max(self._door.policy.gate(_CANCEL), self._door.policy.gate(_MOVE)) <= Gate.STEP
+
+    @property
+    def may_rethrottle(self) -> bool:
+        """Whether another throttle may be taken up in mid-run, where nobody is asked."""
+        return self._door.policy.gate(_RATE) <= Gate.PLAN
+
+    def refuse_while_cut(self) -> None:
+        """Before a change that is no step of the plan, such as a cancel: as `Door.refuse_while_cut`."""
+        self._door.refuse_while_cut()
 
     def before_change(self, step: PlannedStep) -> None:
         """Looks at the network again where the last look is too old, as after a person's long thought.

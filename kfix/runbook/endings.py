@@ -92,12 +92,13 @@ class Endings:
         if failed:
             self.under_way = "; ".join(filter(None, (self.under_way, f"not cancelled: {'; '.join(failed)}")))
 
-    def look_at_moves(self) -> None:
-        """What Kafka goes on copying after the end of the run, and whether that is throttled."""
+    def look_at_moves(self, *, over: bool = False) -> None:
+        """What Kafka goes on copying after the run, and whether that is throttled. `over`: the run was aborted."""
         try:
             self.moving = still_moving(self.progress, self.reader)
         except UnreachableError as error:
             on = ", so that the throttles stay on" if self.on_purpose and self.left_on else ""
             self.under_way = f"whether replicas are still being copied could not be read ({error}){on}"
             return
-        self.under_way = copying(self.moving, throttled=bool(self.left_on), run=self.run) if self.moving else ""
+        words = copying(self.moving, throttled=bool(self.left_on), run=self.run, over=over)
+        self.under_way = words if self.moving else ""

@@ -113,6 +113,7 @@ def cancel(plan: Plan, crew: Crew, progress: Progressed, moves: Iterable[Planned
     failed = []
     for move in moves:
         try:
+            crew.change.passage.refuse_while_cut()
             for step in _back(plan, crew, move):
                 _carry_out(crew, step)
                 progress.undoing.add(step.id)

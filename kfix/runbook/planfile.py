@@ -82,7 +82,7 @@ def from_json(text: str, origin: str) -> Plan:
         data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
     except ValueError as error:
         raise UsageError(
-            f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan"
+            f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan NAME"
         ) from error
     except RecursionError as error:
         raise UsageError(f"{origin}: not a plan: nested too deeply") from error
@@ -95,7 +95,7 @@ def from_json(text: str, origin: str) -> Plan:
         text = (
             f"{origin}: the plan was changed after it was made: it says {str(claimed)[:8]}, its content is {actual[:8]}"
         )
-        raise UsageError(text, hint="make a new one with kfix runbook plan")
+        raise UsageError(text, hint="make a new one with kfix runbook plan NAME")
     try:
         plan: Plan = from_plain(Plan, {**data, "plan_id": actual}, "plan")
     except (ValueError, TypeError) as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from kfix.errors import RefusedError
 from kfix.harmless import lines
 from kfix.model.plan import Caps, Gate, Plan, PlannedStep
+from kfix.runbook.hints import plan_again
 from kfix.runbook.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 
 
@@ -45,7 +46,7 @@ class Policy:
         problems = list(self._short(plan))
         if problems:
             text = lines(f"plan {plan.short_id} falls short of the policy {self.origin}:", *problems)
-            raise RefusedError(lines(text, "nothing was changed"), hint="make a new plan: kfix runbook plan")
+            raise RefusedError(lines(text, "nothing was changed"), hint=plan_again(plan))
 
     def _short(self, plan: Plan) -> Iterator[str]:
         for step in plan.steps:

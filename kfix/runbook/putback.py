@@ -95,9 +95,11 @@ def names(moves: Iterable[PlannedStep]) -> str:
     return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
-def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str) -> str:
-    """What is true after the end of the run, and what changes it."""
+def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bool = False) -> str:
+    """What is true after the end of the run, and what changes it. `over`: the run was aborted, and is not resumed."""
     now = "throttled" if throttled else "without a throttle"
+    if over:
+        return f"Kafka goes on copying replicas of {names(moves)}, {now}: kfix runbook rollback {run}   cancels it"
     off = f", kfix runbook abort {run} --reason TEXT   only removes the throttles" if throttled else ""
     return (
         f"Kafka goes on copying replicas of {names(moves)}, {now}: "

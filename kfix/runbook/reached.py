@@ -23,5 +23,5 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
     way = "without --command-config" if before.protocol == "PLAINTEXT" else "with the plan's --command-config FILE"
     raise RefusedError(
         f"{subject} was made over {before}, this is {now}; nothing was changed",
-        hint=f"repeat it {way}, or make a new plan: kfix runbook plan",
+        hint=f"repeat it {way}",
     )

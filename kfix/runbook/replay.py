@@ -20,7 +20,8 @@ class Replay:
     """`done`: steps that changed something, in their order. `open`: intents whose result nobody recorded, with the
     facts of that moment. `facts`: what the run's own changes moved. `unmoved`: changes of which that was not yet
     written, with the facts before them; `rates`: those of throttles changed in mid-run. `outcome` "" where the run has
-    no end. `spent`: seconds that it took, without those in which nobody carried it out.
+    no end. `nothing_stands`: its last ending put back all that it had changed. `spent`: seconds that it took, without
+    those in which nobody carried it out.
     """
 
     done: list[str] = field(default_factory=list)
@@ -30,6 +31,7 @@ class Replay:
     unmoved: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
     rates: dict[str, int] = field(default_factory=dict)
     outcome: str = ""
+    nothing_stands: bool = False
     spent: float = 0.0
 
 
@@ -50,9 +52,16 @@ def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
                 found.facts |= {k: _fact(v) for k, v in (record.get("facts") or {}).items()}
             case "run.end":
                 found.outcome = str(record.get("outcome", ""))
+                found.nothing_stands = _nothing_stands(record)
             case "run.resumed":
                 found.outcome = ""
+                found.nothing_stands = False
     return found
+
+
+def _nothing_stands(end: Mapping[str, Any]) -> bool:
+    """Whether an ending put everything back that its run had changed."""
+    return all(name in end and not end[name] for name in ("changed", "left", "under_way"))
 
 
 def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:

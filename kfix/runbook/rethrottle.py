@@ -14,7 +14,7 @@ from pathlib import Path
 from kfix.actions.base import Progress
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.documents.opening import read_file
-from kfix.errors import UsageError
+from kfix.errors import RefusedError, UsageError
 from kfix.model.args import Args, Kind, coerce
 from kfix.model.plan import Phase, Plan, PlannedStep
 from kfix.ports import Clock, ClusterReader
@@ -77,6 +77,14 @@ class Rethrottle:
         rate, by = asked
         if any(s.phase is Phase.ALWAYS for s in self.progress.issued):
             self.journal.write("note", text=f"{_FILE}: the throttles are put back already; ignored")
+            return
+        if not self.passage.may_rethrottle:
+            self.journal.write("note", text=f"{_FILE}: the site's policy asks before each throttle; ignored")
+            return
+        try:
+            self.passage.refuse_while_cut()
+        except RefusedError as error:
+            self.journal.write("note", text=f"{_FILE}: ignored: {error}")
             return
         throttled = {s.id for s in self.progress.issued} | self.progress.done
         steps = [step for step in self.plan.steps if step.action == _ACTION and step.id in throttled]

@@ -43,10 +43,10 @@ def run_plan(plan: Plan, scene: Scene) -> Healed:
     now = scene.clock.now()
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}, it is {utc(now)}; nothing was changed"
-        raise RefusedError(text, hint="make a new plan: kfix runbook plan")
+        raise RefusedError(text, hint=plan_again(plan))
     if plan.created.at > now + _SKEW_SECONDS:
         text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, it is {utc(now)}; nothing was changed"
-        raise RefusedError(text, hint="set the clocks right, or make a new plan: kfix runbook plan")
+        raise RefusedError(text, hint=f"set the clocks right, or {plan_again(plan)}")
     passage = scene.door.admit(plan)
     who = whoami()
     course: Course | None = None
@@ -95,10 +95,11 @@ def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Scene) -> 
     undone = scene.store.taken_back_by(run.id)
     if undone is not None:
         raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
-    if before.done or before.open:
+    if (before.done or before.open) and not before.nothing_stands:
         return
     if scene.clock.now() > plan.expires_at:
-        raise RefusedError(f"{run.id} changed nothing, and its plan has expired: nothing was changed", hint=hint)
+        text = f"nothing that {run.id} changed stands, and its plan has expired: nothing was changed"
+        raise RefusedError(text, hint=hint)
     if plan.undoes:
         refuse_odd_rollback(plan, scene.store, scene.reader)
     _refuse_repeated(plan, scene, run.id)

@@ -75,9 +75,13 @@ def to_error(
         return NotProvedError(lines(*filter(None, (text, f"changed: {done}", restored))), hint=stop.hint)
     stays = f"changed before that: {done}" if changed else "nothing stays changed"
     more = "; ".join(filter(None, (stays, restored)))
-    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, rollback))
+    return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, rollback, stays=bool(changed)))
 
 
-def _hint(run: str, rollback: str) -> str:
-    back = f"{rollback}   takes it back" if rollback else "what was changed cannot be taken back"
-    return f"kfix runbook resume {run}   goes on;   {back};   kfix runbook history {run}   shows every step"
+def _hint(run: str, rollback: str, *, stays: bool) -> str:
+    words = [f"kfix runbook resume {run}   goes on"]
+    if rollback:
+        words.append(f"{rollback}   takes it back")
+    elif stays:
+        words.append("what was changed cannot be taken back")
+    return ";   ".join((*words, f"kfix runbook history {run}   shows every step"))

@@ -67,6 +67,8 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
     known = replay(back.records)
     if known.outcome in FINAL or not back.records or not (known.done or known.open or back.broken):
         return None
+    if known.nothing_stands and not known.open and not back.broken:
+        return None
     first, last = back.records[0], back.records[-1]
     who = last.get("who") or {}
     return UnfinishedRun(

@@ -3,6 +3,7 @@
 # ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,14 +13,20 @@ from typing import Any
 import pytest
 
 from kfix.errors import ApprovalError, KfixError, StoppedError
+from kfix.model.finding import Finding
+from kfix.model.plan import Gate
 from kfix.model.reading import ChangeResult
+from kfix.runbook.door import Door
 from kfix.runbook.planfile import seal
+from kfix.runbook.policy import NO_POLICY, Policy
 from kfix.runbook.rethrottle import wish
 from kfix.runbook.run import abort
+from kfix_diagnostics.engine import diagnose
 from tests.proofs.killing import EVERYWHERE, Killing, told_apart
 from tests.proofs.later import EventfulClock, once
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage, World, planned_calls, too_often, world
+from tests.unit.diagnostics.cut_clusters import zone_isolated
 
 OVER_OTHERS = SCENES["over others' throttles"]
 
@@ -197,6 +204,27 @@ def test_a_wish_for_another_throttle_is_taken_up_and_the_original_restored(stage
     assert {r["args"]["rate"] for r in taken} == {7_000_000}
     assert {r["by"] for r in taken} == {"anna"}
     assert not (stage.last_run.path / "throttle.wish.json").exists()
+
+
+@pytest.mark.parametrize("why", ["policy", "network"])
+def test_a_wish_for_another_throttle_comes_through_the_same_door(stage: Stage, why: str) -> None:
+    before = throttles(stage)
+    plan = stage.plan(throttle="1KB/s")
+    cut: list[Finding] = []
+    policy = Policy({"throttle.rate": Gate.STEP}) if why == "policy" else NO_POLICY
+    door = Door(stage.cluster, policy, lambda: cut, stage.cluster.clock)
+    if why == "network":
+        once(stage, lambda: cut.extend(diagnose(zone_isolated()).findings), type="progress")
+        # As if the last diagnosis were an old one.
+        once(stage, lambda: setattr(door, "_at", float("-inf")), type="progress")
+    else:
+        plan = policy.raised(plan)
+    wishing(stage, plan, "7MB/s")
+    with contextlib.suppress(KfixError):
+        stage.run(plan, door=door)
+    assert "throttle.intent" not in {r["type"] for r in stage.journal()}
+    assert [r for r in stage.journal() if r["type"] == "note" and "ignored" in r["text"]]
+    assert throttles(stage) == before
 
 
 def test_killed_anywhere_in_a_run_with_a_wish(stage: Stage, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kfix.errors import KfixError, StoppedError
+from kfix.errors import KfixError, RefusedError, StoppedError
 from kfix.model.plan import Gate, Plan
 from kfix.report.runbook_run import aborted
 from kfix.runbook.door import Door
@@ -151,6 +151,7 @@ def test_left_throttled_it_is_aborted_and_only_what_is_true_is_reported(stage: S
     assert moving(stage)
     assert f"Kafka goes on copying replicas of {moving(stage)[0]}, without a throttle" in words
     assert f"to take it back:  kfix runbook rollback {stage.last_run.id}" in words
+    assert "kfix runbook resume" not in words
     assert end_of(stage)["left"] == []
 
 
@@ -192,6 +193,16 @@ def test_a_policy_that_wants_more_for_a_cancel_does_not_let_it_be_chosen(stage: 
     assert chosen(stage) == ("leave", "no answer")
     assert moving(stage)
     assert "cancel them" not in "".join(stage.person.asked)
+
+
+def test_cancelled_its_plan_is_as_old_as_any_other(stage: Stage) -> None:
+    """Nothing of the run stands: to resume it is to begin, and no plan begins after it expired."""
+    stage.person.interrupted = "c"
+    said = stopped(stage)
+    assert "cannot be taken back" not in said.hint
+    stage.cluster.clock.at = stage.last_run.plan().expires_at + 1
+    with pytest.raises(RefusedError, match="its plan has expired"):
+        stage.resume()
 
 
 def test_cancelled_it_is_resumed_from_the_beginning(stage: Stage) -> None:

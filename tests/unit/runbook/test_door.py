@@ -15,7 +15,7 @@ from kfix.errors import ApprovalError, KfixError, ReadOnlyViolationError, Refuse
 from kfix.model.client_security import ClientSecurity
 from kfix.model.plan import Gate
 from kfix.model.snapshot import Assignment, TopicPartition
-from kfix.runbook.door import DIAGNOSIS_SECONDS, Diagnosed, Door
+from kfix.runbook.door import DIAGNOSIS_SECONDS, Diagnosed, Door, Passage
 from kfix.runbook.policy import NO_POLICY, Policy
 from kfix_diagnostics.engine import diagnose as judge
 from tests.unit.diagnostics import cut_clusters
@@ -190,6 +190,17 @@ def test_a_resumed_run_comes_through_the_same_door(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="falls short"):
         resume(stage.last_run, stage.scene(door=Door(stage.cluster, strict, tuple, stage.cluster.clock)))
     assert stage.methods() == []
+
+
+def test_the_order_put_back_after_a_cancel_is_a_move_to_the_policy(stage: Stage) -> None:
+    def passage(policy: Policy) -> Passage:
+        return Door(stage.cluster, policy, tuple, stage.cluster.clock).admit(stage.plan())
+
+    assert passage(NO_POLICY).may_cancel
+    assert not passage(Policy({"reassign.move": Gate.TYPED})).may_cancel
+    assert not passage(Policy({"reassign.cancel": Gate.TWO_PERSON})).may_cancel
+    assert passage(NO_POLICY).may_rethrottle
+    assert not passage(Policy({"throttle.rate": Gate.STEP})).may_rethrottle
 
 
 def test_errors_of_the_door_are_of_kfix_and_tell_whether_anything_changed() -> None:

@@ -113,6 +113,14 @@ def test_throttles_that_were_put_back_are_not_told_as_set(tmp_path: Path, dead: 
     assert not run.throttles
 
 
+def test_a_run_that_put_back_all_that_it_had_changed_is_not_told(tmp_path: Path, dead: int) -> None:
+    last = {**end("declined"), "changed": [], "left": [], "under_way": []}
+    write(tmp_path, "r1", RATE, done("throttle:1"), BACK, done("back:1"), last, pid=dead)
+    assert unfinished(tmp_path / "runs", "prod") == ()
+    write(tmp_path, "r2", RATE, done("throttle:1"), {**last, "left": ["the throttle"]}, pid=dead)
+    assert len(unfinished(tmp_path / "runs", "prod")) == 1
+
+
 def test_a_run_whose_process_is_alive_is_not_cut_short(tmp_path: Path) -> None:
     write(tmp_path, "r1", MOVE, done("move"), pid=os.getpid())
     (run,) = unfinished(tmp_path / "runs", "prod")
