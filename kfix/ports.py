@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from kfix.model.reading import (
+from kfix.model.cluster.reading import (
     ChangeResult,
     ConfigValue,
     LogDirs,
@@ -18,7 +18,7 @@ from kfix.model.reading import (
     ResourceKind,
     StableEnd,
 )
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     ClusterIdentity,
     ControllerNode,

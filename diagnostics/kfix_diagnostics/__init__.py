@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from kfix.model.diagnostic import Check
-from kfix_diagnostics import (
+from kfix.derive.checks import Check
+from kfix_diagnostics.brokers import (
+    kfx401_broker_dead,
+    kfx402_broker_silent,
+    kfx403_broker_unregistered,
+    kfx404_broker_missed,
+)
+from kfix_diagnostics.durability import (
+    kfx301_under_min_isr,
+    kfx302_under_replicated,
+    kfx303_internal_topic_rf1,
+    kfx304_offsets_under_min_isr,
+    kfx305_packed_replicas,
+    kfx808_replica_lag,
+    kfx809_records_lost,
+)
+from kfix_diagnostics.leadership import (
     kfx101_coordinator_stuck,
     kfx102_leaderless_live_isr,
     kfx103_isr_gone,
@@ -11,21 +26,23 @@ from kfix_diagnostics import (
     kfx105_unknown_broker_ids,
     kfx106_coordinator_silent,
     kfx107_leaderless_unjudged,
-    kfx201_metadata_divergence,
-    kfx202_controller,
-    kfx203_stale_view,
-    kfx301_under_min_isr,
-    kfx302_under_replicated,
-    kfx303_internal_topic_rf1,
-    kfx304_offsets_under_min_isr,
-    kfx305_packed_replicas,
-    kfx401_broker_dead,
-    kfx402_broker_silent,
-    kfx403_broker_unregistered,
-    kfx404_broker_missed,
+)
+from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
     kfx502_stuck_deletion,
     kfx503_left_over_throttle,
+    kfx810_not_taken_back,
+)
+from kfix_diagnostics.network import (
+    kfx801_link_cut,
+    kfx802_controller_link_cut,
+    kfx803_zone_isolated,
+    kfx804_two_controllers,
+    kfx805_zookeeper_node,
+    kfx806_zookeeper_quorum,
+    kfx807_broker_alone,
+)
+from kfix_diagnostics.prevention import (
     kfx601_rf_below_policy,
     kfx602_min_isr_below_policy,
     kfx603_min_isr_equals_rf,
@@ -42,18 +59,9 @@ from kfix_diagnostics import (
     kfx614_protocol_version,
     kfx615_config_drift,
     kfx616_acks_unseen,
-    kfx801_link_cut,
-    kfx802_controller_link_cut,
-    kfx803_zone_isolated,
-    kfx804_two_controllers,
-    kfx805_zookeeper_node,
-    kfx806_zookeeper_quorum,
-    kfx807_broker_alone,
-    kfx808_replica_lag,
-    kfx809_records_lost,
-    kfx810_not_taken_back,
-    kfx901_source_unreadable,
 )
+from kfix_diagnostics.sources import kfx901_source_unreadable
+from kfix_diagnostics.views import kfx201_metadata_divergence, kfx202_controller, kfx203_stale_view
 
 ALL: tuple[Check, ...] = (
     kfx101_coordinator_stuck.CHECK,

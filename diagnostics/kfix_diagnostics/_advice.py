@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from kfix.model.casefile import CaseFile
-from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.finding import Blocked, Remedy
-from kfix.model.snapshot import TopicPartition
+from kfix.derive.casefile import CaseFile
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Remedy
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.casefile import CaseFile
-from kfix.model.finding import Evidence
-from kfix.model.naming import brokers_named
-from kfix.model.snapshot import PartitionView, TopicPartition
+from kfix.derive.casefile import CaseFile
+from kfix.derive.naming import brokers_named
+from kfix.model.cluster.snapshot import PartitionView, TopicPartition
+from kfix.model.diagnosis.finding import Evidence
 from kfix_diagnostics._words import error_name, ids
 
 

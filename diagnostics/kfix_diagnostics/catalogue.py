@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck
+from kfix.derive.predicate import Matcher, Predicate, compile_all, parse
 from kfix.errors import UsageError
-from kfix.model.diagnostic import Check, ClusterCheck, Debounce, PartitionCheck
-from kfix.model.predicate import Matcher, Predicate, compile_all, parse
 from kfix_diagnostics import ALL
 
 if TYPE_CHECKING:
-    from kfix.model.fleetcase import FleetCheck
+    from kfix.model.audit.fleetcase import FleetCheck
 
 PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
 CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))

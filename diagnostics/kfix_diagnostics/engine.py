@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kfix.model.casefile import CaseFile, open_case
-from kfix.model.diagnostic import Check, ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.derive.casefile import CaseFile, open_case
+from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Rows
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.finding import Diagnosis, Finding, Remedy, Severity
-from kfix.model.partition_facts import PartitionFacts
-from kfix.model.snapshot import Snapshot
-from kfix_diagnostics._unread import unread
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks
 from kfix_diagnostics.folding import fold
+from kfix_diagnostics.sources._unread import unread
 
 DEBOUNCE = 10.0
 #: Seconds between two looks that only ask how fast replicas move.

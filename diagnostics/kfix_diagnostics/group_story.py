@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.model.casefile import CaseFile, open_case
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.finding import Diagnosis, Evidence, Finding, Remedy
-from kfix.model.group_story import GroupStory
-from kfix.model.snapshot import CoordinatorProbe, Snapshot, TopicPartition
+from kfix.derive.casefile import CaseFile, open_case
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.snapshot import CoordinatorProbe, Snapshot, TopicPartition
+from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
+from kfix.model.diagnosis.group_story import GroupStory
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, state_row, view_rows
 from kfix_diagnostics._words import count

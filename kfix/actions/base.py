@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk, Undo
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.ports import ClusterChanger, ClusterReader
 
 
@@ -22,7 +22,7 @@ class NotApplicable(Exception):  # noqa: N818 - an answer of the planner's quest
     """A rung that is of no use here; the message is the reason people read in the plan."""
 
 
-class Progress(StrEnum):
+class ActionStatus(StrEnum):
     """How far a change got whose answer was lost, or whose run was killed. `IN_PROGRESS` needs waiting, not asking."""
 
     DONE = "done"
@@ -86,26 +86,26 @@ class Action:
     summary: str
     risk: Risk
     gate_floor: Gate
-    params: Mapping[str, Kind]
-    frozen: Mapping[str, Kind]
+    params: Mapping[str, ArgKind]
+    frozen: Mapping[str, ArgKind]
     reads: Callable[[Args], tuple[str, ...]]
     writes: Callable[[Args], tuple[str, ...]]
     freeze: Callable[[Args, ReadFact], Args]
     preview: Callable[[Args], Preview]
     inverse: Callable[[Args], Inverse]
     apply: Callable[[Args, ClusterChanger], ChangeResult]
-    probe: Callable[[Args, Mapping[str, Fact], ClusterReader], Progress]
+    probe: Callable[[Args, Mapping[str, Fact], ClusterReader], ActionStatus]
     guards: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
     proves: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
     hopeless: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
     copied: Callable[[Args, ClusterReader], Copied | None] = field(default=no_copying)
     floor: Callable[[Args], Gate] | None = None
     radius: Callable[[Args], Risk] | None = None
-    optional: Mapping[str, Kind] = field(default_factory=dict)
+    optional: Mapping[str, ArgKind] = field(default_factory=dict)
     changes: bool = True
 
     @property
-    def kinds(self) -> Mapping[str, Kind]:
+    def kinds(self) -> Mapping[str, ArgKind]:
         """Every argument of a planned step, literal by then."""
         return {**self.params, **self.optional, **self.frozen}
 

@@ -15,19 +15,19 @@ import re
 from collections.abc import Mapping
 
 from kfix.actions import durability
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.actions.configuring import progress, put, radius, registered, text_of
 from kfix.actions.words import configs_command, several
 from kfix.errors import RefusedError
-from kfix.model.args import ABSENT, Args, Kind
-from kfix.model.facts import Fact, ReadFact, about, about_config, about_effective, brokers
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.numbers import whole_number
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk, Undo
-from kfix.model.reading import ChangeResult, ResourceKind
-from kfix.model.snapshot import TopicPartition
+from kfix.model.plan.args import ABSENT, ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact, about, about_config, about_effective, brokers
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.min_isr_satisfied import KEY as MIN_ISR
-from kfix.probes.resource import PARAMS, resource_of
+from kfix.probes.configs.resource import PARAMS, resource_of
+from kfix.probes.isr.min_isr_satisfied import KEY as MIN_ISR
 
 #: Of `expect`: whatever it is now.
 ANYTHING = ""
@@ -112,7 +112,7 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return put(changer, kind, name, {args.text("key"): args.text("value")})
 
 
-def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     return progress(reader, resource_of(args), {args.text("key"): args.text("value")}, (args.text("before"),))
 
 
@@ -145,9 +145,9 @@ ACTION = Action(
     summary="set one key of one topic or broker; what makes records less durable is typed",
     risk=Risk.ONE_BROKER,
     gate_floor=Gate.PLAN,
-    params={**PARAMS, "key": Kind.TEXT, "value": Kind.TEXT},
-    optional={"expect": Kind.TEXT, "replicas": Kind.INT, "spare": Kind.INT},
-    frozen={"before": Kind.TEXT, "effective": Kind.TEXT},
+    params={**PARAMS, "key": ArgKind.TEXT, "value": ArgKind.TEXT},
+    optional={"expect": ArgKind.TEXT, "replicas": ArgKind.INT, "spare": ArgKind.INT},
+    frozen={"before": ArgKind.TEXT, "effective": ArgKind.TEXT},
     reads=facts,
     writes=facts,
     freeze=freeze,

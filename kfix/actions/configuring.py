@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Progress
+from kfix.actions.base import ActionStatus
 from kfix.errors import UnreachableError
-from kfix.model.args import ABSENT, Args
-from kfix.model.facts import Fact, ReadFact, about_config
-from kfix.model.plan import CheckCall, Risk, Undo
-from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.args import ABSENT, Args
+from kfix.model.plan.facts import Fact, ReadFact, about_config
+from kfix.model.plan.plan import CheckCall, Risk, Undo
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.resource import THROTTLES, own_texts, resource_of
+from kfix.probes.configs.resource import THROTTLES, own_texts, resource_of
 
 Values = tuple[str, ...]
 
@@ -41,15 +41,15 @@ def pair(kind: ResourceKind, leader: str, follower: str) -> dict[str, str]:
 
 def progress(
     reader: ClusterReader, resource: tuple[ResourceKind, str], wanted: Mapping[str, str], before: Values
-) -> Progress:
+) -> ActionStatus:
     """`before` in the order of `wanted`. Kafka sets all keys of a resource or none."""
     try:
         now = own_texts(reader, *resource, tuple(wanted))
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if now == tuple(wanted.values()):
-        return Progress.DONE
-    return Progress.NOT_STARTED if now == before else Progress.UNKNOWN
+        return ActionStatus.DONE
+    return ActionStatus.NOT_STARTED if now == before else ActionStatus.UNKNOWN
 
 
 def restoring(kind: ResourceKind, name: str, leader: str, follower: str) -> Undo:

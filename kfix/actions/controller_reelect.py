@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.errors import UnreachableError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact, about_cluster
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact, about_cluster
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
 
 _MAX_LOSS = "none: reelection_is_safe must show right before it that no partition of the cluster loses records by it"
@@ -60,17 +60,17 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return changer.reelect_controller(epoch_version=args.number("epoch_version"))
 
 
-def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     try:
         node = reader.controller()
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if node.epoch_version != args.number("epoch_version"):
-        return Progress.DONE
+        return ActionStatus.DONE
     if node.broker is None:
         # The node is gone and nobody has been elected yet.
-        return Progress.IN_PROGRESS
-    return Progress.NOT_STARTED if node.broker == args.number("controller") else Progress.UNKNOWN
+        return ActionStatus.IN_PROGRESS
+    return ActionStatus.NOT_STARTED if node.broker == args.number("controller") else ActionStatus.UNKNOWN
 
 
 def guards(_args: Args) -> tuple[CheckCall, ...]:
@@ -87,7 +87,7 @@ ACTION = Action(
     risk=Risk.WHOLE_CLUSTER,
     gate_floor=Gate.STEP,
     params={},
-    frozen={"controller": Kind.INT, "epoch": Kind.INT, "epoch_version": Kind.INT},
+    frozen={"controller": ArgKind.INT, "epoch": ArgKind.INT, "epoch_version": ArgKind.INT},
     reads=reads,
     writes=writes,
     freeze=freeze,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kfix.model.plan import Gate
+from kfix.model.plan.plan import Gate
 
 _UNLIMITED = "-1"
 # What Kafka's long holds; Python itself refuses to convert thousands of digits.

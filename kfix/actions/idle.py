@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from kfix.actions.base import Inverse, Progress
-from kfix.model.args import Args
-from kfix.model.facts import Fact
-from kfix.model.plan import Estimate
+from kfix.actions.base import ActionStatus, Inverse
+from kfix.model.plan.args import Args
+from kfix.model.plan.facts import Fact
+from kfix.model.plan.plan import Estimate
 from kfix.ports import ClusterChanger, ClusterReader
 
 ESTIMATE = Estimate(partitions=0, replicas_moved=0, bytes=0, seconds=0.0, max_loss="none: kfix changes nothing")
@@ -18,9 +18,9 @@ def nothing_to_undo(_args: Args) -> Inverse:
     return Inverse(False, "none needed: kfix changes nothing")
 
 
-def only_people_know(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
+def only_people_know(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
     """Only whoever was told to do it knows how far it is; the step's checks show what came of it."""
-    return Progress.UNKNOWN
+    return ActionStatus.UNKNOWN
 
 
 def never(_args: Args, _changer: ClusterChanger) -> NoReturn:

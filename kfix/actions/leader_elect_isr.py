@@ -20,10 +20,10 @@ from kfix.actions.partition import (
     won,
     writes,
 )
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact, about
-from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact, about
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.ports import ClusterChanger
 
 
@@ -69,8 +69,8 @@ ACTION = Action(
     summary='elect a live ISR member by the "unclean" API, after reading the ISR again; refused without one',
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.STEP,
-    params={"partition": Kind.PARTITION},
-    frozen={"winner": Kind.INT},
+    params={"partition": ArgKind.PARTITION},
+    frozen={"winner": ArgKind.INT},
     reads=reads,
     writes=writes,
     freeze=freeze,

@@ -16,10 +16,10 @@ from kfix.actions.partition import (
     writes,
 )
 from kfix.actions.partition import reads as partition_reads
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact
-from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.ports import ClusterChanger
 
 
@@ -80,9 +80,9 @@ ACTION = Action(
     summary="elect the preferred replica, where it is alive and in sync; can never lose data",
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.PLAN,
-    params={"partition": Kind.PARTITION},
-    optional={"after_reorder": Kind.TEXT},
-    frozen={"winner": Kind.INT},
+    params={"partition": ArgKind.PARTITION},
+    optional={"after_reorder": ArgKind.TEXT},
+    frozen={"winner": ArgKind.INT},
     reads=reads,
     writes=writes,
     freeze=freeze,

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
-from kfix.actions.ordering import AS_IT_IS, LONGEST_LOG, Tail, facts_of, longest, ordered, parse_tails
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
+from kfix.actions.ordering import AS_IT_IS, LONGEST_LOG, LogPosition, facts_of, longest, ordered, parse_tails
 from kfix.actions.partition import elected, won
 from kfix.actions.partition import reads as partition_reads
 from kfix.actions.partition import writes as election_writes
 from kfix.actions.words import several
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact, about, brokers
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import NO_LEADER
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import NO_LEADER
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.moves import ids
+from kfix.probes.assignments import ids
 
 #: Of `max_loss`: any. Of `known_end`, `known_epoch` and `lost_at_most`: nobody knows.
 ANY = UNKNOWN = -1
@@ -57,7 +57,7 @@ def freeze(args: Args, read: ReadFact) -> Args:
     return literal
 
 
-def _best(args: Args, order: tuple[int, ...], tails: Mapping[int, Tail], winner: int) -> int:
+def _best(args: Args, order: tuple[int, ...], tails: Mapping[int, LogPosition], winner: int) -> int:
     """Who holds most. Where nobody can tell, a person who named the winner has decided, and nothing is claimed."""
     try:
         return longest(args.tp(), order, tails)
@@ -83,7 +83,7 @@ def _must_be_the_last_resort(args: Args, read: ReadFact) -> tuple[tuple[int, ...
     return order, live
 
 
-def _at_most(args: Args, tails: Mapping[int, Tail], winner: int) -> int:
+def _at_most(args: Args, tails: Mapping[int, LogPosition], winner: int) -> int:
     """One leader an epoch: of logs whose last records are of one epoch the shorter is the beginning of the longer."""
     known, epoch, tp = args.number("known_end"), args.number("known_epoch"), args.tp()
     newest = max(tails, key=lambda b: tails[b].epoch)
@@ -165,17 +165,17 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return changer.elect(args.tp(), unclean=True)
 
 
-def probe(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     """Another winner than the computed one is nothing that this change can account for."""
     found = elected(args, before, reader)
-    if found is not Progress.DONE:
+    if found is not ActionStatus.DONE:
         return found
     try:
         state = reader.recorded(args.tp()).state
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     leader = NO_LEADER if state is None else state.leader
-    return Progress.DONE if leader == args.number("winner") else Progress.UNKNOWN
+    return ActionStatus.DONE if leader == args.number("winner") else ActionStatus.UNKNOWN
 
 
 def reads(args: Args) -> tuple[str, ...]:
@@ -200,14 +200,14 @@ ACTION = Action(
     summary="elect a live replica that is not in sync; loses acknowledged records, refused while an ISR member lives",
     risk=Risk.DATA_LOSS,
     gate_floor=Gate.TYPED,
-    params={"partition": Kind.PARTITION, "max_loss": Kind.INT},
-    optional={"after_reorder": Kind.TEXT, "known_end": Kind.INT, "known_epoch": Kind.INT},
+    params={"partition": ArgKind.PARTITION, "max_loss": ArgKind.INT},
+    optional={"after_reorder": ArgKind.TEXT, "known_end": ArgKind.INT, "known_epoch": ArgKind.INT},
     frozen={
-        "winner": Kind.BROKER,
-        "winner_end": Kind.INT,
-        "lost_at_least": Kind.INT,
-        "lost_at_most": Kind.INT,
-        "tails": Kind.TEXT,
+        "winner": ArgKind.BROKER,
+        "winner_end": ArgKind.INT,
+        "lost_at_least": ArgKind.INT,
+        "lost_at_most": ArgKind.INT,
+        "tails": ArgKind.TEXT,
     },
     reads=reads,
     writes=writes,

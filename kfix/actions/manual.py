@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kfix.actions.base import Action, Preview
 from kfix.actions.idle import ESTIMATE, never, nothing_to_undo, only_people_know
-from kfix.model.args import Args, Kind
-from kfix.model.plan import Gate, Risk
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.plan import Gate, Risk
 from kfix.probes.base import as_written, no_reads
 
 
@@ -21,7 +21,7 @@ ACTION = Action(
     summary="tell a person what to do by hand; nothing is believed that the step's checks do not show",
     risk=Risk.NOTHING,
     gate_floor=Gate.STEP,
-    params={"do": Kind.TEXT},
+    params={"do": ArgKind.TEXT},
     frozen={},
     reads=no_reads,
     writes=no_reads,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from kfix.actions.base import Action, NotApplicable, Preview
 from kfix.actions.idle import ESTIMATE, never, nothing_to_undo, only_people_know
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact, about, brokers
-from kfix.model.plan import CheckCall, Gate, Risk
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.probes.base import no_reads
 
 
@@ -53,8 +53,8 @@ ACTION = Action(
     summary="tell a person which broker to start or to mend for a partition, and which one would not help",
     risk=Risk.NOTHING,
     gate_floor=Gate.STEP,
-    params={"partition": Kind.PARTITION},
-    frozen={"wanted": Kind.BROKERS, "dead": Kind.BROKERS, "useless": Kind.BROKERS, "leaderless": Kind.BOOL},
+    params={"partition": ArgKind.PARTITION},
+    frozen={"wanted": ArgKind.BROKERS, "dead": ArgKind.BROKERS, "useless": ArgKind.BROKERS, "leaderless": ArgKind.BOOL},
     reads=no_reads,
     writes=no_reads,
     freeze=freeze,

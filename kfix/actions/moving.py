@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Copied, NotApplicable, Progress
+from kfix.actions.base import ActionStatus, Copied, NotApplicable
 from kfix.errors import UnreachableError
-from kfix.model.args import Args, ArgValue
-from kfix.model.facts import Fact, ReadFact, about, brokers
-from kfix.model.plan import CheckCall, Undo
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import Args, ArgValue
+from kfix.model.plan.facts import Fact, ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Undo
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.moves import standing, target_of, under_way
+from kfix.probes.assignments import standing, target_of, under_way
 
 
 def writes(args: Args) -> tuple[str, ...]:
@@ -57,19 +57,19 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return changer.reassign(args.tp(), args.brokers("replicas"))
 
 
-def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     """A move to anywhere else is somebody else's, and then nobody can say what became of this one."""
     try:
         now = standing(reader, args.tp())
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if now is None:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if under_way(now):
-        return Progress.IN_PROGRESS if target_of(now) == args.brokers("replicas") else Progress.UNKNOWN
+        return ActionStatus.IN_PROGRESS if target_of(now) == args.brokers("replicas") else ActionStatus.UNKNOWN
     if now.replicas == args.brokers("replicas"):
-        return Progress.DONE
-    return Progress.NOT_STARTED if now.replicas == args.brokers("before") else Progress.UNKNOWN
+        return ActionStatus.DONE
+    return ActionStatus.NOT_STARTED if now.replicas == args.brokers("before") else ActionStatus.UNKNOWN
 
 
 def copied(args: Args, reader: ClusterReader) -> Copied | None:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from kfix.actions.base import NotApplicable
 from kfix.errors import RefusedError
-from kfix.model.facts import ReadFact, about, about_brokers, brokers, show_value
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.numbers import broker_id
-from kfix.model.snapshot import TopicPartition
+from kfix.model.plan.facts import ReadFact, about, about_brokers, brokers, show_value
 
 LONGEST_LOG = "longest-log"
 OTHER_IN_SYNC = "other-in-sync"
@@ -21,7 +21,7 @@ OTHER_IN_SYNC = "other-in-sync"
 AS_IT_IS = ""
 
 
-class Tail(NamedTuple):
+class LogPosition(NamedTuple):
     """The end of a replica's log; of two the greater one holds more (kafka-facts F). Epoch -1: empty, or unknown."""
 
     epoch: int
@@ -32,17 +32,17 @@ class Tail(NamedTuple):
         return f"log end {self.end}, epoch {'unknown' if self.epoch < 0 else self.epoch}"
 
 
-def parse_tails(text: str) -> Mapping[int, Tail]:
+def parse_tails(text: str) -> Mapping[int, LogPosition]:
     """The text of the fact `log_tails`, such as `2:5/10412 3:5/10398`."""
     found = {}
     for each in text.split():
         broker, _, rest = each.partition(":")
         epoch, _, end = rest.partition("/")
-        found[int(broker)] = Tail(int(epoch), int(end))
+        found[int(broker)] = LogPosition(int(epoch), int(end))
     return found
 
 
-def longest(tp: TopicPartition, order: tuple[int, ...], tails: Mapping[int, Tail]) -> int:
+def longest(tp: TopicPartition, order: tuple[int, ...], tails: Mapping[int, LogPosition]) -> int:
     """The replica that holds most; of equals the first in `order`. RefusedError where that cannot be told.
 
     Where no epoch at all is known the ends alone decide: nothing tells the logs apart but them.

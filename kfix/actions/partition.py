@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.errors import UnreachableError
-from kfix.model.args import Args
-from kfix.model.facts import Fact, ReadFact, about, brokers
-from kfix.model.plan import CheckCall, Estimate
+from kfix.model.plan.args import Args
+from kfix.model.plan.facts import Fact, ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Estimate
 from kfix.ports import ClusterReader
 
 NO_LOSS_WITH_LIVE_ISR = "none: a live in-sync replica holds every acknowledged record"
@@ -48,15 +48,15 @@ def assignment_and_live_isr(args: Args, read: ReadFact) -> tuple[tuple[int, ...]
     return assignment, tuple(b for b in assignment if b in live)
 
 
-def elected(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def elected(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     """Every election raises the leader epoch, so an epoch that did not move means that nothing has happened yet."""
     (key,) = about(args.tp(), "leader_epoch")
     try:
         reading = reader.recorded(args.tp())
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if reading.state is None or reading.leaderless is None or key not in before:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if reading.state.leader_epoch == before[key].value:
-        return Progress.NOT_STARTED
-    return Progress.UNKNOWN if reading.leaderless else Progress.DONE
+        return ActionStatus.NOT_STARTED
+    return ActionStatus.UNKNOWN if reading.leaderless else ActionStatus.DONE

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.actions.moving import back, writes
 from kfix.actions.words import reassign_command
 from kfix.errors import UnreachableError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact, about, brokers
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import Assignment
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import Assignment
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.moves import ids, original_of, standing, target_of, under_way
+from kfix.probes.assignments import ids, original_of, standing, target_of, under_way
 
 _ESTIMATE = Estimate(
     partitions=1,
@@ -69,18 +69,18 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return changer.reassign(args.tp(), None)
 
 
-def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     """A move that came to its end before it could be cancelled is neither."""
     try:
         now = standing(reader, args.tp())
     except UnreachableError:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if now is None:
-        return Progress.UNKNOWN
+        return ActionStatus.UNKNOWN
     if under_way(now):
         same = (now.adding, now.removing) == (args.brokers("adding"), args.brokers("removing"))
-        return Progress.NOT_STARTED if same else Progress.UNKNOWN
-    return Progress.DONE if now.replicas == args.brokers("original") else Progress.UNKNOWN
+        return ActionStatus.NOT_STARTED if same else ActionStatus.UNKNOWN
+    return ActionStatus.DONE if now.replicas == args.brokers("original") else ActionStatus.UNKNOWN
 
 
 def reads(args: Args) -> tuple[str, ...]:
@@ -102,8 +102,13 @@ ACTION = Action(
     summary="cancel a move under way; refused where none of the original replicas is alive and in sync",
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.STEP,
-    params={"partition": Kind.PARTITION},
-    frozen={"original": Kind.BROKERS, "target": Kind.BROKERS, "adding": Kind.BROKERS, "removing": Kind.BROKERS},
+    params={"partition": ArgKind.PARTITION},
+    frozen={
+        "original": ArgKind.BROKERS,
+        "target": ArgKind.BROKERS,
+        "adding": ArgKind.BROKERS,
+        "removing": ArgKind.BROKERS,
+    },
     reads=reads,
     writes=writes,
     freeze=freeze,

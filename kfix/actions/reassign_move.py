@@ -26,12 +26,12 @@ from kfix.actions.moving import (
 )
 from kfix.actions.words import amount, rate_words, reassign_command, several
 from kfix.errors import RefusedError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact, about, about_brokers, about_effective, brokers, show_value
+from kfix.model.cluster.reading import ResourceKind
 from kfix.model.numbers import whole_number
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ResourceKind
-from kfix.probes.moves import ids
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact, about, about_brokers, about_effective, brokers, show_value
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
+from kfix.probes.assignments import ids
 
 _NO_LOSS = "none: a replica is removed only when all of the target are in sync"
 _MIN_ISR = "min.insync.replicas"
@@ -152,9 +152,9 @@ ACTION = Action(
     summary="move a partition's replicas: raise or lower their number, replace brokers, or change the order",
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.PLAN,
-    params={"partition": Kind.PARTITION, "replicas": Kind.BROKERS},
-    optional={"rate": Kind.RATE},
-    frozen={"before": Kind.BROKERS, "bytes": Kind.INT},
+    params={"partition": ArgKind.PARTITION, "replicas": ArgKind.BROKERS},
+    optional={"rate": ArgKind.RATE},
+    frozen={"before": ArgKind.BROKERS, "bytes": ArgKind.INT},
     reads=reads,
     writes=writes,
     freeze=freeze,

@@ -17,10 +17,10 @@ from kfix.actions.partition import (
     writes,
 )
 from kfix.actions.words import reassign_command
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact, about
-from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact, about
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.ports import ClusterChanger
 
 
@@ -69,8 +69,8 @@ ACTION = Action(
     summary="reassign a partition to its own replicas; elects a live ISR member and can elect no other",
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.PLAN,
-    params={"partition": Kind.PARTITION},
-    frozen={"replicas": Kind.BROKERS},
+    params={"partition": ArgKind.PARTITION},
+    frozen={"replicas": ArgKind.BROKERS},
     reads=reads,
     writes=writes,
     freeze=freeze,

@@ -11,10 +11,10 @@ from kfix.actions.moving import apply, arrived, as_planned, assigned, back, prob
 from kfix.actions.ordering import LONGEST_LOG, facts_of, put_first, who_comes_first
 from kfix.actions.words import reassign_command
 from kfix.errors import RefusedError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact, about
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.probes.moves import ids
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact, about
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
+from kfix.probes.assignments import ids
 
 _ESTIMATE = Estimate(
     partitions=1, replicas_moved=0, bytes=0, seconds=1.0, max_loss="none: the order alone changes, nothing is copied"
@@ -70,8 +70,8 @@ ACTION = Action(
     summary=f"put a replica first in the assignment: {LONGEST_LOG}, other-in-sync or a broker's id; nothing is copied",
     risk=Risk.ONE_PARTITION,
     gate_floor=Gate.PLAN,
-    params={"partition": Kind.PARTITION, "first": Kind.TEXT},
-    frozen={"replicas": Kind.BROKERS, "before": Kind.BROKERS},
+    params={"partition": ArgKind.PARTITION, "first": ArgKind.TEXT},
+    frozen={"replicas": ArgKind.BROKERS, "before": ArgKind.BROKERS},
     reads=reads,
     writes=writes,
     freeze=freeze,

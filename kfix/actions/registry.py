@@ -23,7 +23,7 @@ from kfix.actions import (
     wait,
 )
 from kfix.actions.base import Action
-from kfix.model.args import ABSENT, Args, ArgValue, Kind
+from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue
 
 ALL: Mapping[str, Action] = {
     "config.set": config_set.ACTION,
@@ -44,17 +44,17 @@ ALL: Mapping[str, Action] = {
     "wait": wait.ACTION,
 }
 
-_EXAMPLES: Mapping[Kind, ArgValue] = {
-    Kind.PARTITION: "TOPIC-0",
-    Kind.BROKERS: (1, 2, 3),
-    Kind.INT: 1,
-    Kind.BROKER: 1,
-    Kind.TOPIC: "TOPIC",
-    Kind.TEXT: "TEXT",
-    Kind.RATE: 50_000_000,
-    Kind.BYTES: 0,
-    Kind.BOOL: False,
-    Kind.DURATION: 60.0,
+_EXAMPLES: Mapping[ArgKind, ArgValue] = {
+    ArgKind.PARTITION: "TOPIC-0",
+    ArgKind.BROKERS: (1, 2, 3),
+    ArgKind.INT: 1,
+    ArgKind.BROKER: 1,
+    ArgKind.TOPIC: "TOPIC",
+    ArgKind.TEXT: "TEXT",
+    ArgKind.RATE: 50_000_000,
+    ArgKind.BYTES: 0,
+    ArgKind.BOOL: False,
+    ArgKind.DURATION: 60.0,
 }
 # Where the kind alone would tell nonsense: a move to where the replicas are, a kind of resource that does not exist.
 _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
@@ -97,7 +97,7 @@ def example(action: Action) -> Args:
     return Args({name: _example(name, kind) for name, kind in action.kinds.items()})
 
 
-def _example(name: str, kind: Kind) -> ArgValue:
+def _example(name: str, kind: ArgKind) -> ArgValue:
     """A name may mean a text here and brokers there."""
     example = _NAMED_EXAMPLES.get(name, _EXAMPLES[kind])
     return example if type(example) is type(_EXAMPLES[kind]) else _EXAMPLES[kind]

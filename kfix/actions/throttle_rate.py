@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.actions.configuring import (
     pair,
     progress,
@@ -21,10 +21,10 @@ from kfix.actions.configuring import (
 )
 from kfix.actions.words import configs_command, rate_words
 from kfix.errors import RefusedError
-from kfix.model.args import Args, Kind
-from kfix.model.facts import Fact, ReadFact, about_brokers
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact, about_brokers
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
 
 _KIND = ResourceKind.BROKER
@@ -66,7 +66,7 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return put(changer, _KIND, str(args.number("broker")), _wanted(args))
 
 
-def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     return progress(reader, (_KIND, str(args.number("broker"))), _wanted(args), _before(args))
 
 
@@ -100,8 +100,8 @@ ACTION = Action(
     summary="limit how many bytes a second a broker replicates for the throttled replicas",
     risk=Risk.ONE_BROKER,
     gate_floor=Gate.PLAN,
-    params={"broker": Kind.BROKER, "rate": Kind.RATE},
-    frozen={"leader_before": Kind.TEXT, "follower_before": Kind.TEXT},
+    params={"broker": ArgKind.BROKER, "rate": ArgKind.RATE},
+    frozen={"leader_before": ArgKind.TEXT, "follower_before": ArgKind.TEXT},
     reads=reads,
     writes=writes,
     freeze=freeze,

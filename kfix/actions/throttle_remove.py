@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.actions.configuring import (
     pair,
     progress,
@@ -19,12 +19,12 @@ from kfix.actions.configuring import (
     throttles_now,
 )
 from kfix.actions.words import configs_command, rate_words
-from kfix.model.args import ABSENT, Args, Kind
-from kfix.model.facts import Fact, ReadFact
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.args import ABSENT, ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.resource import PARAMS, resource_of
+from kfix.probes.configs.resource import PARAMS, resource_of
 
 _NOTHING = (ABSENT, ABSENT)
 _ESTIMATE = Estimate(partitions=0, replicas_moved=0, bytes=0, seconds=1.0, max_loss="none: a throttle holds no record")
@@ -64,7 +64,7 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return put(changer, kind, name, pair(kind, *_NOTHING))
 
 
-def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     kind, name = resource_of(args)
     return progress(reader, (kind, name), pair(kind, *_NOTHING), _before(args))
 
@@ -89,7 +89,7 @@ ACTION = Action(
     risk=Risk.ONE_BROKER,
     gate_floor=Gate.PLAN,
     params=PARAMS,
-    frozen={"leader_before": Kind.TEXT, "follower_before": Kind.TEXT},
+    frozen={"leader_before": ArgKind.TEXT, "follower_before": ArgKind.TEXT},
     reads=facts,
     writes=facts,
     freeze=freeze,

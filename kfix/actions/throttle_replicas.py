@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
 from kfix.actions.configuring import pair, progress, put, restoring, throttle_facts, throttled, throttles_now
 from kfix.actions.words import configs_command, several
 from kfix.errors import RefusedError
-from kfix.model.args import ABSENT, Args, Kind
-from kfix.model.facts import Fact, ReadFact
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.args import ABSENT, ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
 
 ALL_REPLICAS = "*"
@@ -76,7 +76,7 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return put(changer, _KIND, args.text("topic"), _wanted(args))
 
 
-def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, _facts: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     return progress(reader, (_KIND, args.text("topic")), _wanted(args), _before(args))
 
 
@@ -101,8 +101,8 @@ ACTION = Action(
     summary="name the replicas of a topic that the brokers' throttles hold for, besides those named already",
     risk=Risk.ONE_TOPIC,
     gate_floor=Gate.PLAN,
-    params={"topic": Kind.TOPIC, "leaders": Kind.TEXT, "followers": Kind.TEXT},
-    frozen={"leaders_before": Kind.TEXT, "followers_before": Kind.TEXT},
+    params={"topic": ArgKind.TOPIC, "leaders": ArgKind.TEXT, "followers": ArgKind.TEXT},
+    frozen={"leaders_before": ArgKind.TEXT, "followers_before": ArgKind.TEXT},
     reads=facts,
     writes=facts,
     freeze=freeze,

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Inverse, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse, Preview
 from kfix.actions.configuring import pair, progress, put, radius, registered, throttle_facts, throttled
 from kfix.actions.words import configs_command, rate_words
-from kfix.model.args import ABSENT, Args, Kind
-from kfix.model.facts import Fact, ReadFact
-from kfix.model.plan import CheckCall, Estimate, Gate, Risk
-from kfix.model.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.args import ABSENT, ArgKind, Args
+from kfix.model.plan.facts import Fact, ReadFact
+from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.resource import PARAMS, resource_of
+from kfix.probes.configs.resource import PARAMS, resource_of
 
 _ESTIMATE = Estimate(partitions=0, replicas_moved=0, bytes=0, seconds=1.0, max_loss="none: a throttle holds no record")
 
@@ -55,7 +55,7 @@ def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
     return put(changer, kind, name, pair(kind, *_values(args)))
 
 
-def probe(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> Progress:
+def probe(args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
     kind, name = resource_of(args)
     was = tuple(
         ABSENT if f.value is None else str(f.value) for key in facts(args) if (f := before.get(key)) is not None
@@ -80,7 +80,7 @@ ACTION = Action(
     summary="put a topic's or a broker's replication throttles back to exactly what they were",
     risk=Risk.ONE_BROKER,
     gate_floor=Gate.AUTO,
-    params={**PARAMS, "leader": Kind.TEXT, "follower": Kind.TEXT},
+    params={**PARAMS, "leader": ArgKind.TEXT, "follower": ArgKind.TEXT},
     frozen={},
     reads=facts,
     writes=facts,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.base import Action, Preview, Progress
+from kfix.actions.base import Action, ActionStatus, Preview
 from kfix.actions.idle import ESTIMATE, never, nothing_to_undo
-from kfix.model.args import Args
-from kfix.model.facts import Fact
-from kfix.model.plan import Gate, Risk
+from kfix.model.plan.args import Args
+from kfix.model.plan.facts import Fact
+from kfix.model.plan.plan import Gate, Risk
 from kfix.ports import ClusterReader
 from kfix.probes.base import as_written, no_reads
 
@@ -23,9 +23,9 @@ def preview(_args: Args) -> Preview:
     )
 
 
-def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> Progress:
+def probe(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
     """There is nothing that could be half done; the checks decide."""
-    return Progress.DONE
+    return ActionStatus.DONE
 
 
 ACTION = Action(

@@ -6,8 +6,8 @@ import json
 import re
 import shlex
 
-from kfix.model.args import ABSENT
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.args import ABSENT
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

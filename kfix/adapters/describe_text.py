@@ -25,7 +25,7 @@ from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.wire import NO_STAT, Node
 from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,

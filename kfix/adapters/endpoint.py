@@ -8,7 +8,7 @@ import ssl
 from dataclasses import dataclass
 from typing import Final
 
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 # RFC 1123, and underscores, which Kafka's own clients take too.
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")

@@ -9,7 +9,7 @@ from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.kafka.security import Security, load_security
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kfix.app.clusters import Clusters, DiagnoseOptions, OpenCluster
     from kfix.app.healing.session import Approval
     from kfix.app.healing.wanted import Nothing
-    from kfix.model.finding import Diagnosis, Finding
-    from kfix.model.plan import Plan
-    from kfix.runbook.gates import Human
-    from kfix.runbook.scene import Healed
+    from kfix.model.diagnosis.finding import Diagnosis, Finding
+    from kfix.model.plan.plan import Plan
+    from kfix.runbook.execution.context import RunResult
+    from kfix.runbook.gate.gates import Human
 
 _HOMES = {
     "Access": "kfix.app.access",
@@ -34,13 +34,13 @@ _HOMES = {
     "Approval": "kfix.app.healing.session",
     "Clusters": "kfix.app.clusters",
     "DiagnoseOptions": "kfix.app.clusters",
-    "Diagnosis": "kfix.model.finding",
-    "Finding": "kfix.model.finding",
-    "Healed": "kfix.runbook.scene",
-    "Human": "kfix.runbook.gates",
+    "Diagnosis": "kfix.model.diagnosis.finding",
+    "Finding": "kfix.model.diagnosis.finding",
+    "RunResult": "kfix.runbook.execution.context",
+    "Human": "kfix.runbook.gate.gates",
     "Nothing": "kfix.app.healing.wanted",
     "OpenCluster": "kfix.app.clusters",
-    "Plan": "kfix.model.plan",
+    "Plan": "kfix.model.plan.plan",
     "carry_out": "kfix.app.api",
     "diagnose": "kfix.app.api",
     "plan": "kfix.app.api",
@@ -54,11 +54,11 @@ __all__ = [
     "DiagnoseOptions",
     "Diagnosis",
     "Finding",
-    "Healed",
     "Human",
     "Nothing",
     "OpenCluster",
     "Plan",
+    "RunResult",
     "carry_out",
     "diagnose",
     "plan",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kfix.adapters.target import Target, make_target
-from kfix.model.plan import Plan
+from kfix.model.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

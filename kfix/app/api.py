@@ -12,11 +12,11 @@ from kfix.app.healing.session import Approval, Attendance, Nobody, healing
 from kfix.app.healing.site import Site
 from kfix.app.healing.wanted import Nothing, match, wanted
 from kfix.errors import UsageError
-from kfix.model.finding import Diagnosis
-from kfix.model.plan import Plan
-from kfix.runbook.gates import Human
-from kfix.runbook.journal import Listener
-from kfix.runbook.scene import Healed
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.plan.plan import Plan
+from kfix.runbook.execution.context import RunResult
+from kfix.runbook.gate.gates import Human
+from kfix.runbook.journal.journal import Listener
 
 _USUAL = DiagnoseOptions()
 _NOTHING_APPROVED = Approval()
@@ -88,7 +88,7 @@ def carry_out(
     human: Human | None = None,
     listener: Listener = lambda _record: None,
     app: App | None = None,
-) -> Healed:
+) -> RunResult:
     """Carries out a plan behind its gates and returns the proof that it helped.
 
     `approval` is what was approved beforehand; `human` is asked for the rest (None: nobody is there, and a gate that

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kfix.app.clusters import Clusters
 from kfix.ports import Clock
-from kfix.runbook.gates import Human
+from kfix.runbook.gate.gates import Human
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,6 @@ class App:
     def live() -> App:
         # Only who asks for live clusters pays for their adapters.
         from kfix.app.live import LiveClusters  # noqa: PLC0415
-        from kfix.runbook.clock import SystemClock  # noqa: PLC0415
+        from kfix.runbook.execution.clock import SystemClock  # noqa: PLC0415
 
         return App(LiveClusters(), SystemClock())

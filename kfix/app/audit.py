@@ -9,7 +9,7 @@ from datetime import date
 
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.fleet.audits import Audit
-from kfix.adapters.fleet.places import Place, place_of
+from kfix.adapters.fleet.places import StoreLocation, place_of
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.storelock import store_lock
 from kfix.app.fleet import open_and_judge
@@ -17,12 +17,12 @@ from kfix.fleet.audit.judging import Judged, JudgeTask, judged
 from kfix.fleet.audit.reading import DAYS, find_audit, report_of
 from kfix.fleet.audit.running import Tools, audit_run
 from kfix.fleet.engine import Engine
-from kfix.model.audit import AuditReport, CheckTitle
-from kfix.model.finding import Finding
-from kfix.model.fleetcase import FleetCase
-from kfix.model.inventory import Inventory
+from kfix.model.audit.audit import AuditReport, CheckTitle
+from kfix.model.audit.fleetcase import FleetCase
+from kfix.model.audit.inventory import Inventory
+from kfix.model.diagnosis.finding import Finding
 from kfix.model.places import state_home
-from kfix.report.json_findings import finding_dict
+from kfix.report.findings.json_findings import finding_dict
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.fleet import FLEET
 
@@ -35,7 +35,7 @@ def judge_for_audit(task: JudgeTask) -> Judged:
 
 
 def audit(
-    root: Place,
+    root: StoreLocation,
     run: Run,
     inventory: Inventory,
     engine: Engine,
@@ -46,14 +46,14 @@ def audit(
         return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, heard))
 
 
-def report(root: Place, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
+def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
     titles = (CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages())
     with without_collector():
         return report_of(root, found, titles, engine, days=days)
 
 
 def stored_report(
-    root: Place, engine: Engine, *, run: str = "", day: date | None = None, days: int = DAYS
+    root: StoreLocation, engine: Engine, *, run: str = "", day: date | None = None, days: int = DAYS
 ) -> AuditReport:
     """The last audit, the last of a day, or that of a run. UsageError where there is none."""
     return report(root, find_audit(root, run, day), engine, days=days)

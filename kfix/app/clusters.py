@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from kfix.app.access import Access
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
 
 DEBOUNCE = 10.0

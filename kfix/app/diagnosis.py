@@ -11,12 +11,12 @@ from threading import Thread
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
 from kfix.app.clusters import RESTART_GRACE, DiagnoseOptions
-from kfix.app.looks import load_merged, load_snapshot, look, state_folder
+from kfix.app.snapshots import load_merged, load_snapshot, look, state_folder
+from kfix.derive.loss import sample_of
 from kfix.errors import UsageError
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.group_story import GroupStory
-from kfix.model.loss import sample_of
-from kfix.model.snapshot import Sample, Snapshot
+from kfix.model.cluster.snapshot import Sample, Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.diagnosis.group_story import GroupStory
 
 _USUAL = DiagnoseOptions()
 

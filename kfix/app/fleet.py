@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from kfix.adapters.cyclic import without_collector
 from kfix.errors import UsageError
-from kfix.model.finding import Diagnosis
-from kfix.model.inventory import ClusterEntry
-from kfix.model.snapshot import Snapshot
+from kfix.model.audit.inventory import ClusterEntry
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
 
 if TYPE_CHECKING:
     from kfix.adapters.fleet.judge import Bench
@@ -63,7 +63,7 @@ def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> Col
     """
     with with_fleet():
         from kfix.adapters.fleet.places import place_of  # noqa: PLC0415
-        from kfix.app.looks import look_entry  # noqa: PLC0415
+        from kfix.app.snapshots import look_entry  # noqa: PLC0415
         from kfix.fleet.collected import look_and_store  # noqa: PLC0415
 
         return look_and_store(entry, partial(look_entry, remember=remember), place_of(run))

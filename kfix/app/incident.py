@@ -13,15 +13,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kfix import __version__
 from kfix.adapters.brokerlog.files import found, labels
-from kfix.adapters.brokerlog.lines import Clock, Window
+from kfix.adapters.brokerlog.lines import LogClock, TimeWindow
 from kfix.adapters.brokerlog.reading import LogRead, read_log
 from kfix.adapters.saved import files
-from kfix.app.looks import load_snapshot
+from kfix.app.snapshots import load_snapshot
 from kfix.errors import KfixError, UsageError
-from kfix.model.incident_report import IncidentReport, SourceRow
-from kfix.model.plan import Plan
-from kfix.model.snapshot import Snapshot
-from kfix.runbook.journal import read_back
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.incident.report import IncidentReport, SourceRow
+from kfix.model.plan.plan import Plan
+from kfix.runbook.journal.journal import read_back
 from kfix.timeline.build import Material
 from kfix.timeline.journals import at
 
@@ -60,10 +60,10 @@ def make_report(asked: Asked, tell: Callable[[str], None] = lambda _: None) -> I
     return material.report(title, __version__, (asked.since, asked.until))
 
 
-def _clock(zone: str) -> Clock:
+def _clock(zone: str) -> LogClock:
     try:
         ZoneInfo(zone)
-        return Clock(zone)
+        return LogClock(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise UsageError(
             f"--log-timezone: there is no time zone {zone!r}",
@@ -183,7 +183,7 @@ def _journal(material: Material, place: Path, asked: Asked, tell: Callable[[str]
 
 def _plan(path: Path, wanted: str) -> Plan | None:
     """The plan that a run's folder keeps beside its journal; None where it is another's, or cannot be read."""
-    from kfix.runbook import planfile  # noqa: PLC0415 - only a report with a run pays for it
+    from kfix.runbook.plan import planfile  # noqa: PLC0415 - only a report with a run pays for it
 
     try:
         plan = planfile.read(path)
@@ -195,7 +195,7 @@ def _plan(path: Path, wanted: str) -> Plan | None:
 # -- logs
 
 
-def _logs(material: Material, logs: tuple[Path, ...], clock: Clock, asked: Asked) -> None:
+def _logs(material: Material, logs: tuple[Path, ...], clock: LogClock, asked: Asked) -> None:
     window = _window(material, asked)
     named = labels(logs)
     material.losses.logs = True
@@ -208,11 +208,11 @@ def _logs(material: Material, logs: tuple[Path, ...], clock: Clock, asked: Asked
     material.sources += [SourceRow("log", read.label, _counted(read), _trouble(read, none=none)) for read in reads]
 
 
-def _window(material: Material, asked: Asked) -> Window:
+def _window(material: Material, asked: Asked) -> TimeWindow:
     times = [look.at for look in material.findings.looks] + [t for r in material.runs for t in (r.began, r.ended) if t]
     since = asked.since if asked.since is not None else min(times, default=0.0) - AROUND
     until = asked.until if asked.until is not None else max(times, default=32_503_680_000.0 - AROUND) + AROUND
-    return Window(max(since, 0.0), until)
+    return TimeWindow(max(since, 0.0), until)
 
 
 def _counted(read: LogRead) -> str:

@@ -12,12 +12,12 @@ from kfix.adapters.disk.groups import read_groups
 from kfix.adapters.disk.logdir import find_log_dirs, read_log_dir, read_meta_of
 from kfix.adapters.disk.opening import shown
 from kfix.adapters.disk.segments import read_tails
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.divergence import Comparison, compare, with_tails
+from kfix.derive.inspection import Inspection
 from kfix.errors import RefusedError, UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.divergence import Comparison, compare, with_tails
-from kfix.model.inspection import Inspection
-from kfix.model.logdir import Oddity, Replica, Tail
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Oddity, Replica, Tail
 
 __all__ = ["Chosen", "Depth", "inspect_log_dirs"]
 

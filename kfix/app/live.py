@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from kfix.adapters.collect.collector import collect
-from kfix.adapters.live import LiveCluster
+from kfix.adapters.live.cluster import LiveCluster
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.diagnosis import diagnose_live, diagnose_once
-from kfix.app.looks import look
+from kfix.app.snapshots import look
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.snapshot import Mode, Snapshot
-from kfix.runbook.cut_network import cuts_in
+from kfix.model.cluster.snapshot import Mode, Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.runbook.safety.cut_network import cuts_in
 
 
 class LiveClusters:

@@ -12,7 +12,7 @@ from kfix.app.fleet import engine
 from kfix.fleet.demo import DemoFleet as DemoWish
 from kfix.fleet.demo import empty_store, write_night
 from kfix.fleet.pruning import Old, days_of, old_ones, take_away
-from kfix.model.audit import AuditReport
+from kfix.model.audit.audit import AuditReport
 
 __all__ = ["DemoWish", "make_demo", "prune_store"]
 

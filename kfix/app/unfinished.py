@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kfix.model.finding import Diagnosis, Finding, Remedy
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy
 from kfix.model.run import UnfinishedRun
-from kfix.runbook.unfinished import unfinished
+from kfix.runbook.journal.unfinished import unfinished
 
 _SWEEP = "sweep-throttles"
 

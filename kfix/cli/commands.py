@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.cli.loading import Command, Group
+from kfix.cli.loading import Command, CommandGroup
 
-COMMANDS: Mapping[str, Command | Group] = {
+COMMANDS: Mapping[str, Command | CommandGroup] = {
     "diagnose": Command(
         "kfix.cli.diagnose:diagnose",
         "Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.",
@@ -15,7 +15,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "kfix.cli.explain:explain",
         "Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done.",
     ),
-    "snapshot": Group(
+    "snapshot": CommandGroup(
         "Save one look at a cluster, and see what a saved one holds.",
         {
             "save": Command(
@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, Command | Group] = {
             "show": Command("kfix.cli.snapshot:show", "What a snapshot holds, source by source."),
         },
     ),
-    "inspect": Group(
+    "inspect": CommandGroup(
         "Read brokers' disks, without a broker: nothing is written to them.",
         {
             "log-dir": Command(
@@ -33,89 +33,89 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
-    "fleet": Group(
+    "fleet": CommandGroup(
         "Many clusters: check their inventory, collect them, list what is stored.",
         {
             "check": Command(
-                "kfix.cli.fleet:check",
+                "kfix.cli.fleet.inventory:check",
                 "Validate an inventory: every mistake with its place, or the clusters as they will be asked.",
             ),
             "collect": Command(
-                "kfix.cli.fleet_collect:collect", "Look at many clusters at once and store the looks as one run."
+                "kfix.cli.fleet.collect:collect", "Look at many clusters at once and store the looks as one run."
             ),
-            "runs": Command("kfix.cli.fleet_store:runs", "The runs of a store, oldest first, the unfinished ones too."),
+            "runs": Command("kfix.cli.fleet.store:runs", "The runs of a store, oldest first, the unfinished ones too."),
             "prune": Command(
-                "kfix.cli.fleet_store:prune", "Show what of a store is older than --keep; with --delete take it away."
+                "kfix.cli.fleet.store:prune", "Show what of a store is older than --keep; with --delete take it away."
             ),
             "demo": Command(
-                "kfix.cli.fleet_store:demo",
+                "kfix.cli.fleet.store:demo",
                 "Make synthetic clusters with nights of history, audit each night, and show the last.",
             ),
         },
     ),
     "audit": Command(
-        "kfix.cli.audit:app",
+        "kfix.cli.fleet.audit:app",
         "Collect a fleet, judge it as kfix diagnose does, compare it with the night before, and tell.",
     ),
-    "runbook": Group(
+    "runbook": CommandGroup(
         "Reviewed remedies: planned, shown, approved, carried out and proved.",
         {
-            "list": Command("kfix.cli.runbook_pages:list_", "List the runbooks and the findings they are for."),
-            "show": Command("kfix.cli.runbook_pages:show", "Show a runbook as a page, or a plan as it was made."),
+            "list": Command("kfix.cli.runbook.pages:list_", "List the runbooks and the findings they are for."),
+            "show": Command("kfix.cli.runbook.pages:show", "Show a runbook as a page, or a plan as it was made."),
             "doc": Command(
-                "kfix.cli.runbook_pages:doc",
+                "kfix.cli.runbook.pages:doc",
                 "A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand.",
             ),
             "validate": Command(
-                "kfix.cli.runbook_pages:validate",
+                "kfix.cli.runbook.pages:validate",
                 "Check runbook files: all mistakes at once, each with its file, line and column.",
             ),
             "schema": Command(
-                "kfix.cli.runbook_pages:schema",
+                "kfix.cli.runbook.pages:schema",
                 "Print the JSON Schema of runbook files, for editors: kfix runbook schema > runbook.schema.json.",
             ),
             "test": Command(
-                "kfix.cli.runbook_pages:try_",
+                "kfix.cli.runbook.pages:try_",
                 "Run the tests that stand in runbooks, on clusters in memory; exit code 5 where one fails.",
             ),
             "plan": Command(
-                "kfix.cli.runbook_plan:plan",
+                "kfix.cli.runbook.plan:plan",
                 "Plan a remedy, or what a person asks for, and show it; nothing is changed.",
             ),
             "apply": Command(
-                "kfix.cli.runbook_plan:apply", "Carry out a remedy behind its gates and prove that it helped."
+                "kfix.cli.runbook.plan:apply", "Carry out a remedy behind its gates and prove that it helped."
             ),
             "countersign": Command(
-                "kfix.cli.runbook_plan:countersign",
+                "kfix.cli.runbook.plan:countersign",
                 "Sign a plan as the second person; whoever applies it passes the file to apply --countersign.",
             ),
             "resume": Command(
-                "kfix.cli.runbook_runs:resume",
+                "kfix.cli.runbook.runs:resume",
                 "Go on where a run was killed or stopped; what was changed is looked at and never issued again.",
             ),
             "abort": Command(
-                "kfix.cli.runbook_runs:abort",
+                "kfix.cli.runbook.runs:abort",
                 "End a killed or stopped run: put back what it left on (throttles); what it changed stays as it is.",
             ),
             "rollback": Command(
-                "kfix.cli.runbook_runs:rollback",
+                "kfix.cli.runbook.runs:rollback",
                 "Take a run back: its inverses as a plan of its own, last first, behind the same gates.",
             ),
             "throttle": Command(
-                "kfix.cli.runbook_runs:throttle",
+                "kfix.cli.runbook.runs:throttle",
                 "Another throttle for a run that is copying replicas; the run takes it up by itself within seconds.",
             ),
             "verify": Command(
-                "kfix.cli.runbook_runs:verify",
+                "kfix.cli.runbook.runs:verify",
                 "Prove again, any time later, that what a run healed is still well; nothing is changed.",
             ),
             "history": Command(
-                "kfix.cli.runbook_history:history",
+                "kfix.cli.runbook.history:history",
                 "What was run here, by whom, and how it ended; read from the journals.",
             ),
         },
     ),
-    "report": Group(
+    "report": CommandGroup(
         "Tell what happened, from saved looks, journals and brokers' logs.",
         {
             "incident": Command(
@@ -124,58 +124,61 @@ COMMANDS: Mapping[str, Command | Group] = {
             ),
         },
     ),
-    "lab": Group(
+    "lab": CommandGroup(
         "Real throw-away Kafka clusters, with incidents on demand.",
         {
-            "up": Command("kfix.cli.lab:up", "Start a cluster of real brokers on this machine."),
-            "status": Command("kfix.cli.lab:status", "Who runs, who is frozen, who is dead; which incident is in."),
-            "down": Command("kfix.cli.lab:down", "End a lab: its processes, its data, its state."),
+            "up": Command("kfix.cli.lab.clusters:up", "Start a cluster of real brokers on this machine."),
+            "status": Command(
+                "kfix.cli.lab.clusters:status", "Who runs, who is frozen, who is dead; which incident is in."
+            ),
+            "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
             "kill": Command(
-                "kfix.cli.lab:kill", "SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."
+                "kfix.cli.lab.clusters:kill", "SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."
             ),
             "stop": Command(
-                "kfix.cli.lab:stop",
+                "kfix.cli.lab.clusters:stop",
                 "Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody.",
             ),
-            "cont": Command("kfix.cli.lab:cont", "Let a frozen broker or ZooKeeper go on (SIGCONT)."),
+            "cont": Command("kfix.cli.lab.clusters:cont", "Let a frozen broker or ZooKeeper go on (SIGCONT)."),
             "restart": Command(
-                "kfix.cli.lab:restart",
+                "kfix.cli.lab.clusters:restart",
                 "Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers.",
             ),
-            "incidents": Command("kfix.cli.lab:incidents", "What can be broken, and what to expect of it."),
+            "incidents": Command("kfix.cli.lab.clusters:incidents", "What can be broken, and what to expect of it."),
             "break": Command(
-                "kfix.cli.lab:break_",
+                "kfix.cli.lab.clusters:break_",
                 "Put an incident into a lab, and check on the cluster that it is what it claims to be.",
             ),
             "mend": Command(
-                "kfix.cli.lab:mend", "Undo the incident: all brokers, all replicas, topics and settings as before it."
+                "kfix.cli.lab.clusters:mend",
+                "Undo the incident: all brokers, all replicas, topics and settings as before it.",
             ),
             "workload": Command(
-                "kfix.cli.lab_workload:workload",
+                "kfix.cli.lab.workload:workload",
                 "Produce and consume, and count what was sent, acknowledged, received, lost and duplicated.",
             ),
-            "demo": Command("kfix.cli.demo:demo", "Tell the founding incident on a real cluster."),
+            "demo": Command("kfix.cli.lab.demo:demo", "Tell the founding incident on a real cluster."),
             "cut": Command(
-                "kfix.cli.lab_network:cut",
+                "kfix.cli.lab.network:cut",
                 "Cut two zones from each other: packets are dropped, connections stay open, nobody is told.",
             ),
-            "isolate": Command("kfix.cli.lab_network:isolate", "Cut a zone from all other zones, both ways."),
-            "slow": Command("kfix.cli.lab_network:slow", "Make the link of a zone slow, both ways."),
-            "heal": Command("kfix.cli.lab_network:heal", "Take away all cuts and slow links."),
+            "isolate": Command("kfix.cli.lab.network:isolate", "Cut a zone from all other zones, both ways."),
+            "slow": Command("kfix.cli.lab.network:slow", "Make the link of a zone slow, both ways."),
+            "heal": Command("kfix.cli.lab.network:heal", "Take away all cuts and slow links."),
             "power-off": Command(
-                "kfix.cli.lab_network:power_off", "SIGKILL everything in a zone at once, as a power failure does."
+                "kfix.cli.lab.network:power_off", "SIGKILL everything in a zone at once, as a power failure does."
             ),
             "power-on": Command(
-                "kfix.cli.lab_network:power_on",
+                "kfix.cli.lab.network:power_on",
                 "Start what is dead in a zone: ZooKeeper, then brokers, until they serve.",
             ),
             "pause": Command(
-                "kfix.cli.lab:stop",
+                "kfix.cli.lab.clusters:stop",
                 "Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody.",
             ),
-            "zones": Command("kfix.cli.lab_network:zones", "Each zone with its address and namespace, as JSON."),
+            "zones": Command("kfix.cli.lab.network:zones", "Each zone with its address and namespace, as JSON."),
             "exec": Command(
-                "kfix.cli.lab_network:run_in", "Run a command inside a zone, as from a machine that stands there."
+                "kfix.cli.lab.network:run_in", "Run a command inside a zone, as from a machine that stands there."
             ),
         },
     ),

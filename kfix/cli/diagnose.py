@@ -14,13 +14,13 @@ from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, gr
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
-from kfix.model.finding import Diagnosis
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
 from kfix.report.console import HarmlessConsole, console_on
-from kfix.report.findings_table import print_findings
-from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
-from kfix.report.group_story import group_json, print_group
-from kfix.report.json_findings import findings_json
+from kfix.report.findings.group_story import group_json, print_group
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.table import print_findings
+from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.report.terminal import say, say_document
 
 _LONGEST = 86_400

@@ -8,7 +8,7 @@ import typer
 
 from kfix.app.explain import find_page, page, pages
 from kfix.harmless import lines
-from kfix.model.fleetcase import FleetCheck
+from kfix.model.audit.fleetcase import FleetCheck
 from kfix.report.terminal import say
 
 

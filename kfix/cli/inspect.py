@@ -10,12 +10,12 @@ import typer
 
 from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.cli.options import AsJson
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.report.console import console_on
-from kfix.report.logdir import names_lines, print_inspection
-from kfix.report.logdir_json import logdirs_json
+from kfix.report.disk.json_logdir import logdirs_json
+from kfix.report.disk.logdir import names_lines, print_inspection
 from kfix.report.terminal import say, say_document
 
 

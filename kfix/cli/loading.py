@@ -32,15 +32,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommandGroup:
     summary: str
-    commands: Mapping[str, Command | Group]
+    commands: Mapping[str, Command | CommandGroup]
 
 
 class LazyGroup(TyperGroup):
     """A group whose commands are known by name and summary until one of them is called."""
 
-    def __init__(self, *, table: Mapping[str, Command | Group] | None = None, **settings: Any) -> None:
+    def __init__(self, *, table: Mapping[str, Command | CommandGroup] | None = None, **settings: Any) -> None:
         super().__init__(**settings)
         self.table = dict(table or {})
 
@@ -51,14 +51,14 @@ class LazyGroup(TyperGroup):
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
-        return grouped(cmd_name, entry) if isinstance(entry, Group) else _loaded(cmd_name, entry)
+        return grouped(cmd_name, entry) if isinstance(entry, CommandGroup) else _loaded(cmd_name, entry)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.table.items()])
 
 
-def grouped(name: str, group: Group) -> LazyGroup:
+def grouped(name: str, group: CommandGroup) -> LazyGroup:
     return LazyGroup(name=name, help=group.summary, no_args_is_help=True, rich_markup_mode=None, table=group.commands)
 
 

@@ -12,7 +12,7 @@ from kfix.app.incident import Asked, make_report
 from kfix.cli.options import AsJson
 from kfix.cli.output_files import check_outputs
 from kfix.errors import UsageError
-from kfix.model.incident_report import IncidentReport
+from kfix.model.incident.report import IncidentReport
 from kfix.report.fleet.writing import write_output
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import incident_markdown, summary_text

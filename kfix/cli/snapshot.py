@@ -10,12 +10,12 @@ import typer
 
 from kfix.app.access import Access
 from kfix.app.clusters import SnapshotOptions
-from kfix.app.looks import load_snapshot, save_snapshot, snapshot_dict
+from kfix.app.snapshots import load_snapshot, save_snapshot, snapshot_dict
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
 from kfix.cli.seam import the_app
+from kfix.derive.vantage import LONGEST_NAME, as_name, is_name
 from kfix.errors import UsageError
-from kfix.model.vantage import LONGEST_NAME, as_name, is_name
-from kfix.report.snapshot import described
+from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say, say_json
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from kfix.documents.problems import Path, Place
+from kfix.documents.problems import Path, Position
 from kfix.documents.shown import short
 
 MAX_BYTES = 256 * 1024
@@ -35,11 +35,11 @@ class Document:
     """`data` is plain lists, dicts and scalars; `values` and `keys` say where each path is."""
 
     data: Any = None
-    values: dict[Path, Place] = field(default_factory=dict)
-    keys: dict[Path, Place] = field(default_factory=dict)
-    problems: list[tuple[Place, str]] = field(default_factory=list)
+    values: dict[Path, Position] = field(default_factory=dict)
+    keys: dict[Path, Position] = field(default_factory=dict)
+    problems: list[tuple[Position, str]] = field(default_factory=list)
 
-    def place(self, path: Path, *, at_key: bool = False) -> Place:
+    def place(self, path: Path, *, at_key: bool = False) -> Position:
         """The nearest known place: a missing value is told at the thing that lacks it."""
         for end in range(len(path), -1, -1):
             short = path[:end]
@@ -47,14 +47,14 @@ class Document:
                 return self.keys[short]
             if short in self.values:
                 return self.values[short]
-        return Place(1, 1)
+        return Position(1, 1)
 
 
 def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Document:
     """`what` the file holds, in the words of its readers; `largest` in bytes."""
     document = Document()
     if len(text.encode()) > largest:
-        document.problems.append((Place(1, 1), f"larger than {largest // 1024} KiB: no {what} is that long"))
+        document.problems.append((Position(1, 1), f"larger than {largest // 1024} KiB: no {what} is that long"))
         return document
     nodes = _compose(text, document)
     if not nodes:
@@ -87,27 +87,27 @@ class _Shallow(yaml.SafeLoader):
 def _compose(text: str, document: Document) -> list[yaml.Node]:
     if found := _TOO_DEEP.search(text):
         before = text[: found.start()]
-        place = Place(before.count("\n") + 1, found.start() - before.rfind("\n"))
+        place = Position(before.count("\n") + 1, found.start() - before.rfind("\n"))
         document.problems.append((place, f"nested deeper than {_MAX_DEPTH} levels"))
         return []
     try:
         nodes = list(yaml.compose_all(text, Loader=_Shallow))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+        place = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
         document.problems.append((place, f"not YAML: {error.problem or error.context}"))
     except yaml.YAMLError as error:
-        document.problems.append((Place(1, 1), f"not YAML: {' '.join(str(error).split())}"))
+        document.problems.append((Position(1, 1), f"not YAML: {' '.join(str(error).split())}"))
     else:
         if not nodes:
-            document.problems.append((Place(1, 1), "the file is empty"))
+            document.problems.append((Position(1, 1), "the file is empty"))
         return nodes
     return []
 
 
-def _place(node: yaml.Node | yaml.Event) -> Place:
+def _place(node: yaml.Node | yaml.Event) -> Position:
     mark = node.start_mark
-    return Place(mark.line + 1, mark.column + 1) if mark is not None else Place(1, 1)
+    return Position(mark.line + 1, mark.column + 1) if mark is not None else Position(1, 1)
 
 
 def _refuse_references(text: str, document: Document) -> bool:

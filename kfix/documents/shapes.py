@@ -46,13 +46,13 @@ _WANTED: Final[Mapping[str, str]] = {
 _PLACE: Final = re.compile(r" at line (\d+) column (\d+)$")
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """An object whose fields are all known."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Open(BaseModel):
+class LenientModel(BaseModel):
     """An object that may hold more than is read of it."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)

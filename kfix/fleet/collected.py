@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import read_document, write_snapshot
 from kfix.errors import StoreError, UnreachableError, UsageError
-from kfix.model.inventory import ClusterEntry
-from kfix.model.snapshot import Snapshot
+from kfix.model.audit.inventory import ClusterEntry
+from kfix.model.cluster.snapshot import Snapshot
 
 Look = Callable[[ClusterEntry], Snapshot]
 
@@ -31,12 +31,12 @@ class CollectedCluster:
     silent: tuple[str, ...] = ()
 
 
-def look_and_store(entry: ClusterEntry, look: Look, run: Place) -> CollectedCluster:
+def look_and_store(entry: ClusterEntry, look: Look, run: StoreLocation) -> CollectedCluster:
     """KfixError where the cluster cannot be looked at or stored; StoreError where the store cannot be written."""
     return store_look(entry, look(entry), run)
 
 
-def store_look(entry: ClusterEntry, snapshot: Snapshot, run: Place) -> CollectedCluster:
+def store_look(entry: ClusterEntry, snapshot: Snapshot, run: StoreLocation) -> CollectedCluster:
     began = time.monotonic()
     try:
         rows = write_snapshot(run, entry.name, snapshot)
@@ -53,7 +53,7 @@ def store_look(entry: ClusterEntry, snapshot: Snapshot, run: Place) -> Collected
     )
 
 
-def stored_earlier(run: Place, cluster: str) -> CollectedCluster:
+def stored_earlier(run: StoreLocation, cluster: str) -> CollectedCluster:
     """Of a cluster that an earlier attempt has written. UsageError where its document is damaged."""
     document = read_document(run, cluster)
     try:

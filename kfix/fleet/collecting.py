@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from kfix.adapters.cyclic import without_collector
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import KfixError, StoreError
 from kfix.fleet.collected import CollectedCluster, Look, store_look
 from kfix.fleet.pool import Done
-from kfix.model.inventory import ClusterEntry
+from kfix.model.audit.inventory import ClusterEntry
 
 #: Of its deadline, and at least so many seconds: a look that is over it, with all that Python does after the answers.
 _GRACE, _LEAST_GRACE = 0.2, 1.0
@@ -28,7 +28,7 @@ _GRACE, _LEAST_GRACE = 0.2, 1.0
 _LAST_WRITE = 5.0
 
 
-class _State(Enum):
+class _ClusterState(Enum):
     LOOKING = 1
     STORING = 2
     ABANDONED = 3
@@ -43,21 +43,23 @@ class _Attempt:
         self.due = self.began + entry.timeout + max(_LEAST_GRACE, _GRACE * entry.timeout)
         self.done: Done[CollectedCluster] | None = None
         self.lost: StoreError | None = None
-        self._state = _State.LOOKING
+        self._state = _ClusterState.LOOKING
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self, look: Look, run: Place, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]) -> None:
+    def start(
+        self, look: Look, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]
+    ) -> None:
         self._thread = threading.Thread(
             target=self._run, args=(look, run, storing, ended), name=f"kfix collect {self.entry.name}", daemon=True
         )
         self._thread.start()
 
-    def _run(self, look: Look, run: Place, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]) -> None:
+    def _run(self, look: Look, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]) -> None:
         name = self.entry.name
         try:
             snapshot = look(self.entry)
-            if not self._move(_State.STORING):
+            if not self._move(_ClusterState.STORING):
                 return
             # One at a time: storing computes, and looks that are under way need the processor for their answers.
             with storing:
@@ -77,22 +79,22 @@ class _Attempt:
 
     def abandon(self) -> bool:
         """From here on it cannot write; False where it is writing already, or has written."""
-        return self._move(_State.ABANDONED)
+        return self._move(_ClusterState.ABANDONED)
 
-    def _move(self, state: _State) -> bool:
+    def _move(self, state: _ClusterState) -> bool:
         with self._lock:
-            if self._state is not _State.LOOKING:
+            if self._state is not _ClusterState.LOOKING:
                 return False
             self._state = state
             return True
 
     def join(self, seconds: float) -> None:
-        if self._thread is not None and self._state is _State.STORING:
+        if self._thread is not None and self._state is _ClusterState.STORING:
             self._thread.join(seconds)
 
 
 def collect_each(
-    entries: Iterable[ClusterEntry], look: Look, run: Place, *, concurrency: int
+    entries: Iterable[ClusterEntry], look: Look, run: StoreLocation, *, concurrency: int
 ) -> Iterator[Done[CollectedCluster]]:
     """Each cluster as soon as it is done, in no order; at most `concurrency` are under way.
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from kfix.adapters.fleet.places import Place, place_of
+from kfix.adapters.fleet.places import StoreLocation, place_of
 from kfix.errors import StoreError
 from kfix.fleet.collected import CollectedCluster, Look
 from kfix.fleet.collecting import collect_each
 from kfix.fleet.pool import Done
-from kfix.model.inventory import ClusterEntry
+from kfix.model.audit.inventory import ClusterEntry
 
 #: A new process takes as long to start as some looks: fewer clusters are not worth one.
 _SHARE = 12
@@ -27,7 +27,12 @@ _ATTEMPTS = 2
 
 
 def collect_fleet(
-    entries: Sequence[ClusterEntry], look: Look, run: Place, *, concurrency: int = 32, processes: int | None = None
+    entries: Sequence[ClusterEntry],
+    look: Look,
+    run: StoreLocation,
+    *,
+    concurrency: int = 32,
+    processes: int | None = None,
 ) -> Iterator[Done[CollectedCluster]]:
     """As `collect_each`, with several processes where the fleet is large. Then `look` is one that can be pickled."""
     count = processes or min(os.cpu_count() or 1, len(entries) // _SHARE)
@@ -50,7 +55,7 @@ def collect_fleet(
 
 
 class _Crew:
-    def __init__(self, look: Look, run: Place, entries: Sequence[ClusterEntry], concurrency: int) -> None:
+    def __init__(self, look: Look, run: StoreLocation, entries: Sequence[ClusterEntry], concurrency: int) -> None:
         self._look, self._run, self._concurrency = look, str(run), concurrency
         self._left = {e.name: e for e in entries}
         self._attempts = 0

@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import Final
 
 from kfix.adapters.fleet.audits import AUDITS
-from kfix.adapters.fleet.places import Place, folders
+from kfix.adapters.fleet.places import StoreLocation, folders
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
 from kfix.fleet.inventory.recorded import record_entry, record_mute
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 
 RUN: Final = "demo"
 _HOUR: Final = time(2, 0, tzinfo=UTC)
@@ -36,7 +36,7 @@ _WHY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Night:
+class SyntheticRun:
     """One night's looks: what the clusters were, and which could not be read."""
 
     day: date
@@ -112,7 +112,7 @@ class DemoFleet:
         )
         return Inventory(entries, mutes, "kfix fleet demo")
 
-    def nights(self) -> Iterator[Night]:
+    def nights(self) -> Iterator[SyntheticRun]:
         """Oldest first."""
         for look in range(self.days):
             rng = random.Random(f"{self.seed}/night/{look}")  # noqa: S311 - not for secrets
@@ -125,24 +125,24 @@ class DemoFleet:
                 for i, c in enumerate(self.all)
                 if c.name not in failed
             )
-            yield Night(day, datetime.combine(day, _HOUR).timestamp(), there, failed)
+            yield SyntheticRun(day, datetime.combine(day, _HOUR).timestamp(), there, failed)
 
     def _until(self, days: int) -> date:
         return self.today + timedelta(days=days)
 
     @property
-    def _window(self) -> Window:
-        return Window("monthly patching", weekdays=frozenset(range(7)), at=60, minutes=180)
+    def _window(self) -> MaintenanceWindow:
+        return MaintenanceWindow("monthly patching", weekdays=frozenset(range(7)), at=60, minutes=180)
 
 
-def empty_store(root: Place) -> None:
+def empty_store(root: StoreLocation) -> None:
     """UsageError where something is stored there: a demo is never mixed with what was really seen."""
     top = root / f"v{VERSION}"
     if folders(top, "date=") or folders(top / AUDITS, "date="):
         raise UsageError(f"{root}: has runs already", hint="give a demo a store of its own: --store DIR")
 
 
-def write_night(root: Place, fleet: DemoFleet, night: Night, processes: int | None = None) -> Run:
+def write_night(root: StoreLocation, fleet: DemoFleet, night: SyntheticRun, processes: int | None = None) -> Run:
     more = {
         "entries": {n: record_entry(e) for n, e in fleet.inventory.clusters.items()},
         "mutes": [record_mute(m) for m in fleet.inventory.mutes],

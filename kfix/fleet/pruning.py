@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import AUDIT, AUDITS
-from kfix.adapters.fleet.places import MANIFEST, Place, exists, folders, remove, remove_folder, run_folders, size_of
+from kfix.adapters.fleet.places import (
+    MANIFEST,
+    StoreLocation,
+    exists,
+    folders,
+    remove,
+    remove_folder,
+    run_folders,
+    size_of,
+)
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
 
@@ -22,7 +31,7 @@ class Old:
     kind: str
     day: date
     run: str
-    place: Place
+    place: StoreLocation
     complete: bool
     size: int
 
@@ -35,7 +44,7 @@ def days_of(text: str, option: str = "--keep") -> int:
     return int(found[1])
 
 
-def old_ones(root: Place, today: date, keep_looks: int, keep_audits: int) -> tuple[Old, ...]:
+def old_ones(root: StoreLocation, today: date, keep_looks: int, keep_audits: int) -> tuple[Old, ...]:
     """Oldest first. The newest complete run and the newest audit stay, however old they are: the next audit is compared
     with them. UsageError where the store is none.
     """
@@ -60,7 +69,7 @@ def take_away(old: Old) -> None:
         remove_folder(day)
 
 
-def _listed(kind: str, top: Place, manifest: str) -> list[Old]:
+def _listed(kind: str, top: StoreLocation, manifest: str) -> list[Old]:
     return [Old(kind, day, run, place, exists(place / manifest), 0) for day, run, place in run_folders(top)]
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 NOW: Final = 1_800_000_000.0
 PLAIN: Final = "plain"
@@ -28,7 +28,7 @@ SICKNESSES: Final[Mapping[str, int]] = {
 }
 
 
-class Shape(NamedTuple):
+class PartitionShape(NamedTuple):
     """`kind` is the topic's: an internal one's name, or `plain`; `start` the place of its first broker in the ring."""
 
     kind: str
@@ -94,24 +94,24 @@ class SyntheticCluster:
         return dict(sorted(sizes.items()))
 
     @cached_property
-    def shapes(self) -> tuple[list[Shape], list[int]]:
+    def shapes(self) -> tuple[list[PartitionShape], list[int]]:
         """(the shapes that occur, the shape of each partition as a place in that list)."""
         rng = random.Random(f"{self.seed}/{self.name}/state")  # noqa: S311 - not for secrets
         ill = self._ill
-        known: dict[Shape, int] = {}
+        known: dict[PartitionShape, int] = {}
         places: list[int] = []
         for topic, size in self.topics.items():
             kind = topic if topic in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC} else PLAIN
             first = rng.randrange(self.brokers)
             ring = [
-                known.setdefault(Shape(kind, (first + p) % self.brokers, _WELL), len(known))
+                known.setdefault(PartitionShape(kind, (first + p) % self.brokers, _WELL), len(known))
                 for p in range(min(size, self.brokers))
             ]
             at = len(places)
             places += (ring * (size // len(ring) + 1))[:size]
             for p in range(size) if ill else ():
                 if at + p in ill:
-                    shape = Shape(kind, (first + p) % self.brokers, ill[at + p])
+                    shape = PartitionShape(kind, (first + p) % self.brokers, ill[at + p])
                     places[at + p] = known.setdefault(shape, len(known))
         used = sorted(set(places))
         order = {old: new for new, old in enumerate(used)}

@@ -21,8 +21,8 @@ from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import Run, RunWriter, write_cluster
 from kfix.adapters.fleet.schema import SAMPLE
 from kfix.fleet.pool import each
-from kfix.fleet.shapes import PLAIN, Shape, SyntheticCluster
-from kfix.model.snapshot import (
+from kfix.fleet.shapes import PLAIN, PartitionShape, SyntheticCluster
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,
@@ -124,12 +124,12 @@ def fleet(
     ]
 
 
-def _replicas(shape: Shape, cluster: SyntheticCluster) -> tuple[int, ...]:
+def _replicas(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[int, ...]:
     factor = 1 if shape.sickness == "one-replica" else min(3, cluster.brokers)
     return tuple(cluster.ring[(shape.start + i) % cluster.brokers] for i in range(factor))
 
 
-def _state(shape: Shape, cluster: SyntheticCluster) -> tuple[Assignment, PartitionState, PartitionView]:
+def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment, PartitionState, PartitionView]:
     """(assignment, ZooKeeper's record, what brokers believe)."""
     replicas = _replicas(shape, cluster)
     alive = tuple(b for b in replicas if b in cluster.live)
@@ -151,7 +151,9 @@ def _state(shape: Shape, cluster: SyntheticCluster) -> tuple[Assignment, Partiti
     return Assignment(replicas), state, PartitionView(believed, 7, replicas, isr, offline, 5 if believed < 0 else 0)
 
 
-def _snapshot(cluster: SyntheticCluster, shapes: Mapping[TopicPartition, Shape], topics: Iterable[str]) -> Snapshot:
+def _snapshot(
+    cluster: SyntheticCluster, shapes: Mapping[TopicPartition, PartitionShape], topics: Iterable[str]
+) -> Snapshot:
     made = {shape: _state(shape, cluster) for shape in set(shapes.values())}
     believed = {tp: made[shape][2] for tp, shape in shapes.items()}
     late = {tp: made[s][2] for tp, s in shapes.items() if s.sickness == "stale-view"}

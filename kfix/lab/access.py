@@ -26,14 +26,14 @@ from kfix.adapters.kafka import requests, responses
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.asking import ask
 from kfix.lab.clients import QUIET, produce, produce_error, readable, transact
-from kfix.lab.state import Baseline
+from kfix.lab.state import LabBaseline
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kfix.adapters.kafka.responses import Metadata
+    from kfix.adapters.kafka.responses import MetadataResponse
     from kfix.lab.state import Assignment
 
 _REASSIGN = "/admin/reassign_partitions"
@@ -55,13 +55,13 @@ _PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ig
 
 
 @dataclass(frozen=True)
-class PartitionState:
+class RecordedState:
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
 
 
-class Access:
+class LabClient:
     def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
         self.addresses = addresses  # asked anew each time: brokers come and go while a connection is open
         quiet = logging.getLogger("kfix.lab.kazoo")
@@ -106,18 +106,18 @@ class Access:
         raw = self._read(f"/brokers/topics/{topic}") or {}
         return bool(raw.get("adding_replicas") or raw.get("removing_replicas"))
 
-    def state(self, topic: str, partition: int) -> PartitionState | None:
+    def state(self, topic: str, partition: int) -> RecordedState | None:
         raw = self._read(_state_path(topic, partition))
-        return PartitionState(raw["leader"], raw["leader_epoch"], tuple(raw["isr"])) if raw else None
+        return RecordedState(raw["leader"], raw["leader_epoch"], tuple(raw["isr"])) if raw else None
 
-    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, PartitionState | None]:
+    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, RecordedState | None]:
         chosen = self.topics() if topics is None else topics
         found = (TopicPartition(topic, number) for topic in chosen for number in self.assignment(topic))
         return {where: self.state(*where) for where in found}
 
-    def baseline(self, brokers: Iterable[int]) -> Baseline:
+    def baseline(self, brokers: Iterable[int]) -> LabBaseline:
         topics = {topic: self.assignment(topic) for topic in self.topics()}
-        return Baseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
+        return LabBaseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
 
     def configs(self, kind: str) -> dict[str, dict[str, str]]:
         """`kind` is `topics` or `brokers`; only what somebody set."""
@@ -194,7 +194,7 @@ class Access:
 
     # --- through the brokers --------------------------------------------------------------------------------------
 
-    def metadata(self, broker: int) -> Metadata | None:
+    def metadata(self, broker: int) -> MetadataResponse | None:
         """None when it does not answer: a broker that is starting, stopped or dead is no error here."""
         try:
             return ask(self.addresses()[broker], requests.metadata(), responses.metadata, 2.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, READ_ONLY, Request
 from kfix.adapters.kafka.security import Security
-from kfix.model.snapshot import Endpoint, TopicPartition
+from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _FROM_OUTSIDE = -1  # the generation of a commit by somebody who is no member, a
 
 
 def ask(
-    address: str, request: Request, decode: Callable[[Reader], T], seconds: float, security: Security | None = None
+    address: str, request: Request, decode: Callable[[ByteReader], T], seconds: float, security: Security | None = None
 ) -> T:
     """A connection of its own for each question. No answer is an `UnreachableError`."""
     host, _, port = address.rpartition(":")
@@ -42,7 +42,7 @@ def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:
     return Request(OFFSET_COMMIT, 2, w.array(list(offsets.items()), topic).done())
 
 
-def committed(r: Reader) -> int:
+def committed(r: ByteReader) -> int:
     """The first error code of the answer to `offset_commit`, else 0."""
 
     def partition() -> int:

@@ -18,8 +18,8 @@ from kfix.lab.zookeepers import start_zookeepers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kfix.lab.access import Access
-    from kfix.lab.network.zone import Cut, Zone
+    from kfix.lab.access import LabClient
+    from kfix.lab.network.zone import LinkCut, Zone
     from kfix.lab.state import LabState
 
 
@@ -79,10 +79,10 @@ class Lab:
             raise no_such(self.state, "broker", broker_id)
         return self.state.address_of(broker)
 
-    def access(self) -> Access:
-        from kfix.lab.access import Access  # noqa: PLC0415 - the client libraries load when a cluster is touched
+    def access(self) -> LabClient:
+        from kfix.lab.access import LabClient  # noqa: PLC0415 - the client libraries load when a cluster is touched
 
-        return Access(self.zookeeper_connect, self.addresses)
+        return LabClient(self.zookeeper_connect, self.addresses)
 
     def addresses(self) -> dict[int, str]:
         state = self.state
@@ -149,12 +149,12 @@ class Lab:
 
     # --- network --------------------------------------------------------------------------------------------------
 
-    def cut(self, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[Cut, ...]:
+    def cut(self, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
         """See `weather.cut`. What was cut already is not told again."""
         with self.store.busy("cut"):
             return weather.cut(self.store, one, other, one_way=one_way, only=only)
 
-    def isolate(self, zone: str, only: str = "") -> tuple[Cut, ...]:
+    def isolate(self, zone: str, only: str = "") -> tuple[LinkCut, ...]:
         with self.store.busy("isolate"):
             return weather.isolate(self.store, zone, only)
 

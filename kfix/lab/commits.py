@@ -14,8 +14,8 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kfix.lab.access import Access
-    from kfix.model.snapshot import TopicPartition
+    from kfix.lab.access import LabClient
+    from kfix.model.cluster.snapshot import TopicPartition
 
 _ANSWER_SECONDS = 5.0
 _COMMIT_SECONDS = 10.0
@@ -25,7 +25,7 @@ _COMMIT_SECONDS = 10.0
 class Groups:
     """Offsets partition -> name of the group."""
 
-    access: Access
+    access: LabClient
     by_partition: dict[int, str]
     topic: str
 

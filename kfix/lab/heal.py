@@ -12,8 +12,8 @@ from kfix.lab.waiting import POLL_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kfix.lab.access import Access
-    from kfix.model.snapshot import TopicPartition
+    from kfix.lab.access import LabClient
+    from kfix.model.cluster.snapshot import TopicPartition
 
 # A broker that has just started shows leader -1 for moments: only what lasts is sick.
 _PATIENCE_SECONDS = 1.0
@@ -22,7 +22,7 @@ _LIMIT_SECONDS = 60.0
 
 
 class Healer:
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: LabClient) -> None:
         self._access = access
 
     def heal(self) -> Iterator[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.lab.leading import phantoms
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.adapters.kafka.responses import Metadata
-    from kfix.lab.access import Access, PartitionState
+    from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.lab.access import LabClient, RecordedState
 
 
-def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
+def trouble(access: LabClient, brokers: Iterable[int]) -> tuple[str, ...]:
     """One sentence for each thing that is not well; empty when all is."""
     expected = frozenset(brokers)
     live = access.live_ids()
@@ -35,7 +35,7 @@ def trouble(access: Access, brokers: Iterable[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | None]:
+def sick_partitions(access: LabClient) -> dict[TopicPartition, RecordedState | None]:
     """No leader, a dead leader, a leader other than the one the live brokers believe in, or one that does not lead."""
     live = access.live_ids()
     opinions = [seen for broker in sorted(live) if (seen := access.metadata(broker)) is not None]
@@ -52,7 +52,10 @@ def sick_partitions(access: Access) -> dict[TopicPartition, PartitionState | Non
 
 
 def _of_partition(
-    where: TopicPartition, replicas: tuple[int, ...], state: PartitionState | None, seen: dict[int, Metadata | None]
+    where: TopicPartition,
+    replicas: tuple[int, ...],
+    state: RecordedState | None,
+    seen: dict[int, MetadataResponse | None],
 ) -> list[str]:
     if state is None or state.leader < 0:
         return [f"{where} has no leader"]
@@ -69,6 +72,6 @@ def _of_partition(
     return found
 
 
-def _agrees(opinion: Metadata, where: TopicPartition, state: PartitionState) -> bool:
+def _agrees(opinion: MetadataResponse, where: TopicPartition, state: RecordedState) -> bool:
     partition = opinion.partitions.get(where)
     return partition is not None and (partition.leader, partition.leader_epoch) == (state.leader, state.leader_epoch)

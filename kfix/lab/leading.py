@@ -12,8 +12,8 @@ from kfix.lab.groups import NOT_LEADER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kfix.lab.access import Access, PartitionState
-    from kfix.model.snapshot import TopicPartition
+    from kfix.lab.access import LabClient, RecordedState
+    from kfix.model.cluster.snapshot import TopicPartition
 
 # Unknown partition, leader not available, not leader, replica not available: of a broker that all take for the leader.
 _DISOWNED = frozenset({3, 5, NOT_LEADER, 9})
@@ -21,7 +21,9 @@ _CONSUMER = -1
 _ANSWER_SECONDS = 3.0
 
 
-def answers_as_leader(access: Access, broker: int, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def answers_as_leader(
+    access: LabClient, broker: int, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
     """The error code a consumer gets there, 0 for none; nothing where the broker does not answer."""
     request = requests.list_offsets(tuple(partitions), requests.LATEST, replica=_CONSUMER)
     try:
@@ -31,7 +33,7 @@ def answers_as_leader(access: Access, broker: int, partitions: Iterable[TopicPar
     return {where: each.error for where, each in found.items()}
 
 
-def phantoms(access: Access, states: Mapping[TopicPartition, PartitionState | None]) -> frozenset[TopicPartition]:
+def phantoms(access: LabClient, states: Mapping[TopicPartition, RecordedState | None]) -> frozenset[TopicPartition]:
     """Partitions whose leader, in the words of ZooKeeper, says that it does not lead them."""
     by_leader: dict[int, list[TopicPartition]] = {}
     for where, state in states.items():
@@ -45,7 +47,7 @@ def phantoms(access: Access, states: Mapping[TopicPartition, PartitionState | No
     )
 
 
-def log_ends(access: Access, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
+def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
     """The next offset of each replica, whether it leads or not."""
     ends = {}
     for broker in brokers:
@@ -56,7 +58,7 @@ def log_ends(access: Access, where: TopicPartition, brokers: Iterable[int]) -> d
     return ends
 
 
-def all_replicated(access: Access, where: TopicPartition, leader: int) -> bool:
+def all_replicated(access: LabClient, where: TopicPartition, leader: int) -> bool:
     """Every replica in sync has all records: what consumers may read (the high watermark) ends where the log does."""
     ends = set()
     for replica in (_CONSUMER, requests.DEBUGGING_REPLICA):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.collect.collector import Wanted, collect
+from kfix.adapters.collect.collector import CollectOptions, collect
 from kfix.adapters.saved import files
 from kfix.adapters.target import make_target
 
@@ -21,5 +21,5 @@ def save_look(lab: Lab, name: str) -> Path:
     target = make_target(lab.bootstrap_servers, None, None, _SECONDS)
     path = lab.store.dir / f"{name}.json"
     path.unlink(missing_ok=True)
-    files.save(collect(target, Wanted(every_log_end=True)), path)
+    files.save(collect(target, CollectOptions(every_log_end=True)), path)
     return path

@@ -18,14 +18,14 @@ from kfix.lab.readiness import READ_ONLY, wait_brokers, wait_zookeeper, zookeepe
 from kfix.lab.settling import WELL_SECONDS, Settling
 from kfix.lab.waiting import wait_for
 from kfix.lab.zookeepers import start_zookeepers
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kfix.lab.access import Access
+    from kfix.lab.access import LabClient
     from kfix.lab.cluster import Lab
-    from kfix.lab.state import Assignment, Baseline
+    from kfix.lab.state import Assignment, LabBaseline
 
 _DELETED_SECONDS = 12.0
 _MOVED_SECONDS = 15.0
@@ -52,14 +52,14 @@ def mend_lab(lab: Lab, progress: Callable[[str], None]) -> tuple[str, ...]:
 
 
 class _Mender:
-    access: Access
+    access: LabClient
 
     def __init__(self, lab: Lab, progress: Callable[[str], None]) -> None:
         self.lab = lab
         self.did: list[str] = []
         self._progress = progress
         state = lab.state
-        self.baseline: Baseline | None = state.baseline
+        self.baseline: LabBaseline | None = state.baseline
         self.brokers = (
             self.baseline.brokers if self.baseline else tuple(each.id for each in state.brokers if each.original)
         )

@@ -1,4 +1,4 @@
-"""Moves that have begun and not ended, by the requests of Kafka's own tool. `Access.reassign` waits for the end."""
+"""Moves that have begun and not ended, by the requests of Kafka's own tool. `LabClient.reassign` waits for the end."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kfix.lab.access import Access
-    from kfix.model.snapshot import Assignment, TopicPartition
+    from kfix.lab.access import LabClient
+    from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 _NOT_CONTROLLER = 41
 _ANSWER_SECONDS = 10.0
 
 
-def start_move(access: Access, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
     """None cancels the move that is under way."""
     request = requests.alter_reassignment(where, replicas, int(_ANSWER_SECONDS * 1000))
 
@@ -35,7 +35,7 @@ def start_move(access: Access, where: TopicPartition, replicas: tuple[int, ...] 
     wait_for(f"the move of {where} begins", begun, 20)
 
 
-def moves(access: Access) -> Mapping[TopicPartition, Assignment]:
+def moves(access: LabClient) -> Mapping[TopicPartition, Assignment]:
     """What the controller says is under way; nothing where there is none to ask."""
     controller = access.controller()
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab.groups import name_for
 from kfix.lab.layout import ids_by_rack, spread
-from kfix.model.coordinator import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from kfix.lab.cluster import Lab
@@ -18,12 +18,14 @@ _PARTITIONS = 3
 
 
 @dataclass(frozen=True)
-class Target:
+class WorkloadTarget:
     topic: str
     group: str | None
 
 
-def target(lab: Lab, topic: str = TOPIC, group: str | None = None, offsets_partition: int | None = None) -> Target:
+def target(
+    lab: Lab, topic: str = TOPIC, group: str | None = None, offsets_partition: int | None = None
+) -> WorkloadTarget:
     if group is not None and offsets_partition is not None:
         raise UsageError(
             "--group and --offsets-partition exclude each other", hint="the partition decides on the group's name"
@@ -34,7 +36,7 @@ def target(lab: Lab, topic: str = TOPIC, group: str | None = None, offsets_parti
         if topic not in access.topics():
             ids = ids_by_rack(lab.state.brokers)
             access.create_topic(topic, spread(ids, _PARTITIONS, min(3, len(ids))), {})
-    return Target(topic, group)
+    return WorkloadTarget(topic, group)
 
 
 def group_in(partitions: int, wanted: int, stem: str = "workload") -> str:

@@ -26,19 +26,19 @@ class ProcessRecord:
 
 
 @dataclass(frozen=True)
-class Stat:
+class ProcessStat:
     state: str
     start: int
 
 
-def read_stat(pid: int) -> Stat | None:
+def read_stat(pid: int) -> ProcessStat | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The command may itself hold brackets and spaces: the last bracket ends it.
     fields = text.rpartition(")")[2].split()
-    return Stat(state=fields[0], start=int(fields[_START_TIME_FIELD]))
+    return ProcessStat(state=fields[0], start=int(fields[_START_TIME_FIELD]))
 
 
 def is_tagged(pid: int, lab_id: str) -> bool:

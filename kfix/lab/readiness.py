@@ -13,7 +13,7 @@ from kfix.lab.waiting import POLL_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.lab.access import Access
+    from kfix.lab.access import LabClient
     from kfix.lab.nodes import Nodes
     from kfix.lab.state import LabState
 
@@ -41,7 +41,7 @@ def wait_zookeeper(
 
 
 def wait_brokers(
-    nodes: Nodes, access: Access, state: LabState, started: Iterable[int], seconds: float = START_SECONDS
+    nodes: Nodes, access: LabClient, state: LabState, started: Iterable[int], seconds: float = START_SECONDS
 ) -> None:
     """`started` must answer; all that live must be in their answers."""
     started = tuple(started)
@@ -56,7 +56,7 @@ def wait_brokers(
         time.sleep(POLL_SECONDS)
 
 
-def _all_answer(nodes: Nodes, access: Access, state: LabState, started: tuple[int, ...]) -> bool:
+def _all_answer(nodes: Nodes, access: LabClient, state: LabState, started: tuple[int, ...]) -> bool:
     registered = access.live_ids()
     if not registered.issuperset(started):
         return False

@@ -15,10 +15,10 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.lab.access import Access
+    from kfix.lab.access import LabClient
 
 
-def create_user(access: Access, user: str, password: str, addresses: Iterable[str]) -> None:
+def create_user(access: LabClient, user: str, password: str, addresses: Iterable[str]) -> None:
     """SCRAM credentials of a user; until every broker lets that user in."""
     create_scram(access.admin(), user, password)
     ways = [Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM]

@@ -9,12 +9,12 @@ from kfix.errors import LabError
 from kfix.lab.brokers import start_brokers
 from kfix.lab.health import trouble
 from kfix.lab.waiting import POLL_SECONDS, wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kfix.lab.access import Access, PartitionState
+    from kfix.lab.access import LabClient, RecordedState
     from kfix.lab.cluster import Lab
 
 WELL_SECONDS = 90.0
@@ -23,7 +23,7 @@ _LED_SECONDS = 30.0
 
 
 class Settling:
-    def __init__(self, lab: Lab, access: Access, brokers: tuple[int, ...], say: Callable[[str], None]) -> None:
+    def __init__(self, lab: Lab, access: LabClient, brokers: tuple[int, ...], say: Callable[[str], None]) -> None:
         self._lab = lab
         self._access = access
         self._brokers = brokers
@@ -54,7 +54,7 @@ class Settling:
             )
         wait_for("all replicas are in sync", lambda: not self._lagging(), WELL_SECONDS)
 
-    def _lagging(self) -> list[PartitionState]:
+    def _lagging(self) -> list[RecordedState]:
         assignments = {topic: self._access.assignment(topic) for topic in self._access.topics()}
         return [
             state

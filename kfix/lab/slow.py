@@ -15,7 +15,7 @@ from kfix.lab.content import backlog
 from kfix.lab.readiness import wait_brokers
 from kfix.lab.throttles import Throttle
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

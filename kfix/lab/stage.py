@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
 from kfix.lab.brokers import replace_broker, start_brokers, wait_gone
 from kfix.lab.commits import Groups
@@ -18,20 +19,21 @@ from kfix.lab.properties import DEFAULTS
 from kfix.lab.report import Broken
 from kfix.lab.transactions import Transactions
 from kfix.lab.waiting import wait_for
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import Assignment, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kfix.lab.access import Access, PartitionState
+    from kfix.lab.access import LabClient, RecordedState
     from kfix.lab.cluster import Lab
 
 _OFFSETS_CONFIG = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
 
 
 class Stage:
-    def __init__(self, lab: Lab, access: Access, options: Mapping[str, Any], progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, lab: Lab, access: LabClient, options: Mapping[str, Any], progress: Callable[[str], None]
+    ) -> None:
         self.lab = lab
         self.access = access
         self.options = options
@@ -174,13 +176,13 @@ class Stage:
 
         wait_for("all replicas are in sync and all brokers agree", well, seconds)
 
-    def live_state(self, topic: str, number: int) -> PartitionState:
+    def live_state(self, topic: str, number: int) -> RecordedState:
         return wait_for(f"{topic}-{number} has a state in ZooKeeper", lambda: self.access.state(topic, number), 10)
 
     def wait_state(
-        self, topic: str, number: int, what: str, holds: Callable[[PartitionState], bool], seconds: float = 30
-    ) -> PartitionState:
-        def probe() -> PartitionState | None:
+        self, topic: str, number: int, what: str, holds: Callable[[RecordedState], bool], seconds: float = 30
+    ) -> RecordedState:
+        def probe() -> RecordedState | None:
             state = self.access.state(topic, number)
             return state if state is not None and holds(state) else None
 

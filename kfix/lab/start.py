@@ -25,7 +25,7 @@ from kfix.private import write_private
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kfix.lab.access import Access
+    from kfix.lab.access import LabClient
     from kfix.lab.nodes import Nodes
     from kfix.lab.spec import LabSpec
 
@@ -33,7 +33,7 @@ _PORTS_A_ZOOKEEPER = 3
 
 
 def start_lab(
-    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
+    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], LabClient], progress: Callable[[str], None]
 ) -> None:
     program("java", JAVA)
     if spec.zones:
@@ -61,7 +61,7 @@ def start_lab(
 
 
 def _start(
-    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], Access], progress: Callable[[str], None]
+    spec: LabSpec, store: Store, nodes: Nodes, open_access: Callable[[], LabClient], progress: Callable[[str], None]
 ) -> None:
     state = _claim(spec, store)
     private(Path(state.data))

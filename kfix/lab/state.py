@@ -7,7 +7,7 @@ from typing import Any
 
 from kfix.errors import LabError
 from kfix.lab.host import LOOPBACK, Host
-from kfix.lab.network.zone import Cut, Network, Slow, Zone
+from kfix.lab.network.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.spec import LabSpec
 
@@ -38,7 +38,7 @@ class ZooKeeperDef:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class LabBaseline:
     """The cluster before the incident; `mend` leads back to it whatever was done in between, and by whom."""
 
     brokers: tuple[int, ...]
@@ -56,7 +56,7 @@ class LabState:
     brokers: tuple[BrokerDef, ...] = ()
     zookeepers: tuple[ZooKeeperDef, ...] = ()
     processes: tuple[ProcessRecord, ...] = ()
-    baseline: Baseline | None = None
+    baseline: LabBaseline | None = None
     incident: str | None = None
     network: Network | None = None
     version: int = field(default=VERSION)
@@ -137,8 +137,8 @@ def _spec(raw: dict[str, Any]) -> LabSpec:
     return LabSpec(**{**raw, **changed})
 
 
-def _baseline(raw: dict[str, Any]) -> Baseline:
-    return Baseline(
+def _baseline(raw: dict[str, Any]) -> LabBaseline:
+    return LabBaseline(
         brokers=tuple(raw["brokers"]),
         topics={
             topic: {int(partition): tuple(replicas) for partition, replicas in assignment.items()}
@@ -154,7 +154,7 @@ def _network(raw: dict[str, Any]) -> Network:
         **{
             **raw,
             "zones": tuple(Zone(**each) for each in raw["zones"]),
-            "cuts": tuple(Cut(**each) for each in raw["cuts"]),
+            "cuts": tuple(LinkCut(**each) for each in raw["cuts"]),
             "slow": tuple(Slow(**each) for each in raw["slow"]),
         }
     )

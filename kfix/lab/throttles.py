@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kfix.lab.stage import Stage
-    from kfix.model.snapshot import TopicPartition
+    from kfix.model.cluster.snapshot import TopicPartition
 
 _SIDES = ("leader", "follower")
 # The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.requests import Request
 from kfix.errors import UnreachableError
 from kfix.lab.asking import INIT_PRODUCER_ID, ask
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
 
 if TYPE_CHECKING:
-    from kfix.lab.access import Access
+    from kfix.lab.access import LabClient
 
 _OF_TRANSACTIONS = 1
 _TIMEOUT_MS = 60_000
@@ -28,7 +28,7 @@ def init_producer_id(transactional_id: str) -> Request:
     return Request(INIT_PRODUCER_ID, 1, Writer().string(transactional_id).i32(_TIMEOUT_MS).done())
 
 
-def producer_error(r: Reader) -> int:
+def producer_error(r: ByteReader) -> int:
     r.i32()
     return r.i16()
 
@@ -37,7 +37,7 @@ def producer_error(r: Reader) -> int:
 class Transactions:
     """Partition of the transactions topic -> a transactional id that lives there."""
 
-    access: Access
+    access: LabClient
     by_partition: dict[int, str]
 
     def coordinator(self, partition: int, via: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.load import most_racks, racks_of
 from kfix.placement.world import Wanted, World, as_pair
 
@@ -15,14 +15,14 @@ from kfix.placement.world import Wanted, World, as_pair
 _ENOUGH = 6
 
 
-class Severity(StrEnum):
+class PlacementSeverity(StrEnum):
     """An error must not be sent; a warning is worse than need be, or worse than before."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
-class Rule(StrEnum):
+class PlacementRule(StrEnum):
     UNKNOWN_PARTITION = "unknown-partition"
     PARTITION_TWICE = "partition-twice"
     EMPTY_LIST = "empty-list"
@@ -34,16 +34,16 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PlacementProblem:
     """`tp` is None where the placement as a whole is meant. `text` names the partition nowhere."""
 
     tp: TopicPartition | None
-    rule: Rule
-    severity: Severity
+    rule: PlacementRule
+    severity: PlacementSeverity
     text: str
 
 
-def judge(wanted: Iterable[Wanted], world: World) -> tuple[Problem, ...]:
+def judge(wanted: Iterable[Wanted], world: World) -> tuple[PlacementProblem, ...]:
     """Everything that is wrong, in the order of the partitions; what is wrong with the whole comes last.
 
     A broker that is not live is an error where it is added, a warning where it holds the partition already: the
@@ -53,43 +53,47 @@ def judge(wanted: Iterable[Wanted], world: World) -> tuple[Problem, ...]:
     lists: dict[TopicPartition, list[tuple[int, ...]]] = defaultdict(list)
     for tp, replicas in pairs:
         lists[tp].append(replicas)
-    problems: list[Problem] = []
+    problems: list[PlacementProblem] = []
     for tp, given in lists.items():
         if tp not in world.assignments:
-            problems.append(_error(tp, Rule.UNKNOWN_PARTITION, "the cluster has no such partition"))
+            problems.append(_error(tp, PlacementRule.UNKNOWN_PARTITION, "the cluster has no such partition"))
         if len(given) > 1:
-            problems.append(_error(tp, Rule.PARTITION_TWICE, f"given {len(given)} times: {_each(given)}"))
+            problems.append(_error(tp, PlacementRule.PARTITION_TWICE, f"given {len(given)} times: {_each(given)}"))
         for replicas in dict.fromkeys(given):
             problems += _list(tp, replicas, world)
     problems += _skew([given[0] for given in lists.values()], world)
     return tuple(problems)
 
 
-def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterator[Problem]:
+def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterator[PlacementProblem]:
     if not replicas:
-        yield _error(tp, Rule.EMPTY_LIST, "no replica at all")
+        yield _error(tp, PlacementRule.EMPTY_LIST, "no replica at all")
         return
     twice = sorted(b for b, n in Counter(replicas).items() if n > 1)
     if twice:
-        yield _error(tp, Rule.DUPLICATE_REPLICA, f"{_each([replicas])} names broker {_ids(twice)} more than once")
+        yield _error(
+            tp, PlacementRule.DUPLICATE_REPLICA, f"{_each([replicas])} names broker {_ids(twice)} more than once"
+        )
     before = world.assignments.get(tp, ())
     dead = sorted(set(replicas) - world.live.keys())
     if added := [b for b in dead if b not in before]:
-        yield _error(tp, Rule.UNKNOWN_BROKER, f"broker {_ids(added)} cannot take a replica: {world.live_text()}")
+        yield _error(
+            tp, PlacementRule.UNKNOWN_BROKER, f"broker {_ids(added)} cannot take a replica: {world.live_text()}"
+        )
     if kept := [b for b in dead if b in before]:
         text = f"broker {_ids(kept)} stays and is not alive: the move does not complete before it is back"
-        yield Problem(tp, Rule.UNKNOWN_BROKER, Severity.WARNING, text)
+        yield PlacementProblem(tp, PlacementRule.UNKNOWN_BROKER, PlacementSeverity.WARNING, text)
     distinct = len(set(replicas))
     if distinct < len(before):
         text = f"{len(before)} replicas become {distinct}: {_each([before])} becomes {_each([replicas])}"
-        yield Problem(tp, Rule.RF_LOWERED, Severity.WARNING, text)
+        yield PlacementProblem(tp, PlacementRule.RF_LOWERED, PlacementSeverity.WARNING, text)
     racks, most = len(racks_of(world, replicas)), most_racks(world, replicas)
     if racks < most:
         text = f"{_each([replicas])} lies in {racks} rack{'' if racks == 1 else 's'} where {most} are possible"
-        yield Problem(tp, Rule.FEWER_RACKS, Severity.WARNING, text)
+        yield PlacementProblem(tp, PlacementRule.FEWER_RACKS, PlacementSeverity.WARNING, text)
 
 
-def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[Problem]:
+def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[PlacementProblem]:
     """A share is at least one partition: where brokers are many and partitions few, some lead and others do not."""
     first = Counter(replicas[0] for replicas in lists if replicas and replicas[0] in world.live)
     if len(lists) < _ENOUGH or not world.live:
@@ -101,11 +105,11 @@ def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[Problem]:
                 f"broker {broker} would be the preferred leader of {n} of {len(lists)} partitions; "
                 f"an even share of {len(world.live)} live brokers is {share:.1f}"
             )
-            yield Problem(None, Rule.LEADER_SKEW, Severity.WARNING, text)
+            yield PlacementProblem(None, PlacementRule.LEADER_SKEW, PlacementSeverity.WARNING, text)
 
 
-def _error(tp: TopicPartition, rule: Rule, text: str) -> Problem:
-    return Problem(tp, rule, Severity.ERROR, text)
+def _error(tp: TopicPartition, rule: PlacementRule, text: str) -> PlacementProblem:
+    return PlacementProblem(tp, rule, PlacementSeverity.ERROR, text)
 
 
 def _ids(brokers: Iterable[int]) -> str:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 
 def even_leaders(

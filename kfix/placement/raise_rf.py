@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.leaders import even_leaders
 from kfix.placement.load import Load, racks_of
 from kfix.placement.world import Move, PlacementError, World, and_more, chosen

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kfix.errors import InvalidFileError
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.world import Wanted, as_pair
 
 _ANY: Final = "any"

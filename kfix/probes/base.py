@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kfix.model.args import Args, Kind
-from kfix.model.facts import ReadFact
-from kfix.model.verdict import Answer
+from kfix.model.plan.answer import Answer
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import ReadFact
 from kfix.ports import ClusterReader
 
 
@@ -30,7 +30,7 @@ class Probe:
     name: str
     summary: str
     ask: Callable[[Args, ClusterReader], Answer]
-    params: Mapping[str, Kind] = field(default_factory=dict)
-    optional: Mapping[str, Kind] = field(default_factory=dict)
+    params: Mapping[str, ArgKind] = field(default_factory=dict)
+    optional: Mapping[str, ArgKind] = field(default_factory=dict)
     reads: Callable[[Args], tuple[str, ...]] = no_reads
     freeze: Callable[[Args, ReadFact], Args] = as_written

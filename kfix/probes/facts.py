@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kfix.errors import UnreachableError
-from kfix.model.facts import Fact, FactJson, split_key
-from kfix.model.reading import LogDirs, PartitionReading
-from kfix.model.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
+from kfix.model.cluster.reading import LogDirs, PartitionReading
+from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
+from kfix.model.plan.facts import Fact, FactJson, split_key
 from kfix.ports import ClusterReader
-from kfix.probes.resource import effective_value, own_value
+from kfix.probes.configs.resource import effective_value, own_value
 
 _STATE: Mapping[str, Callable[[PartitionState], FactJson]] = {
     "leader": lambda state: state.leader,

@@ -5,48 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.errors import UnreachableError
-from kfix.model.plan import CheckCall
-from kfix.model.verdict import Answer, Verdict
+from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.plan import CheckCall
 from kfix.ports import ClusterReader
-from kfix.probes import (
-    assignment_is,
-    brokers_live_at_least,
-    brokers_registered,
-    cancel_is_safe,
-    cluster_reachable,
-    config_is,
+from kfix.probes.base import Probe
+from kfix.probes.brokers import brokers_live_at_least, brokers_registered, cluster_reachable, free_space, room_for
+from kfix.probes.configs import config_is, no_throttles, throttles_are
+from kfix.probes.isr import (
+    enough_stay,
+    isr_at_least,
+    isr_full,
+    isr_is_dead,
+    isr_replica_online,
+    min_isr_satisfied,
+    partition_has_live_isr,
+    topic_isr_at_least,
+)
+from kfix.probes.leadership import (
     controller_is,
     controller_reelected,
     coordinator_answers,
-    enough_stay,
-    free_space,
-    holds_longest_log,
-    isr_at_least,
-    isr_full,
-    isr_holds_leader_log,
-    isr_is_dead,
-    isr_replica_online,
     leader_from_isr,
     leader_is,
     leader_is_preferred,
-    log_tails_known,
-    min_isr_satisfied,
-    no_foreign_reassignment,
-    no_open_transactions,
-    no_reassignment,
-    no_throttles,
     partition_has_leader,
-    partition_has_live_isr,
     preferred_is,
     reelection_is_safe,
-    rf_is,
-    room_for,
-    throttles_are,
-    topic_isr_at_least,
     unclean_winner_is,
     views_agree,
 )
-from kfix.probes.base import Probe
+from kfix.probes.logs import holds_longest_log, isr_holds_leader_log, log_tails_known, no_open_transactions
+from kfix.probes.moves import assignment_is, cancel_is_safe, no_foreign_reassignment, no_reassignment, rf_is
 
 ALL: Mapping[str, Probe] = {
     "assignment_is": assignment_is.PROBE,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import NO_LEADER, PartitionView
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import NO_LEADER, PartitionView
 
 
 def state_words(reading: PartitionReading) -> str:

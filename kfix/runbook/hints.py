@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from kfix.model.finding import REQUEST
-from kfix.model.plan import Plan
+from kfix.model.diagnosis.finding import REQUEST
+from kfix.model.plan.plan import Plan
 
 _TOPIC = "topic"
 

@@ -10,21 +10,21 @@ from typing import Protocol
 from kfix import __version__
 from kfix.documents.problems import unknown
 from kfix.errors import KfixError, RefusedError
-from kfix.model.args import Args, ArgValue, coerce
-from kfix.model.finding import REQUEST, FactValue, Finding
-from kfix.model.plan import Created, Gate, Plan
-from kfix.model.runbook import Runbook, RunbookTest
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import REQUEST, FactValue, Finding
+from kfix.model.plan.args import Args, ArgValue, coerce
+from kfix.model.plan.plan import Created, Gate, Plan
+from kfix.model.plan.runbook import Runbook, RunbookTest
 from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
-from kfix.runbook import matching
-from kfix.runbook.door import Door
-from kfix.runbook.gates import Given
-from kfix.runbook.placing import Look
-from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.policy import NO_POLICY
-from kfix.runbook.run import run_plan
-from kfix.runbook.scene import Scene
-from kfix.runbook.store import RunStore
+from kfix.runbook.execution.context import Context
+from kfix.runbook.execution.run import run_plan
+from kfix.runbook.file.placements import PlacementInput
+from kfix.runbook.gate.gates import Given
+from kfix.runbook.journal.runs import RunStore
+from kfix.runbook.planning import matching
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
+from kfix.runbook.policy.policy import NO_POLICY
+from kfix.runbook.safety.door import Door
 
 
 class FixtureCluster(ClusterReader, ClusterChanger, Protocol):
@@ -121,7 +121,7 @@ def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
     given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
     # A cluster in memory has no network that could be cut, and the site's policy is not what is tested.
     door = Door(cluster, NO_POLICY, tuple, cluster.clock)
-    scene = Scene(cluster, door, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
+    scene = Context(cluster, door, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
     try:
         run_plan(plan, scene)
     except KfixError as error:
@@ -131,7 +131,7 @@ def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
 def _plan(runbook: Runbook, test: RunbookTest, fixture: Fixture) -> Plan | AlreadyMet:
     cluster = fixture.cluster
     params = _params(runbook, test)
-    look = Look(cluster.snapshot())
+    look = PlacementInput(cluster.snapshot())
     created = Created(cluster.clock.now(), "test", "test", __version__)
     finding = _finding(runbook, test, fixture, look, params)
     return make_plan(runbook, finding, cluster, created=created, params=params, look=look)
@@ -146,7 +146,7 @@ def _params(runbook: Runbook, test: RunbookTest) -> Args:
     return Args(found)
 
 
-def _finding(runbook: Runbook, test: RunbookTest, fixture: Fixture, look: Look, params: Args) -> Finding:
+def _finding(runbook: Runbook, test: RunbookTest, fixture: Fixture, look: PlacementInput, params: Args) -> Finding:
     """The incident's own; `finding` in YAML names its code and the facts that are to differ from it."""
     code = test.finding.get("code", fixture.finding.code)
     if code == REQUEST:

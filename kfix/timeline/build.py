@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kfix.errors import UsageError
-from kfix.model.finding import Diagnosis
-from kfix.model.incident_report import IncidentReport, RunRow, SourceRow
-from kfix.model.plan import Plan
-from kfix.model.snapshot import ClusterIdentity, Mode, Snapshot
-from kfix.model.timeline import Event, Proof, Span, Told
-from kfix.timeline import first_look, journals
+from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.incident.report import IncidentReport, RunRow, SourceRow
+from kfix.model.incident.timeline import Event, LogStatement, Span, SpanCertainty
+from kfix.model.plan.plan import Plan
+from kfix.timeline import first_snapshot as first_look
+from kfix.timeline import journals
 from kfix.timeline.changes import compare
 from kfix.timeline.deletions import Deletions
 from kfix.timeline.findings import Findings
@@ -79,7 +80,7 @@ class Material:
         self._add(journals.events(records, f"journal {name}"))
         self.sources.append(SourceRow("journal", name, f"{len(records)} records", notes))
 
-    def log(self, told: Told) -> None:
+    def log(self, told: LogStatement) -> None:
         self.losses.logs = True
         self._add(told.events)
         self.tracks.told(told.partitions)
@@ -98,7 +99,7 @@ class Material:
         begin, end = self._extent(*window)
         rows = merged(self.deletions.quieted([*self.events, *self.findings.events]))
         runs = tuple(sorted(self.runs, key=lambda r: r.began))
-        spans = tuple(Span(r.began, r.ended or r.began, None, Proof.KNOWN) for r in runs)
+        spans = tuple(Span(r.began, r.ended or r.began, None, SpanCertainty.KNOWN) for r in runs)
         self.tracks.without(self.deletions.within)
         drawn = picture(self.tracks, begin, end, spans)
         summary = summarise(self.findings, rows, runs)

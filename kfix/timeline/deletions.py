@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.model.timeline import Event, Theme, Tone
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.incident.timeline import Event, Theme, Tone
 
 _OF_REPLICAS = frozenset({Theme.LEADER, Theme.ISR, Theme.LOSS, Theme.VIEWS})
 #: Seconds by which a broker's line may come after the end of a deletion.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kfix.model.finding import Diagnosis, Finding, Severity
-from kfix.model.incident_report import CauseRow
-from kfix.model.snapshot import Snapshot
-from kfix.model.timeline import Event, Look, Theme, Tone
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.model.incident.report import CauseRow
+from kfix.model.incident.timeline import Event, SnapshotRow, Theme, Tone
 from kfix.timeline.when import name_of, where
 
 
@@ -32,7 +32,7 @@ class Findings:
     """Looks in the order of time, all vantage points together: a finding that one of them sees is there."""
 
     seen: dict[str, Seen] = field(default_factory=dict)
-    looks: list[Look] = field(default_factory=list)
+    looks: list[SnapshotRow] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     _last: dict[str, tuple[float, frozenset[str]]] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class Findings:
         self._last[vantage] = (at, frozenset(now))
         worst = max((f.severity for f in now.values()), default=None)
         word = worst.word if worst is not None else "nothing found"
-        self.looks.append(Look(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
+        self.looks.append(SnapshotRow(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
 
     def _there(
         self, key: str, finding: Finding, at: float, snapshot: Snapshot, before: tuple[float, frozenset[str]] | None

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from kfix.model.incident_report import RunRow
-from kfix.model.plan import Plan
-from kfix.model.timeline import Event, Theme, Tone
+from kfix.model.incident.report import RunRow
+from kfix.model.incident.timeline import Event, Theme, Tone
+from kfix.model.plan.plan import Plan
 
 Record = Mapping[str, Any]
 _Told = Callable[[Record], tuple[Tone, str] | None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kfix.model.incident_report import Leaderless, Picture
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Lane, Proof, Span, changes_over
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.incident.report import Leaderless, Picture
+from kfix.model.incident.timeline import Lane, Span, SpanCertainty, changes_over
 from kfix.timeline.spans import spans
 from kfix.timeline.tracks import Tracks
 
@@ -44,7 +44,7 @@ def _without_leader(lanes: Iterable[Lane]) -> Leaderless:
     return Leaderless(
         tuple(sorted(tp for lane, _ in mine for tp in lane.partitions)),
         max((sum(s.end - s.begin for s in none) for _, none in mine), default=0.0),
-        all(s.proof is Proof.KNOWN for _, none in mine for s in none),
+        all(s.proof is SpanCertainty.KNOWN for _, none in mine for s in none),
     )
 
 

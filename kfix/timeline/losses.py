@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kfix.model.incident_report import Certainty, LossRow, RunRow
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.model.timeline import Cut
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.incident.report import Certainty, LossRow, RunRow
+from kfix.model.incident.timeline import LogTruncation
 from kfix.timeline.changes.log_ends import ends, lost_records
 
 #: Partitions of which each is told by itself; more are told as a sum.
@@ -19,7 +19,7 @@ class Losses:
     """`held`: the highest log end that any look read, by partition and broker."""
 
     proven: dict[TopicPartition, int] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[LogTruncation] = field(default_factory=list)
     unclean: set[TopicPartition] = field(default_factory=set)
     held: dict[tuple[TopicPartition, int], list[tuple[float, int]]] = field(default_factory=dict)
     logs: bool = False

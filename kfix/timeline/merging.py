@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from kfix.model.incident_report import EventRow
-from kfix.model.timeline import Event, Tone
+from kfix.model.incident.report import EventRow
+from kfix.model.incident.timeline import Event, Tone
 
 #: Seconds within which equal events of several partitions are one row.
 TOGETHER: Final = 2.0

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from kfix.model.incident_report import EventRow, Picture, RunRow, SourceRow, Summary
-from kfix.model.timeline import Look, Proof
+from kfix.model.incident.report import EventRow, Picture, RunRow, SourceRow, Summary
+from kfix.model.incident.timeline import SnapshotRow, SpanCertainty
 
 MOST = 12
 
@@ -15,7 +15,7 @@ MOST = 12
 def questions(
     summary: Summary,
     picture: Picture,
-    looks: tuple[Look, ...],
+    looks: tuple[SnapshotRow, ...],
     runs: Iterable[RunRow],
     sources: Iterable[SourceRow],
     events: Iterable[EventRow],
@@ -33,14 +33,14 @@ def questions(
     return (*asked[:MOST], *more)
 
 
-def _few(looks: tuple[Look, ...]) -> Iterator[str]:
+def _few(looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
     if not looks:
         yield "what the cluster was like: no look was given"
     elif len(looks) == 1:
         yield f"what changed: there is one look only ({clock(looks[0].at)}), so there is nothing to compare it with"
 
 
-def _ends(summary: Summary, looks: tuple[Look, ...]) -> Iterator[str]:
+def _ends(summary: Summary, looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
     if looks and looks[0].findings:
         yield f"what it was like before: the first look ({clock(looks[0].at)}) already shows {looks[0].worst} findings"
     if looks and looks[-1].findings:
@@ -49,9 +49,9 @@ def _ends(summary: Summary, looks: tuple[Look, ...]) -> Iterator[str]:
         yield "which other consumer groups were blocked: while their coordinator was away no source could list them"
 
 
-def _gaps(picture: Picture, looks: tuple[Look, ...]) -> Iterator[str]:
+def _gaps(picture: Picture, looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
     """Only gaps in which something changed are a question; the longest first."""
-    unknown = {(s.begin, s.end) for lane in picture.partitions for s in lane.spans if s.proof is Proof.UNKNOWN}
+    unknown = {(s.begin, s.end) for lane in picture.partitions for s in lane.spans if s.proof is SpanCertainty.UNKNOWN}
     found = []
     for before, after in pairwise(looks):
         if any(begin < after.at and end > before.at and begin > picture.begin for begin, end in unknown):
@@ -60,7 +60,7 @@ def _gaps(picture: Picture, looks: tuple[Look, ...]) -> Iterator[str]:
         yield f"what led from one state to the next between {clock(begin)} and {clock(end)}: no look in between"
 
 
-def _unread(looks: tuple[Look, ...]) -> Iterator[str]:
+def _unread(looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
     lost: dict[str, list[float]] = {}
     for look in looks:
         for each in look.could_not_read:
@@ -70,7 +70,7 @@ def _unread(looks: tuple[Look, ...]) -> Iterator[str]:
         yield f"what {source} saw ({when}): it did not answer"
 
 
-def _ahead(looks: tuple[Look, ...], events: Iterable[EventRow]) -> Iterator[str]:
+def _ahead(looks: tuple[SnapshotRow, ...], events: Iterable[EventRow]) -> Iterator[str]:
     if looks and any(e.at > looks[-1].at + 1 and e.sources[0].startswith("look ") for e in events):
         yield "whose clock is right: a source of a look tells times after the look itself"
 

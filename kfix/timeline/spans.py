@@ -10,35 +10,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from kfix.model.timeline import ABSENT, Known, Proof, Span
+from kfix.model.incident.timeline import ABSENT, Observation, Span, SpanCertainty
 from kfix.timeline.when import SKEW
 
 
-def spans(known: Iterable[Known], begin: float, end: float) -> tuple[Span, ...]:
+def spans(known: Iterable[Observation], begin: float, end: float) -> tuple[Span, ...]:
     """From `begin` to `end`, without holes and without overlaps."""
     points = _in_order(_of_record(tuple(known)), end)
     if not points:
-        return (Span(begin, end, None, Proof.UNKNOWN),)
+        return (Span(begin, end, None, SpanCertainty.UNKNOWN),)
     made = [*_head(points[0], begin)]
     for before, after in pairwise(points):
         made += [*_held(before), *_gap(before, after)]
     last = points[-1]
     made += [*_held(last)]
     if last.last < end:
-        made.append(Span(last.last, end, None, Proof.UNKNOWN))
+        made.append(Span(last.last, end, None, SpanCertainty.UNKNOWN))
     return tuple(_joined(_clipped(made, begin, end)))
 
 
-def _of_record(known: tuple[Known, ...]) -> Iterable[Known]:
+def _of_record(known: tuple[Observation, ...]) -> Iterable[Observation]:
     """Where any look read ZooKeeper's record of a partition, what brokers believed in others is not mixed into it."""
     if not any(k.version >= 0 and k.isr is not None for k in known):
         return known
     return (k for k in known if k.version >= 0 or k.since is not None or k.isr is None)
 
 
-def _in_order(known: Iterable[Known], end: float) -> list[Known]:
+def _in_order(known: Iterable[Observation], end: float) -> list[Observation]:
     """By time; a line that lacks a leader (-2) or an ISR takes what was known before it; a repeated word is dropped."""
-    found: list[Known] = []
+    found: list[Observation] = []
     for each in sorted(known, key=lambda k: (k.at if k.since is None else min(k.since, k.at), k.epoch, k.version)):
         one = each
         if found:
@@ -63,11 +63,11 @@ def _in_order(known: Iterable[Known], end: float) -> list[Known]:
     return found
 
 
-def _same(a: Known, b: Known) -> bool:
+def _same(a: Observation, b: Observation) -> bool:
     return a.leader == b.leader and a.epoch == b.epoch and set(a.isr or ()) == set(b.isr or ())
 
 
-def _proved_same(a: Known, b: Known) -> bool:
+def _proved_same(a: Observation, b: Observation) -> bool:
     """The same write told twice: equal versions, or the time of writing of one fits the other."""
     if a.version >= 0 and a.version == b.version:
         return True
@@ -76,40 +76,40 @@ def _proved_same(a: Known, b: Known) -> bool:
     )
 
 
-def _start(known: Known) -> float:
+def _start(known: Observation) -> float:
     return known.at if known.since is None else min(known.since, known.at)
 
 
-def _head(first: Known, begin: float) -> Iterator[Span]:
+def _head(first: Observation, begin: float) -> Iterator[Span]:
     start = _start(first)
     if start > begin:
-        yield Span(begin, start, None, Proof.UNKNOWN)
+        yield Span(begin, start, None, SpanCertainty.UNKNOWN)
 
 
-def _held(known: Known) -> Iterator[Span]:
-    yield Span(_start(known), known.last, known.leader, Proof.KNOWN, known.isr, known.epoch)
+def _held(known: Observation) -> Iterator[Span]:
+    yield Span(_start(known), known.last, known.leader, SpanCertainty.KNOWN, known.isr, known.epoch)
 
 
-def _gap(before: Known, after: Known) -> Iterator[Span]:
+def _gap(before: Observation, after: Observation) -> Iterator[Span]:
     """From the last word of `before` to the first of `after`."""
     begin, end = before.last, _start(after)
     if end <= begin:
         return
     if _follows(before, after):
-        yield Span(begin, end, before.leader, Proof.KNOWN, before.isr, before.epoch)
+        yield Span(begin, end, before.leader, SpanCertainty.KNOWN, before.isr, before.epoch)
     elif _same(before, after) and (before.isr is not None or before.epoch == ABSENT):
-        yield Span(begin, end, before.leader, Proof.SAME, before.isr, before.epoch)
+        yield Span(begin, end, before.leader, SpanCertainty.SAME, before.isr, before.epoch)
     elif before.epoch == ABSENT and after.since is not None:
         # Not there before, and not there until it registered: not proved to have been away all the time.
-        yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
+        yield Span(begin, end, before.leader, SpanCertainty.SAME, None, before.epoch)
     elif before.leader == after.leader and before.epoch == after.epoch:
         # Every election raises the epoch: the leader is proved, its ISR is not.
-        yield Span(begin, end, before.leader, Proof.SAME, None, before.epoch)
+        yield Span(begin, end, before.leader, SpanCertainty.SAME, None, before.epoch)
     else:
-        yield Span(begin, end, None, Proof.UNKNOWN)
+        yield Span(begin, end, None, SpanCertainty.UNKNOWN)
 
 
-def _follows(before: Known, after: Known) -> bool:
+def _follows(before: Observation, after: Observation) -> bool:
     """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens.
 
     Where a line of a log has no version, the epochs prove the leader; an ISR change between would be in the logs too.
@@ -128,7 +128,7 @@ def _clipped(made: Iterable[Span], begin: float, end: float) -> Iterator[Span]:
     at = begin
     for span in made:
         first, last = max(span.begin, at), min(span.end, end)
-        if last > first or (last == first and span.proof is Proof.KNOWN and span.begin >= at and first <= end):
+        if last > first or (last == first and span.proof is SpanCertainty.KNOWN and span.begin >= at and first <= end):
             yield Span(first, max(first, last), span.value, span.proof, span.isr, span.epoch)
             at = max(at, last)
 

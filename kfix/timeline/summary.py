@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.model.finding import Severity
-from kfix.model.incident_report import CauseRow, EventRow, Moment, RunRow, Summary
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Look, Theme, Tone
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Severity
+from kfix.model.incident.report import CauseRow, EventRow, Moment, RunRow, Summary
+from kfix.model.incident.timeline import SnapshotRow, Theme, Tone
 from kfix.timeline.findings import Findings
 
 #: Themes whose bad events are signs of the incident itself, and not words about it.
@@ -39,7 +39,7 @@ def summarise(findings: Findings, events: tuple[EventRow, ...], runs: tuple[RunR
     )
 
 
-def _noticed(looks: tuple[Look, ...]) -> Moment | None:
+def _noticed(looks: tuple[SnapshotRow, ...]) -> Moment | None:
     first = next((look for look in looks if look.findings), None)
     return None if first is None else Moment(first.at, f"the first look with a finding, {first.name}")
 
@@ -48,7 +48,7 @@ def _is_sign(event: EventRow) -> bool:
     return event.tone is Tone.BAD and event.theme in _SIGNS
 
 
-def _began(looks: tuple[Look, ...], events: tuple[EventRow, ...], noticed: Moment | None) -> Moment | None:
+def _began(looks: tuple[SnapshotRow, ...], events: tuple[EventRow, ...], noticed: Moment | None) -> Moment | None:
     """The earliest sign after the last look that was well before it was noticed."""
     if noticed is None:
         signs = [e for e in events if _is_sign(e)]
@@ -88,7 +88,7 @@ def _partitions(causes: Iterable[CauseRow], events: Iterable[EventRow]) -> tuple
     return tuple(sorted(named_by_causes | {tp for e in events if _is_sign(e) for tp in e.partitions}))
 
 
-def _verdict(looks: tuple[Look, ...], causes: tuple[CauseRow, ...], whole: Moment | None) -> str:
+def _verdict(looks: tuple[SnapshotRow, ...], causes: tuple[CauseRow, ...], whole: Moment | None) -> str:
     if len(looks) < 2 and not causes:
         return "nothing to compare"
     if not causes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.model.timeline import Known
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.incident.timeline import Observation
 from kfix.timeline.when import stamped, states
 
 
@@ -14,15 +14,15 @@ from kfix.timeline.when import stamped, states
 class Tracks:
     """`partitions` by name; `brokers` by id, leader = the id while registered, -1 while not; `controller`."""
 
-    partitions: dict[TopicPartition, list[Known]] = field(default_factory=dict)
-    brokers: dict[int, list[Known]] = field(default_factory=dict)
-    controller: list[Known] = field(default_factory=list)
+    partitions: dict[TopicPartition, list[Observation]] = field(default_factory=dict)
+    brokers: dict[int, list[Observation]] = field(default_factory=dict)
+    controller: list[Observation] = field(default_factory=list)
 
     def look(self, snapshot: Snapshot) -> None:
         at = snapshot.taken_at
         for tp, state in states(snapshot).items():
             since = stamped(state.mtime_ms, at)
-            told = Known(at, since, state.leader, state.leader_epoch, state.isr, state.version)
+            told = Observation(at, since, state.leader, state.leader_epoch, state.isr, state.version)
             _add(self.partitions.setdefault(tp, []), told)
         zookeeper = snapshot.zookeeper
         if zookeeper is None:
@@ -31,15 +31,17 @@ class Tracks:
             mine = zookeeper.registrations.get(broker)
             seen = self.brokers.setdefault(broker, [])
             if mine is None:
-                _add(seen, Known(at, None, -1, -1, None))
+                _add(seen, Observation(at, None, -1, -1, None))
             else:
-                _add(seen, Known(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
+                _add(seen, Observation(at, stamped(mine.registered_ms, at), broker, mine.czxid, None, mine.czxid))
         node = zookeeper.controller
         leader = -1 if node.broker is None else node.broker
         since = stamped(node.elected_ms, at) if node.broker is not None else None
-        _add(self.controller, Known(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch))
+        _add(
+            self.controller, Observation(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch)
+        )
 
-    def told(self, entries: Iterable[tuple[TopicPartition, Known]]) -> None:
+    def told(self, entries: Iterable[tuple[TopicPartition, Observation]]) -> None:
         """What lines of logs say of partitions, in any order."""
         for tp, known in entries:
             self.partitions.setdefault(tp, []).append(known)
@@ -51,12 +53,12 @@ class Tracks:
                 :1
             ]
 
-    def told_brokers(self, entries: Iterable[tuple[int, Known]]) -> None:
+    def told_brokers(self, entries: Iterable[tuple[int, Observation]]) -> None:
         for broker, known in entries:
             self.brokers.setdefault(broker, []).append(known)
 
 
-def _add(seen: list[Known], told: Known) -> None:
+def _add(seen: list[Observation], told: Observation) -> None:
     """Equal to the last word, provably nothing written between: that one lasts longer. A lagging look is dropped."""
     if not seen:
         seen.append(told)

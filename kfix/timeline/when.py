@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from kfix.model.snapshot import PartitionState, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import PartitionState, Snapshot, TopicPartition
 
 #: Seconds by which ZooKeeper's or a broker's clock may differ from kfix's before its times are not used.
 SKEW = 5.0

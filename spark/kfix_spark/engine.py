@@ -38,7 +38,7 @@ _GIVEN: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2
 class SparkEngine:
     """Over a session that is somebody else's to close; see `open_engine`."""
 
-    def __init__(self, session: Any, cluster: spread.Cluster, name: str) -> None:
+    def __init__(self, session: Any, cluster: spread.SparkCluster, name: str) -> None:
         self._session = session
         self._cluster = cluster
         self._name = name

@@ -35,7 +35,7 @@ class TasksDiedError(Exception):
     """A job was lost with the process or the machine of one of its tasks, as often as Spark tries it."""
 
 
-class Cluster(Protocol):
+class SparkCluster(Protocol):
     """What Spark does, by RDD or by Connect."""
 
     def cores(self) -> int: ...
@@ -52,7 +52,7 @@ class Cluster(Protocol):
 
 
 def each(
-    cluster: Cluster, dumps: Callable[[Any], bytes], work: Callable[[A], R], items: Mapping[str, A]
+    cluster: SparkCluster, dumps: Callable[[Any], bytes], work: Callable[[A], R], items: Mapping[str, A]
 ) -> Iterator[Done[R]]:
     """Results in the order of the names. KfixError where the cluster is lost, or cannot run kfix."""
     left = deque(items.items())
@@ -72,7 +72,7 @@ def each(
         threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _waited(future: Future[list[Done[R]]], cluster: Cluster) -> list[Done[R]]:
+def _waited(future: Future[list[Done[R]]], cluster: SparkCluster) -> list[Done[R]]:
     while True:
         try:
             return future.result(_LOOK_AFTER)
@@ -90,7 +90,9 @@ def _next_wave(left: deque[tuple[str, Any]], cores: int) -> list[_Chunk]:
     return chunks
 
 
-def _wave(cluster: Cluster, dumps: Callable[[Any], bytes], work: bytes, chunks: Sequence[_Chunk]) -> list[Done[Any]]:
+def _wave(
+    cluster: SparkCluster, dumps: Callable[[Any], bytes], work: bytes, chunks: Sequence[_Chunk]
+) -> list[Done[Any]]:
     try:
         found = cluster.run([dumps((work, chunk)) for chunk in chunks])
     except TasksDiedError:

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from kfix.cli.app import app
 from kfix.cli.commands import COMMANDS
-from kfix.cli.loading import Command, Group
+from kfix.cli.loading import Command, CommandGroup
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +32,7 @@ def commands() -> list[tuple[tuple[str, ...], Any]]:
 
 def entries(table: Any = COMMANDS) -> list[Command]:
     found = [e for e in table.values() if isinstance(e, Command)]
-    return found + [e for g in table.values() if isinstance(g, Group) for e in entries(g.commands)]
+    return found + [e for g in table.values() if isinstance(g, CommandGroup) for e in entries(g.commands)]
 
 
 @pytest.mark.parametrize(("words", "command"), commands(), ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")

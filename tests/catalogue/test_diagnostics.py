@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from kfix.adapters.saved.encode import encode
+from kfix.derive.casefile import CaseFile, open_case
+from kfix.derive.checks import Check, ClusterCheck, PartitionCheck
 from kfix.errors import InvalidFileError, UsageError
-from kfix.model.casefile import CaseFile, open_case
-from kfix.model.diagnostic import Check, ClusterCheck, PartitionCheck
-from kfix.model.fleetcase import FleetCheck
-from kfix.model.snapshot import Snapshot
+from kfix.model.audit.fleetcase import FleetCheck
+from kfix.model.cluster.snapshot import Snapshot
 from kfix_diagnostics import ALL, catalogue
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.engine import diagnose
@@ -27,15 +27,16 @@ from tests.unit.diagnostics.cases import SICK, WELL
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
-CHECK_FILES = sorted(FOLDER.glob("kfx*.py"))
 FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
+#: By code: the folder says what a check is about, the catalogue is ordered by code.
+CHECK_FILES = sorted({*FOLDER.rglob("kfx*.py")} - {*FLEET_FILES}, key=lambda path: path.stem)
 SECTIONS = ("Why it matters", "How kfix knows", "What helps", "What not to do", "Sources")
 GENERATED = ("docs/diagnostics.md", "diagnostics/README.md")
 IDS = [check.code for check in ALL]
 
 
 def test_every_file_of_a_check_is_in_the_catalogue() -> None:
-    modules = [importlib.import_module(f"kfix_diagnostics.{path.stem}") for path in CHECK_FILES]
+    modules = [importlib.import_module(f"kfix_diagnostics.{path.parent.name}.{path.stem}") for path in CHECK_FILES]
     assert [m.CHECK for m in modules] == list(ALL)
     over_fleets = [importlib.import_module(f"kfix_diagnostics.fleet.{path.stem}") for path in FLEET_FILES]
     assert [m.CHECK for m in over_fleets] == list(FLEET)
@@ -48,8 +49,9 @@ def test_codes_and_slugs_are_unique_and_codes_sorted() -> None:
 
 @pytest.mark.parametrize("check", pages(), ids=lambda c: c.code)
 def test_the_file_is_named_after_code_and_slug(check: Check | FleetCheck) -> None:
-    folder = FOLDER / "fleet" if isinstance(check, FleetCheck) else FOLDER
-    assert (folder / f"{check.code.lower()}_{check.slug.replace('-', '_')}.py").is_file()
+    [path] = FOLDER.rglob(f"{check.code.lower()}_*.py")
+    assert path.stem == f"{check.code.lower()}_{check.slug.replace('-', '_')}"
+    assert (path.parent.name == "fleet") == isinstance(check, FleetCheck)
 
 
 @pytest.mark.parametrize("check", ALL, ids=IDS)
@@ -78,10 +80,10 @@ def test_no_check_knows_another(path: Path) -> None:
     ]
     assert not [n for n in names if n and "kfx" in n.removeprefix("kfix_diagnostics")]
     ours = {n for n in names if n and n.startswith(("kfix", "kfix_diagnostics"))}
-    assert all(n.startswith(("kfix.model", "kfix_diagnostics._")) or n == "kfix_diagnostics" for n in ours), ours
+    assert all(re.match(r"kfix\.(model|derive)\.|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
 
 
-@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.glob("_*.py")], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
 def test_words_stay_neutral_about_causes_nobody_can_prove(path: Path) -> None:
     assert "zombie" not in path.read_text().lower()
 
@@ -146,7 +148,7 @@ def test_a_mistake_in_a_condition_is_told_with_file_and_line() -> None:
     with pytest.raises(InvalidFileError, match=r"kfx101_coordinator_stuck\.py.*did you mean 'leaderless'"):
         catalogue.predicates([wrong])
     number = int(catalogue.where(first).rpartition(":")[2])
-    assert first.when in (FOLDER / "kfx101_coordinator_stuck.py").read_text().splitlines()[number - 1]
+    assert first.when in (FOLDER / "leadership" / "kfx101_coordinator_stuck.py").read_text().splitlines()[number - 1]
 
 
 def test_checks_are_found_by_code_and_by_slug() -> None:

@@ -83,8 +83,8 @@ def test_the_independence_contract_names_every_diagnostic():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     [named] = [c["modules"] for c in contracts if c["type"] == "independence"]
     folder = ROOT / "diagnostics" / "kfix_diagnostics"
-    alone = [f"kfix_diagnostics.{p.stem}" for p in sorted(folder.glob("kfx*.py"))]
-    assert named == alone + [f"kfix_diagnostics.fleet.{p.stem}" for p in sorted((folder / "fleet").glob("kfx*.py"))]
+    checks = sorted(folder.rglob("kfx*.py"), key=lambda path: (path.parent.name == "fleet", path.stem))
+    assert named == [f"kfix_diagnostics.{path.parent.name}.{path.stem}" for path in checks]
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kfix.report import json_findings, logdir_json
+from kfix.report.disk import json_logdir as logdir_json
+from kfix.report.findings import json_findings
 from kfix.report.fleet import json_audit
 from kfix.report.incident import json_incident
-from kfix.runbook.catalogue import load_all
+from kfix.runbook.file.catalogue import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,8 +38,8 @@ def runbooks_page():
 
 def json_page():
     parts = [
-        ("# JSON of `kfix diagnose --json`", "kfix/report/json_findings.py", json_findings),
-        ("# JSON of `kfix inspect log-dir --json`", "kfix/report/logdir_json.py", logdir_json),
+        ("# JSON of `kfix diagnose --json`", "kfix/report/findings/json_findings.py", json_findings),
+        ("# JSON of `kfix inspect log-dir --json`", "kfix/report/disk/json_logdir.py", logdir_json),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
         ("# JSON of the report of an incident", "kfix/report/incident/json_incident.py", json_incident),
     ]

@@ -15,23 +15,23 @@ from kfix.actions.registry import described, example
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.state import ManualClock
 from kfix.errors import RefusedError
-from kfix.model.args import Args
-from kfix.model.finding import REQUEST
-from kfix.model.plan import Created, Gate, Plan
-from kfix.model.runbook import CheckTemplate, Runbook, RunbookTest
+from kfix.model.diagnosis.finding import REQUEST
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Created, Gate, Plan
+from kfix.model.plan.runbook import CheckTemplate, Runbook, RunbookTest
 from kfix.probes.registry import ALL as PROBES
-from kfix.report.runbook_page import ActionWords, page
-from kfix.runbook.catalogue import load_all, shipped_dir
-from kfix.runbook.door import Door
-from kfix.runbook.gates import Given
-from kfix.runbook.params import parse_params
-from kfix.runbook.placing import Look
-from kfix.runbook.planfile import from_json, to_json
-from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.policy import NO_POLICY
-from kfix.runbook.run import run_plan
-from kfix.runbook.scene import Scene
-from kfix.runbook.store import RunStore
+from kfix.report.runbook.page import ActionWords, page
+from kfix.runbook.execution.context import Context
+from kfix.runbook.execution.run import run_plan
+from kfix.runbook.file.catalogue import load_all, shipped_dir
+from kfix.runbook.file.placements import PlacementInput
+from kfix.runbook.gate.gates import Given
+from kfix.runbook.journal.runs import RunStore
+from kfix.runbook.plan.planfile import from_json, to_json
+from kfix.runbook.planning.params import parse_params
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
+from kfix.runbook.policy.policy import NO_POLICY
+from kfix.runbook.safety.door import Door
 
 RUNBOOKS = {r.id: r for r in load_all(None)}
 CASES = [pytest.param(r, t, id=f"{r.id}: {t.name}") for r in RUNBOOKS.values() for t in r.tests]
@@ -60,7 +60,7 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
     assert incident.finding.code == case.finding["code"]
     created = Created(cluster.clock.now(), "tests", "tests", __version__)
     params = parse_params(runbook, [f"{k}={v}" for k, v in case.params.items()])
-    look = Look(cluster.snapshot())
+    look = PlacementInput(cluster.snapshot())
 
     def plan() -> Plan | AlreadyMet:
         return make_plan(runbook, incident.finding, cluster, created=created, params=params, look=look)
@@ -80,7 +80,7 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
     if case.expect.healed:
         given = Given(acks={s.id: s.phrase for s in made.steps if s.gate is Gate.TYPED})
         door, person = Door(cluster, NO_POLICY, tuple, cluster.clock), SaysYes(cluster.clock)
-        run_plan(made, Scene(cluster, door, cluster.clock, RunStore(tmp_path), person, given, lock=cluster.lock))
+        run_plan(made, Context(cluster, door, cluster.clock, RunStore(tmp_path), person, given, lock=cluster.lock))
 
 
 def test_every_shipped_file_is_a_runbook_of_its_name() -> None:
@@ -126,9 +126,9 @@ def test_every_module_of_actions_and_probes_is_registered() -> None:
     import kfix.probes
 
     plumbing = {"__init__", "base", "registry", "partition", "facts", "words", "configuring", "durability", "idle"}
-    plumbing |= {"moving", "ordering", "moves", "resource", "logs"}
+    plumbing |= {"moving", "ordering", "assignments", "resource", "compare"}
     for package, registry in ((kfix.actions, ACTIONS), (kfix.probes, PROBES)):
-        modules = {p.stem for p in Path(str(package.__file__)).parent.glob("*.py")} - plumbing
+        modules = {p.stem for p in Path(str(package.__file__)).parent.rglob("*.py")} - plumbing
         assert modules == {name.replace(".", "_") for name in registry}
 
 
@@ -169,7 +169,7 @@ def test_what_a_runbook_is_for_is_a_finding_that_exists() -> None:
 
 
 def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> None:
-    script = "import sys, kfix.runbook.run\nprint(*sys.modules)"
+    script = "import sys, kfix.runbook.execution.run\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     parts = {f"kfix.runbook.{name}" for name in ("planner", "refs", "decide", "load", "schema", "lint", "catalogue")}

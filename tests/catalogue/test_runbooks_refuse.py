@@ -10,15 +10,15 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.naming import Incident, found, requested
+from kfix.adapters.memory.naming import PreparedIncident, found, requested
 from kfix.errors import KfixError, RefusedError
-from kfix.model.args import Args, ArgValue
-from kfix.model.plan import OnFailure, Plan
-from kfix.model.reading import ChangeResult, ResourceKind
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.catalogue import load, load_all
-from kfix.runbook.placing import Look
-from kfix.runbook.planner import make_plan
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.args import Args, ArgValue
+from kfix.model.plan.plan import OnFailure, Plan
+from kfix.runbook.file.catalogue import load, load_all
+from kfix.runbook.file.placements import PlacementInput
+from kfix.runbook.planning.planner import make_plan
 from tests.unit.runbook.stage import Stage, created
 
 PAY = TopicPartition("pay", 0)
@@ -27,13 +27,13 @@ PAY = TopicPartition("pay", 0)
 class Book(Stage):
     """A stage for any runbook and any cluster: those that place replicas look at all of it."""
 
-    def __init__(self, incident: Incident, runbook: str, tmp: Path) -> None:
+    def __init__(self, incident: PreparedIncident, runbook: str, tmp: Path) -> None:
         super().__init__("three-brokers", tmp, runbook="controller-reelect")
         self.cluster, self.finding, self.runbook = incident.cluster, incident.finding, load(runbook, None)
 
     def made(self, **params: ArgValue) -> Plan:
         now = created(self.cluster.clock.now())
-        look = Look(self.cluster.snapshot())
+        look = PlacementInput(self.cluster.snapshot())
         plan = make_plan(self.runbook, self.finding, self.cluster, created=now, params=Args(params), look=look)
         assert isinstance(plan, Plan)
         return plan
@@ -78,7 +78,7 @@ def test_a_controller_is_not_elected_where_some_partition_pays_for_it(tmp_path: 
 def test_leaders_are_given_back_only_where_all_agree_who_leads(tmp_path: Path) -> None:
     cluster = MemoryCluster.healthy(3, topics={"other": 3})
     short_heir(cluster, (2, 3, 1))
-    book = Book(Incident(cluster, requested("cluster", ())), "leader-balance", tmp_path)
+    book = Book(PreparedIncident(cluster, requested("cluster", ())), "leader-balance", tmp_path)
     with pytest.raises(KfixError, match="views_agree"):
         book.run(book.made())
     assert book.ends(PAY) == [100, 100, 600]
@@ -91,7 +91,7 @@ def test_a_coordinator_is_not_nudged_into_losing_commits(phantom: bool, tmp_path
     cluster, [tp] = incident.cluster, incident.finding.partitions
     leader = next(b.id for b in cluster.brokers.values() if b.id != cluster.records.states[tp].leader)
     cluster.append(tp, 500, (3 if not phantom else leader,))
-    book = Book(Incident(cluster, found("KFX106", str(tp), (tp,))), "coordinator-not-answering", tmp_path)
+    book = Book(PreparedIncident(cluster, found("KFX106", str(tp), (tp,))), "coordinator-not-answering", tmp_path)
     before = book.ends(tp)
     book.refused(book.made(settle=1.0), "isr_holds_leader_log")
     assert book.methods() == []
@@ -101,7 +101,7 @@ def test_a_coordinator_is_not_nudged_into_losing_commits(phantom: bool, tmp_path
 def test_to_raise_never_lowers(tmp_path: Path) -> None:
     cluster = MemoryCluster.healthy(4, topics={"orders": 3})
     tps = tuple(sorted(cluster.records.assignments))
-    book = Book(Incident(cluster, requested("orders", tps)), "raise-topic-rf", tmp_path)
+    book = Book(PreparedIncident(cluster, requested("orders", tps)), "raise-topic-rf", tmp_path)
     with pytest.raises(RefusedError, match=r"up to 3 replicas, more than 2: to raise takes none away.*move-replicas"):
         book.made(topic="orders", rf=2)
 

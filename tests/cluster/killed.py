@@ -8,7 +8,7 @@ import signal
 import sys
 
 from kfix.__main__ import main
-from kfix.runbook.journal import Journal
+from kfix.runbook.journal.journal import Journal
 
 point = sys.argv.pop(1)
 early, wanted = point.startswith("-"), point.lstrip("-")

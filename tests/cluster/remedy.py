@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kfix.runbook.journal import read_back
+from kfix.runbook.journal.journal import read_back
 from tests.cluster.conftest import KFIX, Kfix, Said
 from tests.cluster.seen import wait_until
 

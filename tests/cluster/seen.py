@@ -5,12 +5,12 @@ import time
 from dataclasses import dataclass
 
 from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.lab import Lab
-from kfix.lab.access import Access
+from kfix.lab.access import LabClient
 from kfix.lab.asking import ask
 from kfix.lab.health import trouble
-from kfix.model.coordinator import OFFSETS_TOPIC
 
 
 def wait_until(probe, what, seconds=15):
@@ -29,7 +29,7 @@ class Cluster:
     """A lab, and plain questions to its brokers."""
 
     lab: Lab
-    access: Access
+    access: LabClient
 
     def ask(self, broker, request, decode):
         return ask(self.lab.address(broker), request, decode, 5.0)

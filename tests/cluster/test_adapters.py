@@ -15,8 +15,8 @@ from kfix.adapters.target import make_target
 from kfix.app.live import open_cluster
 from kfix.errors import UnreachableError
 from kfix.lab import Lab, LabSpec
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-two")]
 

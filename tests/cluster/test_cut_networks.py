@@ -9,7 +9,7 @@ import pytest
 from kfix.errors import LabError
 from kfix.lab.leading import log_ends
 from kfix.lab.recount import recount
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.cutting import CUTS, refused, told, wait_healed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster-zones")]

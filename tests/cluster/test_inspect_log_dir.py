@@ -12,10 +12,10 @@ from confluent_kafka.cimpl import NewTopic
 from kfix.adapters.disk.batches import batches, good_crc
 from kfix.adapters.disk.opening import DiskFile
 from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.lab.classpath import class_path
 from kfix.lab.recipes import recipe_of
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import wait_until
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import Ran
 from tests.cluster.seen import throttles, wait_until
 

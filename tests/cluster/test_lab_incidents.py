@@ -3,13 +3,13 @@
 import pytest
 
 from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.health import trouble
 from kfix.lab.moves import start_move
 from kfix.lab.transactions import find_coordinator
-from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import alive, before_and_after, in_sync, wait_until
 
 NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 6, 15, 16

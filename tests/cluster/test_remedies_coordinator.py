@@ -2,8 +2,8 @@
 
 import pytest
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import consumed, wait_until
 
 

@@ -1,6 +1,6 @@
 """B1-B4 on real brokers: who is to be started, what an election outside the ISR loses, and what is refused."""
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import in_sync, wait_until
 
 LEDGER = TopicPartition("ledger", 0)

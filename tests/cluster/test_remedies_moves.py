@@ -9,7 +9,7 @@ import pytest
 
 from kfix.lab.content import MEGABYTE, bulk
 from kfix.lab.moves import start_move
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles, wait_until
 

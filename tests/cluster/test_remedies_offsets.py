@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.lab.transactions import find_coordinator
-from kfix.model.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from tests.cluster.seen import alive, throttles, wait_until
 
 

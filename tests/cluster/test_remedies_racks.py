@@ -3,7 +3,7 @@
 import pytest
 
 from kfix.lab import Lab, LabSpec
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import operating
 from tests.cluster.seen import Cluster, in_sync, throttles
 

@@ -9,7 +9,7 @@ from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 from tests.cluster.seen import wait_until
 
 BROKER_LOGGER = 8

@@ -8,7 +8,7 @@ import pytest
 from kfix.lab.classpath import class_path
 from kfix.lab.host import program
 from kfix.lab.recipes import recipe_of
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import in_sync, throttles, wait_until
 

@@ -9,9 +9,9 @@ import yaml
 
 from kfix.adapters.target import make_target
 from kfix.app.live import open_cluster
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.catalogue import shipped_dir
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.runbook.file.catalogue import shipped_dir
 from tests.cluster.conftest import KFIX
 from tests.cluster.test_incidents import apply, states, wait_until_healthy
 

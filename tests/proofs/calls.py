@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kfix.adapters.memory.faults import Call
-from kfix.model.args import ABSENT, Args
-from kfix.model.plan import PlannedStep
-from kfix.model.reading import ResourceKind
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.args import ABSENT, Args
+from kfix.model.plan.plan import PlannedStep
 
 _NAMES = {"broker": "rate", "topic": "replicas"}
 

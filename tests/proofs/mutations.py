@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.model.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split_key
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.model.plan.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split_key
 
 Mutation = Callable[[MemoryCluster, FactKey], None]
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.naming import Incident
-from kfix.model.reading import ChangeResult
-from kfix.model.runbook import RawValue, Runbook
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.catalogue import load_all
+from kfix.adapters.memory.naming import PreparedIncident
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.runbook import RawValue, Runbook
+from kfix.runbook.file.catalogue import load_all
 
 RUNBOOKS: Mapping[str, Runbook] = {r.id: r for r in load_all(None)}
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
@@ -45,7 +45,7 @@ class Scene:
     swallows: tuple[str, ...] = ()
     at_the_gate: Callable[[MemoryCluster], None] = _as_it_is
 
-    def begin(self) -> Incident:
+    def begin(self) -> PreparedIncident:
         incident = INCIDENTS[self.incident]()
         if not incident.cluster.copy_seconds:
             incident.cluster.copy_seconds = COPY_SECONDS

@@ -16,21 +16,21 @@ from typing import Any
 from kfix import __version__
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.faults import Call
-from kfix.model.plan import Created, Gate, Plan
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Created, Gate, Plan
 from kfix.ports import ClusterChanger
-from kfix.runbook.door import Door
-from kfix.runbook.gates import Given
-from kfix.runbook.params import parse_params
-from kfix.runbook.placing import Look
-from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.policy import NO_POLICY
-from kfix.runbook.rollback import run_or_roll_back
-from kfix.runbook.run import resume
-from kfix.runbook.scene import Healed
-from kfix.runbook.scene import Scene as RunScene
-from kfix.runbook.store import RunDir, RunStore
-from kfix.runbook.taking_back import make_rollback
+from kfix.runbook.execution.context import Context as RunScene
+from kfix.runbook.execution.context import RunResult
+from kfix.runbook.execution.rolling_back import run_or_roll_back
+from kfix.runbook.execution.run import resume
+from kfix.runbook.file.placements import PlacementInput
+from kfix.runbook.gate.gates import Given
+from kfix.runbook.journal.runs import RunDir, RunStore
+from kfix.runbook.planning.params import parse_params
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
+from kfix.runbook.policy.policy import NO_POLICY
+from kfix.runbook.rollback.planning import make_rollback
+from kfix.runbook.safety.door import Door
 from tests.proofs.calls import expected_call
 from tests.proofs.scenes import RUNBOOKS, Scene
 
@@ -116,7 +116,7 @@ class Stage:
     def plan_or_met(self, **params: object) -> Plan | AlreadyMet:
         given = {**self.scene.params, **params}
         args = parse_params(self.runbook, [f"{k}={v}" for k, v in given.items()])
-        look = Look(self.cluster.snapshot(), self.scene.moves)
+        look = PlacementInput(self.cluster.snapshot(), self.scene.moves)
         return make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
 
     def scene_of_run(self, changer: ClusterChanger | None = None, **more: Any) -> RunScene:
@@ -137,13 +137,13 @@ class Stage:
         for listener in self.listeners:
             listener(record)
 
-    def run(self, plan: Plan, **more: Any) -> Healed:
+    def run(self, plan: Plan, **more: Any) -> RunResult:
         return run_or_roll_back(plan, self.scene_of_run(**more))
 
-    def resume(self, *did: str, **more: Any) -> Healed:
+    def resume(self, *did: str, **more: Any) -> RunResult:
         return resume(self.last_run, self.scene_of_run(**more), did)
 
-    def roll_back(self, run: RunDir | None = None, *, everything: bool = True) -> tuple[Plan, Healed]:
+    def roll_back(self, run: RunDir | None = None, *, everything: bool = True) -> tuple[Plan, RunResult]:
         plan = make_rollback(run or self.last_run, self.cluster, self.created(), everything=everything)
         return plan, run_or_roll_back(plan, self.scene_of_run())
 

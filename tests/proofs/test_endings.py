@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from kfix.errors import ApprovalError, KfixError, StoppedError
-from kfix.model.finding import Finding
-from kfix.model.plan import Gate
-from kfix.model.reading import ChangeResult
-from kfix.runbook.door import Door
-from kfix.runbook.planfile import seal
-from kfix.runbook.policy import NO_POLICY, Policy
-from kfix.runbook.rethrottle import wish
-from kfix.runbook.run import abort
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.diagnosis.finding import Finding
+from kfix.model.plan.plan import Gate
+from kfix.runbook.execution.rethrottle import wish
+from kfix.runbook.execution.run import abort
+from kfix.runbook.plan.planfile import seal
+from kfix.runbook.policy.policy import NO_POLICY, Policy
+from kfix.runbook.safety.door import Door
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.killing import EVERYWHERE, Killing, told_apart
 from tests.proofs.later import EventfulClock, once

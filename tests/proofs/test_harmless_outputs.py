@@ -14,23 +14,23 @@ import pytest
 from rich.console import Console
 
 from kfix.harmless import is_dangerous
-from kfix.model.args import Args
-from kfix.model.finding import Diagnosis
-from kfix.model.plan import CheckCall, Gate, Plan
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall, Gate, Plan
 from kfix.model.run import RunSummary
-from kfix.model.verdict import Answer, Verdict
-from kfix.report.findings_table import print_findings
-from kfix.report.findings_verdict import nagios_line
-from kfix.report.group_story import group_json, print_group
-from kfix.report.json_findings import findings_json
-from kfix.report.plan_notes import print_differences, print_notes
-from kfix.report.runbook import print_plan
-from kfix.report.runbook_history import print_records, print_runs
-from kfix.report.runbook_run import NdjsonTeller, Teller, Terminal, closing
-from kfix.report.snapshot import described
+from kfix.report.findings.group_story import group_json, print_group
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.table import print_findings
+from kfix.report.findings.verdict import nagios_line
+from kfix.report.runbook.history import print_records, print_runs
+from kfix.report.runbook.plan import print_plan
+from kfix.report.runbook.plan_notes import print_differences, print_notes
+from kfix.report.runbook.run import NdjsonTeller, Teller, Terminal, closing
+from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say
-from kfix.runbook.explain import explain
-from kfix.runbook.prompt import screen
+from kfix.runbook.gate.prompt import screen
+from kfix.runbook.plan.explain import explain
 from kfix_diagnostics.group_story import explain_group
 from tests.proofs.poison import (
     FORGED,

@@ -18,8 +18,9 @@ from rich.console import Console
 
 from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.harmless import is_dangerous
-from kfix.report.collecting import collected_json, progress, show_collected
 from kfix.report.console import console_on
+from kfix.report.disk.json_logdir import logdirs_json
+from kfix.report.disk.logdir import names_lines, print_inspection
 from kfix.report.fleet.console import print_audit
 from kfix.report.fleet.csv_audit import audit_csv
 from kfix.report.fleet.html.page import render_html
@@ -31,9 +32,8 @@ from kfix.report.fleet.rows import print_rows, rows_csv, rows_json
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import incident_markdown, summary_text
 from kfix.report.incident.page import render_incident
-from kfix.report.inventory import show_runs
-from kfix.report.logdir import names_lines, print_inspection
-from kfix.report.logdir_json import logdirs_json
+from kfix.report.snapshots.collecting import collected_json, progress, show_collected
+from kfix.report.snapshots.inventory import show_runs
 from tests.proofs.poison import (
     ALL_PIECES,
     LOOK,

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kfix.cli.app import app
-from kfix.model.plan import Gate
+from kfix.model.plan.plan import Gate
 from tests.proofs.killing import EVERYWHERE, Uninterrupted, told_apart
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage
@@ -93,7 +93,7 @@ def test_who_follows_hints_from_the_plan_on_comes_to_an_end(name: str, tmp_path:
     stage.store.runs_dir.mkdir(parents=True)
     plan = stage.plan()
     path = tmp_path / "plan.json"
-    from kfix.runbook.planfile import write
+    from kfix.runbook.plan.planfile import write
 
     write(plan, path)
     follower = Follower(stage, tmp_path / "walk")

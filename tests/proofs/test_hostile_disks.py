@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kfix.app.inspect import Chosen, Depth, inspect_log_dirs
+from kfix.derive.inspection import Inspection
 from kfix.errors import KfixError
-from kfix.model.inspection import Inspection
-from kfix.report.logdir import names_lines, print_inspection
-from kfix.report.logdir_json import logdirs_json
+from kfix.report.disk.json_logdir import logdirs_json
+from kfix.report.disk.logdir import names_lines, print_inspection
 from tests.proofs.hostile import CASES, in_time, mutated_bytes
 from tests.unit.adapters.disk.building import (
     Disk,

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from kfix.errors import KfixError, RefusedError, StoppedError
-from kfix.model.plan import Gate, Plan
-from kfix.report.runbook_run import aborted
-from kfix.runbook.door import Door
-from kfix.runbook.history import summary
-from kfix.runbook.policy import Policy
-from kfix.runbook.run import abort
-from kfix.runbook.stops import Outcome
+from kfix.model.plan.plan import Gate, Plan
+from kfix.report.runbook.run import aborted
+from kfix.runbook.execution.run import abort
+from kfix.runbook.journal.history import summary
+from kfix.runbook.policy.policy import Policy
+from kfix.runbook.safety.door import Door
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE
 from tests.proofs.later import once
 from tests.proofs.scenes import SCENES

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kfix.errors import KfixError, RefusedError
-from kfix.runbook.run import abort
-from kfix.runbook.stops import Outcome
+from kfix.runbook.execution.run import abort
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, told_apart
 from tests.proofs.scenes import SCENES, Scene
 from tests.proofs.stage import Moment, Stage, too_often, world

@@ -23,9 +23,9 @@ from kfix.actions.durability import gate_of
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.cli.app import app
-from kfix.model.plan import Gate, Plan
-from kfix.model.reading import ChangeResult, ResourceKind
-from kfix.runbook.planfile import read
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.plan.plan import Gate, Plan
+from kfix.runbook.plan.planfile import read
 from tests.proofs.hostile import CASES, in_time
 from tests.proofs.scenes import RUNBOOKS
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -89,8 +89,8 @@ class Desk:
     def kfix(self, args: Sequence[str], typed: str = "") -> Result:
         behind = self.fake.app(self.folder / "state", self.cluster.clock)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kfix.report.runbook_run.Terminal.interactive", self.terminal)
-            patch.setattr("kfix.report.runbook_run.typed_line", self.typed_line)
+            patch.setattr("kfix.report.runbook.run.Terminal.interactive", self.terminal)
+            patch.setattr("kfix.report.runbook.run.typed_line", self.typed_line)
             return CliRunner().invoke(command_line(), ["runbook", *args], input=typed, obj=behind)
 
     def typed_line(self, _within: float | None) -> str | None:

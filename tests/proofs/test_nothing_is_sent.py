@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.cli.app import app
 from kfix.ports import ClusterChanger
-from kfix.report.runbook import print_plan
-from kfix.report.runbook_history import print_records
-from kfix.runbook.explain import explain
-from kfix.runbook.history import summaries
-from kfix.runbook.planfile import from_json, to_json
-from kfix.runbook.run import prove_again
-from kfix.runbook.taking_back import make_rollback
+from kfix.report.runbook.history import print_records
+from kfix.report.runbook.plan import print_plan
+from kfix.runbook.execution.run import prove_again
+from kfix.runbook.journal.history import summaries
+from kfix.runbook.plan.explain import explain
+from kfix.runbook.plan.planfile import from_json, to_json
+from kfix.runbook.rollback.planning import make_rollback
 from kfix_diagnostics.engine import diagnose
 from tests.proofs.scenes import SCENES, Scene
 from tests.proofs.stage import Stage

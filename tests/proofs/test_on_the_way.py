@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from kfix.errors import KfixError, NotProvedError, RefusedError, StoppedError
-from kfix.model.plan import Caps, Gate
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.planfile import seal
-from kfix.runbook.stops import Outcome
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Caps, Gate
+from kfix.runbook.plan.planfile import seal
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import EventfulClock, once
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage, world
@@ -161,7 +161,7 @@ def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: 
 
 
 def test_without_a_lock_no_flag_for_the_plan_covers_a_change(home: Path) -> None:
-    from kfix.runbook.gates import Given
+    from kfix.runbook.gate.gates import Given
 
     stage = Stage(SCENES["leader-balance"], home)
     stage.cluster.lock.missing = "gone"

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.cli.app import app
-from kfix.model.finding import Diagnosis
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring

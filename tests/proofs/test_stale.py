@@ -13,7 +13,9 @@ import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError, RefusedError
-from kfix.model.facts import (
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.plan.facts import (
     CLUSTER_FACTS,
     PARTITION_FACTS,
     about,
@@ -24,11 +26,9 @@ from kfix.model.facts import (
     show_value,
     split_key,
 )
-from kfix.model.plan import Plan, PlannedStep
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import Assignment, TopicPartition
+from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.probes.facts import read_facts
-from kfix.runbook.planfile import from_json, seal, to_json
+from kfix.runbook.plan.planfile import from_json, seal, to_json
 from tests.proofs.mutations import KINDS, WAYS, kind_of
 from tests.proofs.scenes import SCENES, Scene
 from tests.proofs.stage import Stage

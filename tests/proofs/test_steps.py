@@ -10,11 +10,11 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.errors import ApprovalError, HeldError, KfixError, NotProvedError, RefusedError, StoppedError
-from kfix.model.plan import OnFailure, Plan
-from kfix.model.reading import ChangeResult
-from kfix.runbook.planfile import seal
-from kfix.runbook.run import prove_again
-from kfix.runbook.stops import Outcome
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.plan import OnFailure, Plan
+from kfix.runbook.execution.run import prove_again
+from kfix.runbook.plan.planfile import seal
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenes import SCENES, SHIPPED
 from tests.proofs.stage import Stage, world

@@ -14,10 +14,10 @@ import pytest
 
 from kfix.adapters.memory.lock import MemoryLock
 from kfix.errors import HeldError, KfixError
-from kfix.runbook.lock import cluster_lock
-from kfix.runbook.scene import Healed
-from kfix.runbook.stops import Outcome
-from kfix.runbook.store import RunStore
+from kfix.runbook.execution.context import RunResult
+from kfix.runbook.execution.host_lock import cluster_lock
+from kfix.runbook.journal.runs import RunStore
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import once
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Stage, too_often
@@ -29,7 +29,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from kfix.errors import HeldError
-from kfix.runbook.lock import cluster_lock
+from kfix.runbook.execution.host_lock import cluster_lock
 
 name, folder = sys.argv[1], Path(sys.argv[2])
 print("ready", flush=True)
@@ -109,10 +109,10 @@ def test_two_clusters_do_not_wait_for_each_other(tmp_path: Path) -> None:
             pass
 
 
-def at_once(*stages: Stage) -> list[Healed | KfixError]:
+def at_once(*stages: Stage) -> list[RunResult | KfixError]:
     """Each runs its own plan in a thread of its own; who is in waits until the others have had their answer."""
     barrier, answered = threading.Barrier(len(stages)), threading.Event()
-    found: list[Healed | KfixError] = []
+    found: list[RunResult | KfixError] = []
 
     def run(stage: Stage) -> None:
         plan = stage.plan()
@@ -143,7 +143,7 @@ def test_two_runs_at_once_and_exactly_one_acts(tmp_path: Path, home_of_second: s
         plan = one.plan()
         found = at_once(one, two)
         held = [f for f in found if isinstance(f, HeldError)]
-        healed = [f for f in found if isinstance(f, Healed)]
+        healed = [f for f in found if isinstance(f, RunResult)]
         assert (len(held), len(healed)) == (1, 1), found
         assert held[0].exit_code == 9
         assert "durable-defaults" in str(held[0])

@@ -10,12 +10,12 @@ import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import KfixError, RefusedError, RollbackFailedError, RolledBackError
-from kfix.model.plan import Plan
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.planfile import from_json, to_json
-from kfix.runbook.stops import Outcome
-from kfix.runbook.taking_back import make_rollback
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Plan
+from kfix.runbook.plan.planfile import from_json, to_json
+from kfix.runbook.rollback.planning import make_rollback
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.calls import expected_call
 from tests.proofs.killing import Killing, told_apart
 from tests.proofs.scenes import SCENES, Scene

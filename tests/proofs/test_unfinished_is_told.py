@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
-from kfix.runbook.unfinished import unfinished
+from kfix.runbook.journal.unfinished import unfinished
 from tests.proofs.killing import Uninterrupted
 from tests.proofs.scenes import SCENES
 from tests.proofs.stage import Moment

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
-from kfix.runbook.codec import to_plain
-from kfix.runbook.stops import Outcome
+from kfix.runbook.plan.codec import to_plain
+from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.calls import CALLS, CHANGES_NOTHING, expected_call
 from tests.proofs.scenes import RUNBOOKS, SCENES, SHIPPED, Scene
 from tests.proofs.stage import Stage, too_often

@@ -12,7 +12,7 @@ import pytest
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.app import fleet as wiring
-from kfix.app.looks import load_snapshot
+from kfix.app.snapshots import load_snapshot
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
 from tests.spark.standalone import ConnectServer, Standalone

@@ -13,7 +13,7 @@ from kfix.app.fleet import judge_stored
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
-from kfix.model.inventory import Inventory, Mute
+from kfix.model.audit.inventory import Inventory, Mute
 from tests.unit.fleet.nights import cluster, day_of, entry, night
 from tests.unit.fleet.nights import told as told_by
 

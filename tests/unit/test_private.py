@@ -15,11 +15,11 @@ from kfix.adapters.saved.files import write_whole
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.errors import LabError, RefusedError, UsageError
 from kfix.lab.store import Store
-from kfix.model.plan import Plan
-from kfix.model.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.model.plan.plan import Plan
 from kfix.private import NotPrivateError, new_private, open_private, private_folder, write_private
-from kfix.runbook.lock import cluster_lock
-from kfix.runbook.store import RunDir, RunStore
+from kfix.runbook.execution.host_lock import cluster_lock
+from kfix.runbook.journal.runs import RunDir, RunStore
 from tests.unit.runbook.stage import Stage
 
 PLAN: Plan = Stage("stuck-offsets-partition", Path("unused")).plan()

@@ -14,11 +14,11 @@ from typer.testing import CliRunner, Result
 
 from kfix.adapters.collect import details
 from kfix.adapters.collect.details import Details
-from kfix.adapters.collect.tasks import Look
+from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.saved import files
 from kfix.cli.app import app
-from kfix.model.snapshot import CoordinatorProbe
+from kfix.model.cluster.snapshot import CoordinatorProbe
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.group_story import explain_group
 from tests.unit.diagnostics.clusters import base
@@ -114,7 +114,7 @@ def test_a_question_not_heard_or_not_allowed_blocks_nobody(find_error: int, fetc
 def test_coordinators_that_nobody_could_be_asked_for_are_a_source_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     unheard = {"g": CoordinatorProbe("g", 0, -1, None, None, error="b:1: no answer in time")}
     monkeypatch.setattr(details, "find_coordinators", lambda *_: unheard)
-    look = Look()
+    look = Questions()
     line = SimpleNamespace()
     Details(look, {1: line}, Deadline.after(2)).probes({"g": 0})  # type: ignore[dict-item]
     [source] = [s for s in look.sources() if s.name == "coordinator probe"]

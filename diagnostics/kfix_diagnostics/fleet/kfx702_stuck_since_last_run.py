@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.model.args import parse_partition
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.fleetcase import FleetCase, FleetCheck
-from kfix.model.snapshot import TopicPartition
+from kfix.model.audit.fleetcase import FleetCase, FleetCheck
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.plan.args import parse_partition
 from kfix_diagnostics._words import count, some
 
 CODE = "KFX702"

@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.fleetcase import FleetCase, FleetCheck
+from kfix.model.audit.fleetcase import FleetCase, FleetCheck
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import count, some
 
 CODE = "KFX703"

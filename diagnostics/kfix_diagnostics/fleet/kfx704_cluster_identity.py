@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.fleetcase import FleetCase, FleetCheck
+from kfix.model.audit.fleetcase import FleetCase, FleetCheck
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import some
 
 CODE = "KFX704"

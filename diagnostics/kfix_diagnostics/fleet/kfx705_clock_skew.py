@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.model.fleetcase import FleetCase, FleetCheck
+from kfix.model.audit.fleetcase import FleetCase, FleetCheck
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 
 CODE = "KFX705"
 #: Seconds that a look may be taken after its run ended, and before it began.

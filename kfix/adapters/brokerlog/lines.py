@@ -49,7 +49,7 @@ class Counted:
     last: float | None = None
 
 
-class Clock:
+class LogClock:
     """Local times of a zone into seconds since the epoch; a minute is worked out once.
 
     In the hour that a zone repeats in autumn the first passage is meant, since the log does not tell.
@@ -76,19 +76,19 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """Seconds since the epoch, both ends included."""
 
     since: float
     until: float
 
-    def texts(self, clock: Clock) -> tuple[str, str]:
+    def texts(self, clock: LogClock) -> tuple[str, str]:
         """Bounds for a comparison of texts, wider by what a change of clocks can move: outside them is outside."""
         spare = timedelta(hours=3).total_seconds()
         return clock.text(max(self.since - spare, 0.0)), clock.text(min(self.until + spare, 32_503_680_000.0))
 
 
-def entries(lines: Iterable[str], clock: Clock, window: Window, counted: Counted) -> Iterator[Entry]:
+def entries(lines: Iterable[str], clock: LogClock, window: TimeWindow, counted: Counted) -> Iterator[Entry]:
     """Entries in the window; `counted` is filled on the way."""
     low, high = window.texts(clock)
     inside = False
@@ -116,7 +116,7 @@ def entries(lines: Iterable[str], clock: Clock, window: Window, counted: Counted
             counted.torn += not text
 
 
-def _entry(line: str, clock: Clock, number: int) -> Entry | None:
+def _entry(line: str, clock: LogClock, number: int) -> Entry | None:
     head = _HEAD.match(line)
     if head is None or _UNTEXT.search(line):
         return None

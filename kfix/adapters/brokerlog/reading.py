@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from kfix.adapters.brokerlog import files
-from kfix.adapters.brokerlog.lines import Clock, Counted, Entry, Window, entries
+from kfix.adapters.brokerlog.lines import Counted, Entry, LogClock, TimeWindow, entries
 from kfix.adapters.brokerlog.wording import Wording
 from kfix.adapters.brokerlog.wordings import ALL
-from kfix.model.timeline import Told
+from kfix.model.incident.timeline import LogStatement
 
 #: Lines of a file among which its writer is looked for: a broker names itself at its start and at every change.
 _HEAD: Final = 5000
@@ -49,7 +49,7 @@ def by_logger() -> Mapping[str, tuple[Wording, ...]]:
     return found
 
 
-def read_log(path: Path, label: str, clock: Clock, window: Window, read: LogRead) -> Iterator[Told]:
+def read_log(path: Path, label: str, clock: LogClock, window: TimeWindow, read: LogRead) -> Iterator[LogStatement]:
     """UsageError where the file cannot be opened; all else that is wrong with it is in `read`."""
     wordings = by_logger()
     read.writer = _writer(path)
@@ -73,7 +73,7 @@ def _writer(path: Path) -> int:
     return -1
 
 
-def tell(entry: Entry, wordings: Mapping[str, tuple[Wording, ...]], source: str) -> Told | None:
+def tell(entry: Entry, wordings: Mapping[str, tuple[Wording, ...]], source: str) -> LogStatement | None:
     for wording in wordings.get(entry.logger.rpartition(".")[2], ()):
         said = wording.pattern.match(entry.text)
         if said is not None:

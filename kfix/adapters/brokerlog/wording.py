@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kfix.adapters.brokerlog.lines import Entry
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Told
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.incident.timeline import LogStatement
 
-Tell = Callable[[re.Match[str], Entry, str], Told]
+Tell = Callable[[re.Match[str], Entry, str], LogStatement]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.adapters.zookeeper.fresh import probe_node
 from kfix.adapters.zookeeper.view import Unread, read_view
 from kfix.errors import UsageError
-from kfix.model.snapshot import Mode, ZooKeeperNode, ZooKeeperView
+from kfix.model.cluster.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 
 #: Unreadable znodes that are shown one by one.
 _MOST_ZNODES = 50
@@ -32,14 +32,14 @@ class ZooKeeperAnswer:
 class ZooKeeperQuestion:
     """The bulk read and one `srvr` a server, all begun at once."""
 
-    def __init__(self, look: Look, connect: Connect, target: Target, deadline: Deadline) -> None:
+    def __init__(self, look: Questions, connect: Connect, target: Target, deadline: Deadline) -> None:
         self._connect = connect
         self._deadline = deadline
         self._view: Task[tuple[str, ZooKeeperView, Unread]] = look.start(
             f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline)
         )
         # A server that does not answer is a fact about the ensemble, not a source that the snapshot lacks.
-        aside = Look()
+        aside = Questions()
         self._nodes: list[Task[ZooKeeperNode]] = [
             aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline))  # type: ignore[misc]
             for s in connect.servers
@@ -65,7 +65,7 @@ def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
         return Mode.UNKNOWN, None
 
 
-def note_unread(unread: Mapping[str, str], look: Look) -> None:
+def note_unread(unread: Mapping[str, str], look: Questions) -> None:
     """A failed source for each znode, so that each is known not to be known; a thousand of them are one story."""
     for path, why in sorted(unread.items())[:_MOST_ZNODES]:
         look.failed(f"znode {path}", why)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.collect.broker import ask_brokers, ask_configs
-from kfix.adapters.collect.tasks import Look, as_finished
+from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.responses import Metadata
+from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.adapters.target import Target
 from kfix.errors import UnreachableError
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Bootstrapped:
     list names another address; then its `configs` cannot be asked for.
     """
 
-    metadata: Metadata
+    metadata: MetadataResponse
     connection: BrokerConnection
     broker: int | None
     configs: Mapping[str, str]
@@ -55,7 +55,7 @@ class _Race:
 class Bootstrap:
     """All bootstrap servers under way. A cut cluster has brokers that only these addresses lead to."""
 
-    def __init__(self, look: Look, target: Target, deadline: Deadline) -> None:
+    def __init__(self, look: Questions, target: Target, deadline: Deadline) -> None:
         self._look = look
         self._deadline = deadline
         race = _Race(target, deadline)
@@ -96,7 +96,7 @@ class Bootstrap:
             self._look.forgive(task.name)
 
 
-def unreachable(look: Look) -> UnreachableError:
+def unreachable(look: Questions) -> UnreachableError:
     errors = [s.error for s in look.sources() if not s.ok]
     return UnreachableError(
         "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
@@ -104,5 +104,5 @@ def unreachable(look: Look) -> UnreachableError:
     )
 
 
-def _own_id(endpoint: Endpoint, said: Metadata) -> int | None:
+def _own_id(endpoint: Endpoint, said: MetadataResponse) -> int | None:
     return next((i for i, e in said.brokers.items() if e == endpoint), None)

@@ -10,8 +10,8 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
-from kfix.adapters.kafka.responses import Metadata
-from kfix.model.snapshot import NEWEST_PROTOCOL, BrokerView
+from kfix.adapters.kafka.responses import MetadataResponse
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, BrokerView
 
 PROTOCOL = "inter.broker.protocol.version"
 #: What the diagnostics and the audit read of a broker's settings; each also tells where ZooKeeper is.
@@ -62,7 +62,7 @@ class BrokerAnswers:
     problems: tuple[str, ...]
 
 
-def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> Metadata:
+def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
     """Which brokers there are, of which cluster; no partitions."""
     return connection.call(requests.metadata(()), responses.metadata, deadline)
 
@@ -82,7 +82,7 @@ def _settings(said: responses.DescribedConfig) -> dict[str, str]:
     return said.values if newest is None else said.values | {NEWEST_PROTOCOL: newest}
 
 
-def as_view(broker: int, said: Metadata) -> BrokerView:
+def as_view(broker: int, said: MetadataResponse) -> BrokerView:
     return BrokerView(broker, said.controller, said.brokers, said.racks, said.partitions)
 
 

@@ -14,14 +14,15 @@ from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import led_anew, replicas_of, suspicious
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.strangers import strangers
-from kfix.adapters.collect.tasks import Look, Task, as_finished
+from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
+from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UsageError
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     BrokerView,
     ClusterIdentity,
     CoordinatorProbe,
@@ -31,7 +32,6 @@ from kfix.model.snapshot import (
     Snapshot,
     ZooKeeperView,
 )
-from kfix.model.vantage import broker_called, vantage_of
 
 
 def _remember_nothing(_: str) -> Memory:
@@ -39,7 +39,7 @@ def _remember_nothing(_: str) -> Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CollectOptions:
     """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember.
 
     With a `vantage`, the name of this place, a look is meant to be laid beside those of other places: it tells whom it
@@ -61,9 +61,9 @@ _FIRST_ROUND = 0.6
 _STRANGERS_SECONDS = 1.5
 
 
-def collect(target: Target, wanted: Wanted | None = None) -> Snapshot:
+def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
     """Raises `UnreachableError` only where no broker and no ZooKeeper answers; all else is in `sources`."""
-    collection = _Collection(target, wanted or Wanted())
+    collection = _Collection(target, wanted or CollectOptions())
     try:
         return collection.run()
     finally:
@@ -71,10 +71,10 @@ def collect(target: Target, wanted: Wanted | None = None) -> Snapshot:
 
 
 class _Collection:
-    def __init__(self, target: Target, wanted: Wanted) -> None:
+    def __init__(self, target: Target, wanted: CollectOptions) -> None:
         self._target = target
         self._wanted = wanted
-        self._look = Look()
+        self._look = Questions()
         self._deadline = Deadline.after(target.timeout)
         self._first = Deadline.after(target.timeout * _FIRST_ROUND)
         self._lines: dict[int, BrokerConnection] = {}

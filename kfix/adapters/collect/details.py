@@ -16,13 +16,13 @@ from kfix.adapters.collect.logs import (
     older_epochs,
 )
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
-from kfix.adapters.collect.tasks import Look, Task
+from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.errors import UnreachableError
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     CoordinatorProbe,
@@ -40,7 +40,7 @@ MOST_DESCRIBED = 1000
 class Details:
     """`connections` are the brokers that have answered; a broker's questions follow each other on its own line."""
 
-    def __init__(self, look: Look, connections: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+    def __init__(self, look: Questions, connections: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
         self._look = look
         self._connections = connections
         self._deadline = deadline

@@ -9,7 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.model.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, Sample, TopicPartition, ZooKeeperView
+from kfix.model.cluster.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, Sample, TopicPartition, ZooKeeperView
 
 #: More than these in one look are not compared: the first tell the story, and the question stays cheap.
 MOST_PARTITIONS = 200

@@ -9,9 +9,9 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.derive.coordinator import partition_of_group
 from kfix.errors import UnreachableError
-from kfix.model.coordinator import partition_of_group
-from kfix.model.snapshot import CoordinatorProbe
+from kfix.model.cluster.snapshot import CoordinatorProbe
 
 
 def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, int]:

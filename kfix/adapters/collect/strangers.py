@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from kfix.adapters.endpoint import parse_endpoint
-from kfix.model.snapshot import BrokerView, Endpoint, ZooKeeperView
+from kfix.model.cluster.snapshot import BrokerView, Endpoint, ZooKeeperView
 
 
 def strangers(

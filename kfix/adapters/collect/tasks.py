@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.errors import UnreachableError
-from kfix.model.snapshot import Source
+from kfix.model.cluster.snapshot import Source
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Task(Generic[T]):
         return self._done.is_set()
 
 
-class Look:
+class Questions:
     """Starts named questions and keeps one `Source` a name: what failed is told, what never came back too."""
 
     def __init__(self) -> None:

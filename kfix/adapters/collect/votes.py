@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import BrokerView, Mode
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import BrokerView, Mode
 
 
 def offsets_partitions(view: BrokerView) -> int:

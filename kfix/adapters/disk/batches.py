@@ -22,7 +22,7 @@ from typing import NamedTuple
 import google_crc32c
 
 from kfix.adapters.disk.opening import DiskFile, NotReadError
-from kfix.model.logdir import Grade, Oddity
+from kfix.model.disk import Grade, Oddity
 
 #: baseOffset and length, which `length` does not count.
 OVERHEAD = 12

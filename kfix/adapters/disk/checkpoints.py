@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from kfix.adapters.disk.opening import read_small, shown
-from kfix.model.logdir import Epoch, Oddity
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Epoch, Oddity
 
 HIGH_WATERMARK = "replication-offset-checkpoint"
 RECOVERY_POINT = "recovery-point-offset-checkpoint"

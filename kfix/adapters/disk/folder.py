@@ -13,8 +13,8 @@ from kfix.adapters.disk import segments
 from kfix.adapters.disk.checkpoints import LEADER_EPOCH, read_epochs
 from kfix.adapters.disk.opening import NotReadError, not_read, shown
 from kfix.adapters.disk.properties import PARTITION, read_topic_id
-from kfix.model.logdir import Epoch, Grade, Oddity, Replica
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Epoch, Grade, Oddity, Replica
 
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})\Z")
 _ASIDE = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})\.([A-Za-z0-9_-]{1,40})-(delete|future|stray)\Z")

@@ -17,8 +17,8 @@ from kfix.adapters.disk.batches import Batch
 from kfix.adapters.disk.opening import DiskFile, NotReadError
 from kfix.adapters.disk.records import Record, UnreadBatchError, records
 from kfix.adapters.disk.segments import Tell, batches_from, segments_in
-from kfix.adapters.kafka.codec import ProtocolError, Reader
-from kfix.model.logdir import Grade, Oddity, Replica, StoredGroup, StoredGroups
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.model.disk import Grade, Oddity, Replica, StoredGroup, StoredGroups
 
 _OFFSET_KEYS = (0, 1)
 _GROUP_KEYS = (2, 3)
@@ -95,7 +95,7 @@ def _end_transaction(record: Record, producer: int, state: _State) -> None:
 def _apply(record: Record, state: _State) -> None:
     if record.key is None:
         return
-    key = Reader(record.key)
+    key = ByteReader(record.key)
     version = key.i16()
     if version in _OFFSET_KEYS:
         group, where = state.groups[key.string()], (key.string(), key.i32())
@@ -111,7 +111,7 @@ def _apply(record: Record, state: _State) -> None:
 
 def _commit_time(value: bytes) -> int | None:
     """Milliseconds; None in versions that are not known."""
-    read = Reader(value)
+    read = ByteReader(value)
     version = read.i16()
     if not 0 <= version <= 4:
         return None
@@ -126,7 +126,7 @@ def _commit_time(value: bytes) -> int | None:
 
 
 def _members(value: bytes) -> int | None:
-    read = Reader(value)
+    read = ByteReader(value)
     version = read.i16()
     if not 0 <= version <= 4:
         return None

@@ -11,8 +11,8 @@ from kfix.adapters.disk.folder import Checkpointed, Depth, looks_like_partition,
 from kfix.adapters.disk.opening import not_read, shown
 from kfix.adapters.disk.properties import META, Meta, read_meta
 from kfix.errors import UsageError
-from kfix.model.logdir import Grade, LogDir, Oddity
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Grade, LogDir, Oddity
 
 CLEAN = ".kafka_cleanshutdown"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kfix.model.logdir import Grade, Oddity
+from kfix.model.disk import Grade, Oddity
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 #: Leaves the access time as it is; only a file's owner and root may ask for it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kfix.adapters.disk.opening import read_small, shown
-from kfix.model.logdir import Oddity
+from kfix.model.disk import Oddity
 
 META = "meta.properties"
 PARTITION = "partition.metadata"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kfix.adapters.disk.batches import Batch, batches, first_batch, good_crc
 from kfix.adapters.disk.opening import DiskFile, NotReadError, not_read
-from kfix.model.logdir import Epoch, Grade, Oddity, Tail
+from kfix.model.disk import Epoch, Grade, Oddity, Tail
 
 _SEGMENT = re.compile(r"([0-9]{20})\.log\Z")
 _CUT = "a broker that starts after a crash cuts its log here"

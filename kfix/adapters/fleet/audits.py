@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from kfix.adapters.fleet.places import (
     TABLE,
-    Place,
+    StoreLocation,
     exists,
     files,
     left_out,
@@ -37,7 +37,7 @@ from kfix.adapters.fleet.places import (
 )
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
-from kfix.model.audit import ClusterRow, MuteSeen
+from kfix.model.audit.audit import ClusterRow, MuteSeen
 
 FORMAT: Final = "kfix.audit-run"
 AUDITS: Final = "audits"
@@ -65,7 +65,7 @@ class Audit:
     `clusters_named` are those of its run, read or not; `before` the (day, run) that it was compared with.
     """
 
-    place: Place
+    place: StoreLocation
     day: date
     id: str
     began: float
@@ -154,7 +154,7 @@ def is_sound(audit: Audit) -> str:
 
 
 def write_audit(
-    root: Place,
+    root: StoreLocation,
     day: date,
     run: str,
     began: float,
@@ -187,7 +187,7 @@ def write_audit(
     return _audit(place, whole)
 
 
-def _files_of(place: Place) -> tuple[str, ...]:
+def _files_of(place: StoreLocation) -> tuple[str, ...]:
     """What the manifest that counts now names; nothing where there is none, or one that nobody can read."""
     if not exists(place / AUDIT):
         return ()
@@ -197,11 +197,11 @@ def _files_of(place: Place) -> tuple[str, ...]:
         return ()
 
 
-def audit_place(root: Place, day: date, run: str) -> Place:
+def audit_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
     return root / f"v{VERSION}" / AUDITS / f"date={day.isoformat()}" / f"run={run_name(run)}"
 
 
-def audits(root: Place, since: date | None = None, *, damaged: list[str] | None = None) -> tuple[Audit, ...]:
+def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str] | None = None) -> tuple[Audit, ...]:
     """Complete audits, oldest first. With `damaged` those that cannot be read are told there, and left out."""
     top = root / f"v{VERSION}" / AUDITS
     found = []
@@ -212,7 +212,7 @@ def audits(root: Place, since: date | None = None, *, damaged: list[str] | None 
     return tuple(sorted(found, key=lambda a: a.order))
 
 
-def read_audit(place: Place) -> Audit:
+def read_audit(place: StoreLocation) -> Audit:
     """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
     try:
         manifest = json.loads(read_bytes(place / AUDIT))
@@ -223,7 +223,7 @@ def read_audit(place: Place) -> Audit:
         raise UsageError(f"{place / AUDIT}: is damaged: {type(error).__name__} at {error}") from None
 
 
-def _audit(place: Place, manifest: Mapping[str, Any]) -> Audit:
+def _audit(place: StoreLocation, manifest: Mapping[str, Any]) -> Audit:
     names, earlier = manifest["files"], manifest.get("before")
     unread = manifest.get("could_not_read", {})
     return Audit(

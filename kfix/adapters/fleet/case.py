@@ -22,20 +22,20 @@ from kfix.adapters.fleet.schema import PARTITIONS, SAMPLE
 from kfix.adapters.fleet.sieve import Sieve
 from kfix.adapters.saved.decode import decode
 from kfix.adapters.saved.shape import COLUMNS, SnapshotShape
+from kfix.derive.background import background_of
+from kfix.derive.casefile import CaseFile
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.predicate import parse
 from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
-from kfix.model.background import background_of
-from kfix.model.casefile import CaseFile
 from kfix.model.expected import EXPECTED, Expected, values_of
-from kfix.model.partition_facts import PartitionFacts
-from kfix.model.predicate import parse
 
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "Overview.odd")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 
 
-class Cluster:
+class StoredCluster:
     """What is stored of one cluster. Columns are read when they are needed; `names` are needed in any case."""
 
     def __init__(self, table: str, names: Iterable[str] = (), expected: Expected = EXPECTED) -> None:
@@ -106,10 +106,10 @@ class Cluster:
 class StoredCase(CaseFile):
     """`facts` may be all rows or some; what is said of all rows is taken from `cluster`."""
 
-    cluster: Cluster | None = None
+    cluster: StoredCluster | None = None
 
     @property
-    def _all(self) -> Cluster:
+    def _all(self) -> StoredCluster:
         assert self.cluster is not None
         return self.cluster
 
@@ -142,7 +142,7 @@ class StoredCase(CaseFile):
         return self._all.offsets_partitions
 
 
-def open_stored(cluster: Cluster, restart_grace: float) -> StoredCase:
+def open_stored(cluster: StoredCluster, restart_grace: float) -> StoredCase:
     """UsageError where the document is not what a writer of this format makes."""
     try:
         return _opened(cluster, cluster.document, restart_grace)
@@ -153,7 +153,7 @@ def open_stored(cluster: Cluster, restart_grace: float) -> StoredCase:
         ) from None
 
 
-def _opened(cluster: Cluster, document: Mapping[str, Any], restart_grace: float) -> StoredCase:
+def _opened(cluster: StoredCluster, document: Mapping[str, Any], restart_grace: float) -> StoredCase:
     raw = cluster.raw
     # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
     bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))

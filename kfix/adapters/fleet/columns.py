@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import Place, telling
+from kfix.adapters.fleet.places import StoreLocation, telling
 from kfix.adapters.fleet.schema import PARTITIONS, completed, missing, present
 from kfix.errors import UsageError
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 _TOPIC = "topic"
 
@@ -22,7 +22,7 @@ _TOPIC = "topic"
 class Columns:
     """`first` are read at once, in one go: what every look at the cluster needs."""
 
-    def __init__(self, place: Place, first: Iterable[str]) -> None:
+    def __init__(self, place: StoreLocation, first: Iterable[str]) -> None:
         self._place = place
         with telling(place):
             try:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kfix.adapters.fleet.case import Cluster, StoredCase, open_stored
+from kfix.adapters.fleet.case import StoredCase, StoredCluster, open_stored
 from kfix.adapters.fleet.walks import ASK_WHO_IS_IN_SYNC, walk_of
-from kfix.model.casefile import CaseFile
-from kfix.model.diagnostic import ClusterCheck, PartitionCheck, Rows
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, PartitionCheck, Rows
+from kfix.derive.predicate import Matcher, Predicate
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.predicate import Matcher, Predicate
-from kfix.model.snapshot import Snapshot
 
 Hits = tuple[tuple[PartitionCheck, Rows], ...]
 Found = tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
@@ -44,7 +44,7 @@ def judge(table: str, bench: Bench) -> tuple[Diagnosis, Snapshot]:
     The snapshot has everything but the partitions at hand; those it reads when it is asked for them.
     """
     names = frozenset[str]().union(*(p.names for p in bench.predicates)) - EXPECTED_TYPES.keys()
-    cluster = Cluster(table, sorted(names), bench.expected)
+    cluster = StoredCluster(table, sorted(names), bench.expected)
     case = open_stored(cluster, bench.restart_grace)
     candidates = cluster.sieve.rows_of(bench.predicates)
     walks = {c.code: _rows_of(walk_of(c, case), cluster) for c in bench.cluster_checks}
@@ -60,7 +60,7 @@ def judge(table: str, bench: Bench) -> tuple[Diagnosis, Snapshot]:
     return replace(diagnosis, looked_at={**diagnosis.looked_at, **told}), case.snapshot
 
 
-def _about(check: PartitionCheck, case: StoredCase, cluster: Cluster) -> PartitionCheck:
+def _about(check: PartitionCheck, case: StoredCase, cluster: StoredCluster) -> PartitionCheck:
     """The same check, describing from the whole case whichever it is given."""
 
     def describe(rows: Rows, _: CaseFile) -> Iterator[Finding]:
@@ -70,9 +70,9 @@ def _about(check: PartitionCheck, case: StoredCase, cluster: Cluster) -> Partiti
     return replace(check, describe=describe)
 
 
-def _rows_of(condition: Predicate | None, cluster: Cluster) -> list[int] | None:
+def _rows_of(condition: Predicate | None, cluster: StoredCluster) -> list[int] | None:
     return None if condition is None else cluster.sieve.rows_of([condition])
 
 
-def _walking(case: StoredCase, numbers: list[int] | None, cluster: Cluster) -> StoredCase:
+def _walking(case: StoredCase, numbers: list[int] | None, cluster: StoredCluster) -> StoredCase:
     return case if numbers is None else case.looking_at(cluster.at(numbers))

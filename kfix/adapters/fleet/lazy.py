@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, TypeVar, overload
 
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.schema import FACTS, SEEN, STATE
-from kfix.model.partition_facts import PartitionFacts
-from kfix.model.snapshot import Assignment, PartitionState, PartitionView, TopicPartition
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, TopicPartition
 
 T = TypeVar("T")
 #: A walk begins with few rows, since many walks end at the first that fits.

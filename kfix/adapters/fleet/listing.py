@@ -13,7 +13,7 @@ from kfix.adapters.fleet.places import (
     CLUSTERS,
     DOCUMENT,
     MANIFEST,
-    Place,
+    StoreLocation,
     exists,
     files,
     read_bytes,
@@ -45,14 +45,14 @@ class Listed:
     why: str = ""
 
 
-def listed(root: Place, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
+def listed(root: StoreLocation, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
     """Oldest first, all or those of a day or a name. None where the store does not exist."""
     there = run_folders(root / f"v{VERSION}", lambda of: day in (None, of))
     found = [_listed(of, name, place) for of, name, place in there if run in ("", name)]
     return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
 
 
-def unfinished_day(root: Place, run: str) -> date | None:
+def unfinished_day(root: StoreLocation, run: str) -> date | None:
     """The day of the run of that name which is to be gone on with: one that began before midnight is not begun anew.
     One that began more than six hours ago is history: its looks are no looks of today.
 
@@ -68,7 +68,7 @@ def unfinished_day(root: Place, run: str) -> date | None:
     return days[0] if days else None
 
 
-def _listed(day: date, run: str, place: Place) -> Listed:
+def _listed(day: date, run: str, place: StoreLocation) -> Listed:
     if exists(place / MANIFEST):
         try:
             known = read_run(place)
@@ -79,7 +79,7 @@ def _listed(day: date, run: str, place: Place) -> Listed:
     return Listed(day, run, "unfinished", len(files(place / CLUSTERS, DOCUMENT)), began=_began(place))
 
 
-def _began(place: Place) -> float | None:
+def _began(place: StoreLocation) -> float | None:
     try:
         return float(json.loads(read_bytes(place / BEGUN))["began"])
     except (UsageError, ValueError, KeyError, TypeError):

@@ -43,7 +43,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreLocation:
     """One file or folder. As text it is what people and other processes are told: a path, or a URL.
 
     `base` is that without the options of a URL (`?endpoint_override=...`), which are `options`.
@@ -57,19 +57,21 @@ class Place:
     def __str__(self) -> str:
         return f"{self.base}?{self.options}" if self.options else self.base
 
-    def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.base.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system, self.options)
+    def __truediv__(self, name: str) -> StoreLocation:
+        return StoreLocation(
+            f"{self.base.rstrip('/')}/{name}", f"{self.path.rstrip('/')}/{name}", self.system, self.options
+        )
 
     @property
     def local(self) -> bool:
         return isinstance(self.system, fs.LocalFileSystem)
 
     @property
-    def parent(self) -> Place:
-        return Place(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
+    def parent(self) -> StoreLocation:
+        return StoreLocation(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
 
 
-def place_of(text: str | os.PathLike[str]) -> Place:
+def place_of(text: str | os.PathLike[str]) -> StoreLocation:
     """UsageError where the URL is none that pyarrow knows."""
     said = os.fspath(text)
     if not said:
@@ -88,10 +90,10 @@ def place_of(text: str | os.PathLike[str]) -> Place:
             system, path = fs.LocalFileSystem(), str(Path(said).absolute())
     except (pa.ArrowException, ValueError, OSError) as error:
         raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
-    return Place(base, path, system, options)
+    return StoreLocation(base, path, system, options)
 
 
-def run_place(root: Place, day: date, run: str) -> Place:
+def run_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
     return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run_name(run)}"
 
 
@@ -126,7 +128,7 @@ def cluster_name(file: str) -> str:
     return unquote(file)
 
 
-def document_place(table: Place) -> Place:
+def document_place(table: StoreLocation) -> StoreLocation:
     """Of the cluster whose partitions lie in `table`."""
 
     def beside(path: str) -> str:
@@ -136,10 +138,10 @@ def document_place(table: Place) -> Place:
             raise UsageError(f"{table}: is no file of a fleet store: .../{PARTITIONS}/<cluster>{TABLE} is one")
         return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
 
-    return Place(beside(table.base), beside(table.path), table.system, table.options)
+    return StoreLocation(beside(table.base), beside(table.path), table.system, table.options)
 
 
-def read_bytes(place: Place) -> bytes:
+def read_bytes(place: StoreLocation) -> bytes:
     with telling(place):
         if place.local:
             return read_file(Path(place.path))
@@ -150,13 +152,13 @@ def read_bytes(place: Place) -> bytes:
         return found
 
 
-def write_bytes(place: Place, raw: bytes) -> None:
+def write_bytes(place: StoreLocation, raw: bytes) -> None:
     with writing(place) as out:
         out.write(raw)
 
 
 @contextlib.contextmanager
-def writing(place: Place) -> Iterator[Any]:
+def writing(place: StoreLocation) -> Iterator[Any]:
     """An open file that becomes `place` when all of it is written, and nothing at all where that fails."""
     path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.local else place.path
     with telling(place):
@@ -179,7 +181,7 @@ def writing(place: Place) -> Iterator[Any]:
             raise
 
 
-def folders(place: Place, prefix: str) -> list[str]:
+def folders(place: StoreLocation, prefix: str) -> list[str]:
     """What follows `prefix` in the names of the folders there, sorted; none where the place does not exist."""
     with telling(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
@@ -187,7 +189,9 @@ def folders(place: Place, prefix: str) -> list[str]:
     return sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
 
 
-def run_folders(top: Place, wanted: Callable[[date], bool] = lambda _: True) -> Iterator[tuple[date, str, Place]]:
+def run_folders(
+    top: StoreLocation, wanted: Callable[[date], bool] = lambda _: True
+) -> Iterator[tuple[date, str, StoreLocation]]:
     """(day, run, folder) of every date=.../run=... there, by day and name; only days that are `wanted` are looked into.
     What somebody put beside ours is left alone.
     """
@@ -196,38 +200,38 @@ def run_folders(top: Place, wanted: Callable[[date], bool] = lambda _: True) -> 
             yield day, run, top / f"date={day}" / f"run={run}"
 
 
-def files(place: Place, ending: str) -> list[str]:
+def files(place: StoreLocation, ending: str) -> list[str]:
     with telling(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
     names = [i.base_name for i in found if i.type == fs.FileType.File]
     return sorted(n.removesuffix(ending) for n in names if n.endswith(ending))
 
 
-def remove(place: Place) -> None:
+def remove(place: StoreLocation) -> None:
     """A file. One that is gone already is no mistake: another process may tidy up too."""
     with contextlib.suppress(FileNotFoundError), _denied(place):
         place.system.delete_file(place.path)
 
 
-def remove_folder(place: Place) -> None:
+def remove_folder(place: StoreLocation) -> None:
     with contextlib.suppress(FileNotFoundError), _denied(place):
         place.system.delete_dir(place.path)
 
 
-def size_of(place: Place) -> int:
+def size_of(place: StoreLocation) -> int:
     """Bytes of all files of a folder."""
     with telling(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True, recursive=True))
     return sum(i.size or 0 for i in found if i.type == fs.FileType.File)
 
 
-def exists(place: Place) -> bool:
+def exists(place: StoreLocation) -> bool:
     with telling(place):
         return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
 
 
 @contextlib.contextmanager
-def telling(place: Place, hint: str = "collect the cluster again") -> Iterator[None]:
+def telling(place: StoreLocation, hint: str = "collect the cluster again") -> Iterator[None]:
     """What pyarrow and the file system say of a file becomes one line that names it."""
     try:
         yield
@@ -255,7 +259,7 @@ def left_out(damaged: list[str] | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _denied(place: Place) -> Iterator[None]:
+def _denied(place: StoreLocation) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:

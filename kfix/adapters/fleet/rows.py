@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
-from kfix.model.background import background_of
-from kfix.model.casefile import CaseFile
-from kfix.model.partition_facts import derive
-from kfix.model.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
+from kfix.derive.background import background_of
+from kfix.derive.casefile import CaseFile
+from kfix.derive.partition_facts import derive
+from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 
 _Row = tuple[Any, ...]
 _NO_STATE: _Row = (None,) * 7

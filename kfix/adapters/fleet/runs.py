@@ -23,7 +23,7 @@ from kfix.adapters.fleet.places import (
     MANIFEST,
     PARTITIONS,
     TABLE,
-    Place,
+    StoreLocation,
     cluster_name,
     exists,
     file_name,
@@ -40,7 +40,7 @@ from kfix.adapters.fleet.schema import VERSION
 from kfix.documents.opening import unpacked
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.harmless import lines
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
 
 FORMAT = "kfix.fleet-run"
 
@@ -49,7 +49,7 @@ FORMAT = "kfix.fleet-run"
 class Run:
     """A complete run. `clusters` are names with their number of partitions; `failed` are names with the reason."""
 
-    place: Place
+    place: StoreLocation
     day: date
     id: str
     began: float
@@ -78,7 +78,7 @@ def new_id(at: datetime | None = None) -> str:
 class RunWriter:
     """One run being written. It may be gone on with after a crash, until its manifest is there."""
 
-    def __init__(self, root: Place, day: date, run: str, *, at: float | None = None) -> None:
+    def __init__(self, root: StoreLocation, day: date, run: str, *, at: float | None = None) -> None:
         """`at` is the time of looks that are not of now (synthetic ones), seconds since the epoch."""
         self.place = run_place(root, day, run)
         self._day, self._id = day, run
@@ -156,7 +156,7 @@ class RunWriter:
         return _run(self.place, manifest)
 
 
-def write_snapshot(run: Place, cluster: str, snapshot: Snapshot) -> int:
+def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
     """The number of partitions; by itself, for workers: the parent counts them. As `RunWriter.write`."""
     try:
         table, document = stored(snapshot, cluster)
@@ -165,7 +165,7 @@ def write_snapshot(run: Place, cluster: str, snapshot: Snapshot) -> int:
     return write_cluster(run, file_name(cluster), table, document)
 
 
-def write_cluster(run: Place, name: str, table: Any, document: Mapping[str, Any]) -> int:
+def write_cluster(run: StoreLocation, name: str, table: Any, document: Mapping[str, Any]) -> int:
     """`name` is the file's. The document is written last: with it the cluster is there."""
     with writing(run / PARTITIONS / f"{name}{TABLE}") as out:
         pq.write_table(table, out, compression="zstd", store_schema=False)
@@ -174,7 +174,7 @@ def write_cluster(run: Place, name: str, table: Any, document: Mapping[str, Any]
     return int(table.num_rows)
 
 
-def runs(root: Place, day: date | None = None, *, damaged: list[str] | None = None) -> tuple[Run, ...]:
+def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | None = None) -> tuple[Run, ...]:
     """Complete runs, oldest first. What has no manifest is being written, or was given up. With `damaged` those that
     cannot be read are told there, and left out.
     """
@@ -187,12 +187,12 @@ def runs(root: Place, day: date | None = None, *, damaged: list[str] | None = No
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
-def run_of(root: Place, day: date, run: str) -> Run:
+def run_of(root: StoreLocation, day: date, run: str) -> Run:
     """A complete run by its day and name. UsageError where there is none."""
     return read_run(run_place(root, day, run))
 
 
-def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
+def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
     """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
     damaged: list[str] = []
     found = [r for r in runs(root, day, damaged=damaged) if not run or r.id == run]
@@ -205,7 +205,7 @@ def newest_run(root: Place, day: date | None = None, run: str = "") -> Run:
     return found[-1]
 
 
-def read_run(place: Place) -> Run:
+def read_run(place: StoreLocation) -> Run:
     """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
     try:
         manifest = json.loads(read_bytes(place / MANIFEST))
@@ -216,7 +216,7 @@ def read_run(place: Place) -> Run:
         raise UsageError(f"{place / MANIFEST}: is damaged: {type(error).__name__} at {error}") from None
 
 
-def _run(place: Place, manifest: Mapping[str, Any]) -> Run:
+def _run(place: StoreLocation, manifest: Mapping[str, Any]) -> Run:
     return Run(
         place,
         date.fromisoformat(manifest["date"]),
@@ -230,11 +230,11 @@ def _run(place: Place, manifest: Mapping[str, Any]) -> Run:
     )
 
 
-def read_document(run: Place, cluster: str) -> dict[str, Any]:
+def read_document(run: StoreLocation, cluster: str) -> dict[str, Any]:
     return parse_document(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}")
 
 
-def parse_document(place: Place) -> dict[str, Any]:
+def parse_document(place: StoreLocation) -> dict[str, Any]:
     try:
         document = json.loads(unpacked(read_bytes(place), str(place)))
         if document["format"] != "kfix.fleet-cluster" or document["version"] > VERSION:

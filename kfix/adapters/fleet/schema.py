@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kfix.derive.partition_facts import FACT_TYPES
 from kfix.errors import UsageError
-from kfix.model.partition_facts import FACT_TYPES
 
 #: Of the layout (`<root>/v1/...`) and of the files.
 VERSION: Final = 1

@@ -14,13 +14,13 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import HeldError, UsageError
 from kfix.private import open_private, private_folder
 
 
 @contextmanager
-def store_lock(folder: Path, store: Place) -> Iterator[None]:
+def store_lock(folder: Path, store: StoreLocation) -> Iterator[None]:
     """`folder` is kfix's state folder. HeldError (exit code 9) where another audit of this store is at work."""
     whole = os.path.realpath(store.path) if store.local else store.path.rstrip("/")
     name = hashlib.sha256(whole.encode()).hexdigest()[:16]

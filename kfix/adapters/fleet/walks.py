@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
-from kfix.model.casefile import CaseFile
-from kfix.model.diagnostic import ClusterCheck
-from kfix.model.predicate import Predicate, parse
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck
+from kfix.derive.predicate import Predicate, parse
 
 _NOWHERE: Final = "False"
 

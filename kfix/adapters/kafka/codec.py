@@ -85,7 +85,7 @@ class Writer:
         return self.uvarint(0)
 
 
-class Reader:
+class ByteReader:
     """Reads from `data` at `at`. Running off its end is a `ProtocolError`, never an IndexError."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:

@@ -16,12 +16,12 @@ from typing import Self, TypeVar
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected, plain_reason
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ProtocolError, Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
 from kfix.adapters.kafka.sasl import authenticate
 from kfix.adapters.kafka.security import Security
 from kfix.errors import ReadOnlyViolationError, UnreachableError
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
 _CLIENT_ID = "kfix"
@@ -60,10 +60,10 @@ class BrokerConnection:
         self._socket = None
         self._let_in = False
 
-    def call(self, request: Request, decode: Callable[[Reader], T], deadline: Deadline) -> T:
+    def call(self, request: Request, decode: Callable[[ByteReader], T], deadline: Deadline) -> T:
         return self.call_many([request], decode, deadline)[0]
 
-    def call_many(self, asked: Sequence[Request], decode: Callable[[Reader], T], deadline: Deadline) -> list[T]:
+    def call_many(self, asked: Sequence[Request], decode: Callable[[ByteReader], T], deadline: Deadline) -> list[T]:
         """Sends all, then reads all: Kafka answers one connection's requests in order."""
         readers = self.exchange(asked, deadline)
         try:
@@ -78,7 +78,7 @@ class BrokerConnection:
         low, high = self._ranges.get(api_key, (0, -1))
         return low <= version <= high
 
-    def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[Reader]:
+    def exchange(self, asked: Sequence[Request], deadline: Deadline) -> list[ByteReader]:
         for request in asked:
             self._check_allowed(request)
         try:
@@ -120,7 +120,7 @@ class BrokerConnection:
                 f"{self.endpoint}: speaks Metadata {low} to {high}, kfix needs {needed} (Kafka 2.1 or newer)",
             )
 
-    def _exchange(self, asked: Iterable[Request], deadline: Deadline) -> list[Reader]:
+    def _exchange(self, asked: Iterable[Request], deadline: Deadline) -> list[ByteReader]:
         first = self._correlation
         out, expected = [], []
         for request in asked:
@@ -136,11 +136,11 @@ class BrokerConnection:
         self._socket.settimeout(deadline.require(str(self.endpoint)))
         return self._socket
 
-    def _answer(self, correlation: int, flexible: bool, deadline: Deadline, *, fresh: bool) -> Reader:
+    def _answer(self, correlation: int, flexible: bool, deadline: Deadline, *, fresh: bool) -> ByteReader:
         size = struct.unpack(">i", self._read(4, deadline, fresh=fresh))[0]
         if not 4 <= size <= _LARGEST_ANSWER:
             raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
-        reader = Reader(self._read(size, deadline, fresh=fresh))
+        reader = ByteReader(self._read(size, deadline, fresh=fresh))
         if reader.i32() != correlation:
             raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
         if flexible:

@@ -10,8 +10,8 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.responses import PartitionOffset
 from kfix.errors import UnreachableError
-from kfix.model.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
+from kfix.model.cluster.snapshot import TopicPartition
 
 _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: requests.BROKER_RESOURCE}
 #: DescribeConfigs' sources of a value that is set on the resource itself (KIP-226).

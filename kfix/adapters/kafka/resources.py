@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.responses import PartitionResult
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class LogDir:
+class LogDirUsage:
     """One directory of a broker. Sizes and `usable` in bytes; `usable` is None where the broker does not know it."""
 
     path: str
@@ -19,11 +19,11 @@ class LogDir:
     usable: int | None = None
 
 
-def log_dirs(r: Reader) -> tuple[int, list[LogDir]]:
+def log_dirs(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
     """(error of the whole answer, directories) of version 1, where there is no error of the whole."""
     r.i32()
 
-    def directory() -> LogDir:
+    def directory() -> LogDirUsage:
         error, path = r.i16(), r.string()
         sizes: dict[TopicPartition, int] = {}
 
@@ -32,17 +32,17 @@ def log_dirs(r: Reader) -> tuple[int, list[LogDir]]:
             r.array(lambda: _partition(r, name, sizes))
 
         r.array(topic)
-        return LogDir(path, error, sizes)
+        return LogDirUsage(path, error, sizes)
 
     return 0, r.array(directory)
 
 
-def log_dirs_with_room(r: Reader) -> tuple[int, list[LogDir]]:
+def log_dirs_with_room(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
     """The same of version 4 (Kafka 3.3 and newer)."""
     r.i32()
     error = r.i16()
 
-    def directory() -> LogDir:
+    def directory() -> LogDirUsage:
         bad, path = r.i16(), r.compact_string()
         sizes: dict[TopicPartition, int] = {}
 
@@ -60,12 +60,12 @@ def log_dirs_with_room(r: Reader) -> tuple[int, list[LogDir]]:
         r.i64()
         usable = r.i64()
         r.tags()
-        return LogDir(path, bad, sizes, usable if usable >= 0 else None)
+        return LogDirUsage(path, bad, sizes, usable if usable >= 0 else None)
 
     return error, r.compact_array(directory)
 
 
-def _partition(r: Reader, topic: str, into: dict[TopicPartition, int]) -> None:
+def _partition(r: ByteReader, topic: str, into: dict[TopicPartition, int]) -> None:
     """A future log (AlterReplicaLogDirs under way) takes room beside the current one: both count."""
     index, size = r.i32(), r.i64()
     r.i64()
@@ -74,7 +74,7 @@ def _partition(r: Reader, topic: str, into: dict[TopicPartition, int]) -> None:
     into[tp] = into.get(tp, 0) + size
 
 
-def altered_configs(r: Reader) -> PartitionResult:
+def altered_configs(r: ByteReader) -> PartitionResult:
     """One resource is asked for at a time; its own error is the answer's."""
     r.i32()
 

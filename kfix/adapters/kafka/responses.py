@@ -6,15 +6,15 @@ import struct
 from dataclasses import dataclass
 from functools import cache
 
-from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.model.cluster.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
-from kfix.model.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 
 _DEFAULT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class MetadataResponse:
     cluster_id: str
     controller: int
     brokers: dict[int, Endpoint]
@@ -63,14 +63,14 @@ class PartitionResult:
     message: str
 
 
-def api_versions(r: Reader) -> dict[int, tuple[int, int]]:
+def api_versions(r: ByteReader) -> dict[int, tuple[int, int]]:
     error = r.i16()
     if error:
         raise ProtocolError(f"ApiVersions answered error {error}")
     return dict(r.array(lambda: (r.i16(), (r.i16(), r.i16()))))
 
 
-def metadata(r: Reader) -> Metadata:
+def metadata(r: ByteReader) -> MetadataResponse:
     r.i32()
     racks: dict[int, str] = {}
 
@@ -90,7 +90,7 @@ def metadata(r: Reader) -> Metadata:
         topic = r.string()
         r.i8()
         _partitions(r, topic, partitions)
-    return Metadata(cluster_id, controller, brokers, racks, partitions)
+    return MetadataResponse(cluster_id, controller, brokers, racks, partitions)
 
 
 _HEAD = struct.Struct(">hiiii")
@@ -110,7 +110,7 @@ def _last_ids(count: int) -> struct.Struct:
 _MOST_REPLICAS = 1000
 
 
-def _partitions(r: Reader, topic: str, into: dict[TopicPartition, PartitionView]) -> None:
+def _partitions(r: ByteReader, topic: str, into: dict[TopicPartition, PartitionView]) -> None:
     data, at = r.data, r.at + 4
     try:
         for _ in range(r.i32()):
@@ -136,14 +136,14 @@ def _partitions(r: Reader, topic: str, into: dict[TopicPartition, PartitionView]
     r.at = at
 
 
-def find_coordinator(r: Reader) -> FoundCoordinator:
+def find_coordinator(r: ByteReader) -> FoundCoordinator:
     r.i32()
     error = r.i16()
     r.nullable_string()
     return FoundCoordinator(error, r.i32(), Endpoint(r.string(), r.i32()))
 
 
-def offset_fetch(r: Reader) -> tuple[int, int]:
+def offset_fetch(r: ByteReader) -> tuple[int, int]:
     """(error of the group, number of committed partitions)."""
     r.i32()
     committed = 0
@@ -158,14 +158,14 @@ def offset_fetch(r: Reader) -> tuple[int, int]:
     return r.i16(), committed
 
 
-def list_groups(r: Reader) -> tuple[int, list[tuple[str, str]]]:
+def list_groups(r: ByteReader) -> tuple[int, list[tuple[str, str]]]:
     """(error, [(group, protocol type)])."""
     r.i32()
     error = r.i16()
     return error, r.array(lambda: (r.string(), r.string()))
 
 
-def describe_groups(r: Reader) -> list[DescribedGroup]:
+def describe_groups(r: ByteReader) -> list[DescribedGroup]:
     r.i32()
 
     def member() -> str:
@@ -184,7 +184,7 @@ def describe_groups(r: Reader) -> list[DescribedGroup]:
     return r.array(group)
 
 
-def describe_configs(r: Reader) -> list[DescribedConfig]:
+def describe_configs(r: ByteReader) -> list[DescribedConfig]:
     """Sensitive values come as null from the broker and are left out: they never enter a snapshot.
 
     `sources` has every key: 1 is set on the topic, 2 on the broker, 3 cluster-wide, 4 in server.properties, 5 nowhere.
@@ -212,7 +212,7 @@ def describe_configs(r: Reader) -> list[DescribedConfig]:
     return r.array(resource)
 
 
-def list_offsets(r: Reader) -> dict[TopicPartition, PartitionOffset]:
+def list_offsets(r: ByteReader) -> dict[TopicPartition, PartitionOffset]:
     r.i32()
     found: dict[TopicPartition, PartitionOffset] = {}
     for _ in range(r.i32()):
@@ -224,7 +224,7 @@ def list_offsets(r: Reader) -> dict[TopicPartition, PartitionOffset]:
     return found
 
 
-def epoch_ends(r: Reader) -> dict[TopicPartition, PartitionOffset]:
+def epoch_ends(r: ByteReader) -> dict[TopicPartition, PartitionOffset]:
     """`offset` is the end of the epoch asked for, or of the largest below it, which `leader_epoch` then names."""
     r.i32()
     found: dict[TopicPartition, PartitionOffset] = {}
@@ -236,7 +236,7 @@ def epoch_ends(r: Reader) -> dict[TopicPartition, PartitionOffset]:
     return found
 
 
-def list_reassignments(r: Reader) -> tuple[int, dict[TopicPartition, Assignment]]:
+def list_reassignments(r: ByteReader) -> tuple[int, dict[TopicPartition, Assignment]]:
     r.i32()
     error = r.i16()
     r.compact_string()
@@ -260,7 +260,7 @@ def list_reassignments(r: Reader) -> tuple[int, dict[TopicPartition, Assignment]
     return error, found
 
 
-def elect_leaders(r: Reader) -> PartitionResult:
+def elect_leaders(r: ByteReader) -> PartitionResult:
     r.i32()
     error = r.i16()
     results = r.array(
@@ -270,7 +270,7 @@ def elect_leaders(r: Reader) -> PartitionResult:
     return PartitionResult(error, "") if error or not found else found[0]
 
 
-def alter_reassignment(r: Reader) -> PartitionResult:
+def alter_reassignment(r: ByteReader) -> PartitionResult:
     r.i32()
     error, message = r.i16(), r.compact_string()
     found: list[PartitionResult] = []
@@ -289,9 +289,9 @@ def alter_reassignment(r: Reader) -> PartitionResult:
     return PartitionResult(error, message) if error or not found else found[0]
 
 
-def sasl_handshake(r: Reader) -> tuple[int, list[str]]:
+def sasl_handshake(r: ByteReader) -> tuple[int, list[str]]:
     return r.i16(), r.array(r.string)
 
 
-def sasl_authenticate(r: Reader) -> tuple[int, str, bytes]:
+def sasl_authenticate(r: ByteReader) -> tuple[int, str, bytes]:
     return r.i16(), r.nullable_string() or "", r.blob()

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.security import Security
@@ -19,7 +19,7 @@ from kfix.model.numbers import whole_number
 _CLIENT_KEY, _SERVER_KEY = b"Client Key", b"Server Key"
 _MOST_ITERATIONS = 1_000_000
 
-Exchange = Callable[[Request], Reader]
+Exchange = Callable[[Request], ByteReader]
 
 
 class AuthenticationError(UnreachableError):

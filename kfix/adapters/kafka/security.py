@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
-from kfix.model.client_security import ClientSecurity
+from kfix.model.cluster.client_security import ClientSecurity
 
 #: Of a properties file, in bytes.
 _LARGEST = 1 << 20

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kfix.adapters.memory.state import MemoryBroker
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.reading import LogDirs, LogTail, PartitionReading, StableEnd
-from kfix.model.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
+from kfix.model.cluster.reading import LogDirs, LogTail, PartitionReading, StableEnd
+from kfix.model.cluster.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
 
 if TYPE_CHECKING:
     from kfix.adapters.memory.cluster import MemoryCluster

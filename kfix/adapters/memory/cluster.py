@@ -18,10 +18,10 @@ from kfix.adapters.memory.faults import NO_ANSWER, Faults
 from kfix.adapters.memory.lock import MemoryLock
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
-from kfix.model.client_security import ClientSecurity
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.reading import (
+from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.reading import (
     ChangeResult,
     ConfigValue,
     LogDirs,
@@ -30,7 +30,7 @@ from kfix.model.reading import (
     ResourceKind,
     StableEnd,
 )
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     ClusterIdentity,
     ControllerNode,

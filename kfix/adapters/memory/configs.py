@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from kfix.adapters.memory.state import MemoryBroker, Records
 from kfix.errors import UnreachableError
-from kfix.model.reading import ChangeResult, ConfigValue, ResourceKind
+from kfix.model.cluster.reading import ChangeResult, ConfigValue, ResourceKind
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 FOLLOWER_RATE, LEADER_RATE = "follower.replication.throttled.rate", "leader.replication.throttled.rate"

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from kfix.adapters.memory.configs import UNCLEAN, Settings
 from kfix.adapters.memory.moves import Moves
-from kfix.adapters.memory.state import Belief, Logs, MemoryBroker, Phase, Records
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import NO_LEADER, PartitionView, TopicPartition
+from kfix.adapters.memory.state import Belief, ElectionState, Logs, MemoryBroker, Records
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import NO_LEADER, PartitionView, TopicPartition
 
 _OK = ChangeResult(0, "NONE")
 
@@ -43,7 +43,7 @@ class MemoryController:
         self.records.epoch += 1
         self.records.epoch_version += 1
         for tp, state in self.records.states.items():
-            phase = Phase.ONLINE if state.leader in self.live else Phase.OFFLINE
+            phase = ElectionState.ONLINE if state.leader in self.live else ElectionState.OFFLINE
             self.memory[tp] = Belief(state.leader, state.leader_epoch, state.isr, state.version, phase)
         # The replica state machine starts first: dead replicas leave the ISR before anything is elected.
         for dead in sorted(set(self.brokers) - self.live):
@@ -63,14 +63,16 @@ class MemoryController:
                 self._lead_or_follow(self.brokers[broker], tp, belief)
 
     def created(self, tp: TopicPartition) -> None:
-        self._remember(tp, Phase.ONLINE if self.records.states[tp].leader in self.live else Phase.OFFLINE)
+        self._remember(
+            tp, ElectionState.ONLINE if self.records.states[tp].leader in self.live else ElectionState.OFFLINE
+        )
         self.tell((tp,))
 
     def died(self, broker: int) -> None:
         """`onBrokerFailure`: who is led by the dead one is decided from memory, the rest is written from ZooKeeper."""
         for belief in self.memory.values():
             if belief.leader in (broker, NO_LEADER):
-                belief.phase = Phase.OFFLINE
+                belief.phase = ElectionState.OFFLINE
         self._elect_offline()
         self._take_out(broker)
         self.tell(tp for tp in self.memory if broker in self.records.assignments[tp].replicas)
@@ -87,7 +89,7 @@ class MemoryController:
         It has no effect in the stuck state, whose phase is "online" (KafkaController.scala:1290).
         """
         for tp, belief in self.memory.items():
-            if belief.phase is Phase.OFFLINE and topic in (None, tp.topic):
+            if belief.phase is ElectionState.OFFLINE and topic in (None, tp.topic):
                 self.elect_now(tp, allow_unclean=self._unclean_enabled(tp))
 
     def disk_failed(self, broker: int, tp: TopicPartition) -> None:
@@ -96,7 +98,7 @@ class MemoryController:
         self.brokers[broker].leading.pop(tp, None)
         belief = self.memory[tp]
         if belief.leader in (broker, NO_LEADER):
-            belief.phase = Phase.OFFLINE
+            belief.phase = ElectionState.OFFLINE
         self._elect_offline()
         self.leave_isr(tp, broker)
         self.tell((tp,))
@@ -122,7 +124,7 @@ class MemoryController:
 
     def _elect_offline(self) -> None:
         for tp, belief in self.memory.items():
-            if belief.phase is Phase.OFFLINE:
+            if belief.phase is ElectionState.OFFLINE:
                 self.elect_now(tp, allow_unclean=self._unclean_enabled(tp))
 
     def _unclean_enabled(self, tp: TopicPartition) -> bool:
@@ -150,10 +152,10 @@ class MemoryController:
     def lead(self, tp: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
         state = self.records.states[tp]
         self.records.write_state(tp, leader, state.leader_epoch + 1, isr)
-        self._remember(tp, Phase.ONLINE)
+        self._remember(tp, ElectionState.ONLINE)
         self.tell((tp,))
 
-    def _remember(self, tp: TopicPartition, phase: Phase) -> None:
+    def _remember(self, tp: TopicPartition, phase: ElectionState) -> None:
         state = self.records.states[tp]
         self.memory[tp] = Belief(state.leader, state.leader_epoch, state.isr, state.version, phase)
 

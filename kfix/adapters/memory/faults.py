@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kfix.errors import UnreachableError
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
 
 NO_ANSWER = ChangeResult(-1, "NO_ANSWER", "no answer in time")
 

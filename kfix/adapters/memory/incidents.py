@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 from kfix.adapters.memory import incidents_leading, incidents_placing
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.naming import Incident
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Cause, Confidence, FactValue, Finding, Severity
-from kfix.model.snapshot import TopicPartition
+from kfix.adapters.memory.naming import PreparedIncident
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, FactValue, Finding, Severity
 
 STUCK = TopicPartition(OFFSETS_TOPIC, 26)
 ORDERS = TopicPartition("orders", 2)
@@ -97,69 +97,69 @@ def _stick(cluster: MemoryCluster, *tps: TopicPartition) -> None:
     cluster.kill(1)
 
 
-def stuck_offsets_partition() -> Incident:
+def stuck_offsets_partition() -> PreparedIncident:
     """A1: brokers follow 3, ZooKeeper said 1, and 1 died. Leader -1, ISR [2]; controller 2 does nothing."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.groups["payments"] = 42
     _stick(cluster, STUCK)
-    return Incident(cluster, stuck_finding(cluster, STUCK))
+    return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def stuck_preferred_alive() -> Incident:
+def stuck_preferred_alive() -> PreparedIncident:
     """The preferred replica, broker 2, is the one that is alive and in sync. Broker 3 was the leader by then."""
     cluster = _three((2, 3, 1), STUCK)
     cluster.control.memory[STUCK].leader = 3
     _stick(cluster, STUCK)
-    return Incident(cluster, stuck_finding(cluster, STUCK))
+    return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def five_stuck_partitions() -> Incident:
+def five_stuck_partitions() -> PreparedIncident:
     tps = tuple(TopicPartition(OFFSETS_TOPIC, p) for p in (3, 11, 26, 31, 48))
     cluster = _three((3, 1, 2), *tps)
     _stick(cluster, *tps)
-    return Incident(cluster, stuck_finding(cluster, *tps))
+    return PreparedIncident(cluster, stuck_finding(cluster, *tps))
 
 
-def stuck_orders_partition() -> Incident:
+def stuck_orders_partition() -> PreparedIncident:
     cluster = _three((3, 1, 2), ORDERS)
     _stick(cluster, ORDERS)
-    return Incident(cluster, stuck_finding(cluster, ORDERS))
+    return PreparedIncident(cluster, stuck_finding(cluster, ORDERS))
 
 
-def dead_isr() -> Incident:
+def dead_isr() -> PreparedIncident:
     """Only the dead broker 1 was in sync: no election can help without loss."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.corrupt_state(STUCK, leader=1, isr=(1,))
     cluster.kill(1)
-    return Incident(cluster, stuck_finding(cluster, STUCK))
+    return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def stuck_under_migration() -> Incident:
+def stuck_under_migration() -> PreparedIncident:
     incident = stuck_offsets_partition()
     incident.cluster.records.migrating = True
     return incident
 
 
-def latent_divergence() -> Incident:
+def latent_divergence() -> PreparedIncident:
     """A1 before the fall: ZooKeeper says 1, every broker follows 3, and everybody works."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.corrupt_state(STUCK, leader=1, isr=(1, 2))
-    return Incident(cluster, diverged_finding(cluster, STUCK))
+    return PreparedIncident(cluster, diverged_finding(cluster, STUCK))
 
 
-def divergence_with_a_short_log() -> Incident:
+def divergence_with_a_short_log() -> PreparedIncident:
     incident = latent_divergence()
     incident.cluster.append(STUCK, 7, (3, 2))
     return incident
 
 
-def divergence_with_an_unread_log() -> Incident:
+def divergence_with_an_unread_log() -> PreparedIncident:
     incident = latent_divergence()
     incident.cluster.silence(3)
     return incident
 
 
-ALL: Mapping[str, Callable[[], Incident]] = {
+ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     **incidents_leading.ALL,
     **incidents_placing.ALL,
     "dead-isr": dead_isr,

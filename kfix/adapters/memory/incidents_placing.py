@@ -5,52 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.naming import Incident, found, requested
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Severity
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import TopicPartition
+from kfix.adapters.memory.naming import PreparedIncident, found, requested
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Severity
 
 
 def _topic(cluster: MemoryCluster, topic: str) -> tuple[TopicPartition, ...]:
     return tuple(sorted(tp for tp in cluster.records.assignments if tp.topic == topic))
 
 
-def offsets_with_one_replica() -> Incident:
+def offsets_with_one_replica() -> PreparedIncident:
     """A2 before it bites: each offsets partition on one broker, everybody alive."""
     cluster = MemoryCluster.healthy(4, topics={OFFSETS_TOPIC: 12}, replication=1, groups={"payments": 42})
     tps = _topic(cluster, OFFSETS_TOPIC)
-    return Incident(cluster, found("KFX303", OFFSETS_TOPIC, tps, severity=Severity.WARNING))
+    return PreparedIncident(cluster, found("KFX303", OFFSETS_TOPIC, tps, severity=Severity.WARNING))
 
 
-def offsets_with_one_replica_dead() -> Incident:
+def offsets_with_one_replica_dead() -> PreparedIncident:
     incident = offsets_with_one_replica()
     incident.cluster.kill(3)
     return incident
 
 
-def offsets_on_two_brokers() -> Incident:
+def offsets_on_two_brokers() -> PreparedIncident:
     cluster = MemoryCluster.healthy(2, topics={OFFSETS_TOPIC: 12}, replication=1)
-    return Incident(cluster, found("KFX303", OFFSETS_TOPIC, _topic(cluster, OFFSETS_TOPIC), severity=Severity.WARNING))
+    return PreparedIncident(
+        cluster, found("KFX303", OFFSETS_TOPIC, _topic(cluster, OFFSETS_TOPIC), severity=Severity.WARNING)
+    )
 
 
-def weak_topic() -> Incident:
+def weak_topic() -> PreparedIncident:
     """Two replicas, min.insync.replicas 1, unclean elections allowed."""
     cluster = MemoryCluster.healthy(topics={"orders": 6}, replication=2)
     cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
-    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
+    return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def broker_renamed() -> Incident:
+def broker_renamed() -> PreparedIncident:
     """A5: broker 2 came back as broker 4, empty; the other replicas lead."""
     cluster = MemoryCluster.healthy(topics={"orders": 6})
     cluster.remove_broker(2)
     cluster.add_broker(4, rack="az2")
     cluster.advance(5)
-    return Incident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders"), facts={"lost": (2,)}))
+    return PreparedIncident(cluster, found("KFX105", "broker 2", _topic(cluster, "orders"), facts={"lost": (2,)}))
 
 
-def broker_renamed_another_down() -> Incident:
+def broker_renamed_another_down() -> PreparedIncident:
     """As above, and broker 3 is being restarted: it is down, and not gone."""
     incident = broker_renamed()
     incident.cluster.kill(3)
@@ -58,7 +60,7 @@ def broker_renamed_another_down() -> Incident:
     return incident
 
 
-def stuck_reassignments() -> Incident:
+def stuck_reassignments() -> PreparedIncident:
     """Two moves to broker 4, which died; of one the original replica died too."""
     incident = stuck_reassignment()
     cluster, [safe] = incident.cluster, incident.finding.partitions
@@ -68,25 +70,25 @@ def stuck_reassignments() -> Incident:
     cluster.control.moves.reassign(unsafe, (1, 4))
     cluster.kill(3)
     cluster.kill(4)
-    return Incident(cluster, found("KFX501", "waits for broker 4", (safe, unsafe), severity=Severity.WARNING))
+    return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (safe, unsafe), severity=Severity.WARNING))
 
 
-def lax_topic() -> Incident:
+def lax_topic() -> PreparedIncident:
     """As the weak topic, but of three replicas: it only has to be said that they count."""
     cluster = MemoryCluster.healthy(topics={"orders": 6})
     cluster.records.topic_configs["orders"] = {"unclean.leader.election.enable": "true"}
-    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
+    return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def one_rack_topic() -> Incident:
+def one_rack_topic() -> PreparedIncident:
     """Four brokers in two racks; both replicas of each partition lie in rack a."""
     cluster = MemoryCluster.healthy(4, topics={"other": 4}, racks={1: "a", 2: "a", 3: "b", 4: "b"})
     for p in range(4):
         cluster.add_partition(TopicPartition("orders", p), (1, 2) if p % 2 else (2, 1))
-    return Incident(cluster, requested("orders", _topic(cluster, "orders")))
+    return PreparedIncident(cluster, requested("orders", _topic(cluster, "orders")))
 
 
-def stuck_reassignment() -> Incident:
+def stuck_reassignment() -> PreparedIncident:
     """A move to broker 4, which died when it began."""
     cluster = MemoryCluster.healthy(4, topics={"other": 4})
     tp = TopicPartition("orders", 0)
@@ -94,10 +96,10 @@ def stuck_reassignment() -> Incident:
     cluster.copy_seconds = 3600.0
     cluster.control.moves.reassign(tp, (1, 4))
     cluster.kill(4)
-    return Incident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
+    return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
 
 
-def stuck_reassignment_unsafe() -> Incident:
+def stuck_reassignment_unsafe() -> PreparedIncident:
     """The original replica, broker 3, died; to cancel would leave no leader and no log."""
     cluster = MemoryCluster.healthy(4, topics={"other": 4})
     tp = TopicPartition("orders", 0)
@@ -106,16 +108,16 @@ def stuck_reassignment_unsafe() -> Incident:
     cluster.control.moves.reassign(tp, (1, 4))
     cluster.kill(3)
     cluster.kill(4)
-    return Incident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
+    return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
 
 
-def left_over_throttles() -> Incident:
+def left_over_throttles() -> PreparedIncident:
     cluster = MemoryCluster.healthy(topics={"orders": 6})
     _throttle(cluster)
-    return Incident(cluster, requested("cluster", ()))
+    return PreparedIncident(cluster, requested("cluster", ()))
 
 
-def throttled_move() -> Incident:
+def throttled_move() -> PreparedIncident:
     """Somebody else's move is under way, with their throttle on it."""
     incident = left_over_throttles()
     cluster = incident.cluster
@@ -135,7 +137,7 @@ def _throttle(cluster: MemoryCluster) -> None:
     cluster.settings.alter(ResourceKind.TOPIC, "orders", lists)
 
 
-ALL: Mapping[str, Callable[[], Incident]] = {
+ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "broker-renamed": broker_renamed,
     "broker-renamed-another-down": broker_renamed_another_down,
     "lax-topic": lax_topic,

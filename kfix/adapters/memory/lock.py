@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from kfix.errors import UnreachableError
-from kfix.model.holder import held_error
+from kfix.model.cluster.holder import held_error
 from kfix.ports import ClusterLock
 
 # Of the process: a cluster with its lock can be copied.

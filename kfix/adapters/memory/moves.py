@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
-from kfix.adapters.memory.state import RECORD_BYTES, Phase
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.adapters.memory.state import RECORD_BYTES, ElectionState
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
 
 if TYPE_CHECKING:
     from kfix.adapters.memory.controller import MemoryController
@@ -22,7 +22,7 @@ _OK = ChangeResult(0, "NONE")
 class Moves:
     """`remember` takes a partition's state over into the controller's memory."""
 
-    def __init__(self, control: MemoryController, remember: Callable[[TopicPartition, Phase], None]) -> None:
+    def __init__(self, control: MemoryController, remember: Callable[[TopicPartition, ElectionState], None]) -> None:
         self._control = control
         self._remember = remember
         self._copied: dict[tuple[TopicPartition, int], float] = {}
@@ -89,7 +89,7 @@ class Moves:
         if belief.leader in target and belief.leader in control.live:
             # updateLeaderEpoch re-reads the state: ZooKeeper's leader is what the brokers are told from now on (B7).
             control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
-            self._remember(tp, Phase.ONLINE)
+            self._remember(tp, ElectionState.ONLINE)
             control.tell((tp,))
         else:
             control.elect_now(tp, allow_unclean=False)

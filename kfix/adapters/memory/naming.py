@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.model.finding import REQUEST, Cause, Confidence, FactValue, Finding, Severity
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import REQUEST, Cause, Confidence, FactValue, Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
+class PreparedIncident:
     """`finding` is what a diagnosis gives, or a person's request where nothing is wrong."""
 
     cluster: MemoryCluster

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kfix import __version__
 from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
 from kfix.adapters.memory.state import MemoryBroker
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.snapshot import (
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.snapshot import (
     BrokerView,
     Group,
     Registration,

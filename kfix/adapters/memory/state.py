@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     Endpoint,
     LogEnd,
@@ -15,7 +15,7 @@ from kfix.model.snapshot import (
 )
 
 
-class Phase(StrEnum):
+class ElectionState(StrEnum):
     """`PartitionStateMachine`: an election is only held for a partition the controller thinks offline."""
 
     ONLINE = "online"
@@ -75,7 +75,7 @@ class Belief:
     leader_epoch: int
     isr: tuple[int, ...]
     version: int
-    phase: Phase = Phase.ONLINE
+    phase: ElectionState = ElectionState.ONLINE
 
 
 @dataclass(slots=True)

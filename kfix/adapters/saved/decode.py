@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kfix.adapters.saved import shape
+from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,
@@ -29,7 +30,6 @@ from kfix.model.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
-from kfix.model.vantage import is_name
 
 T = TypeVar("T")
 

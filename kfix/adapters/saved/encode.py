@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from kfix.model.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
+from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
 
 FORMAT = "kfix.snapshot"
 VERSION = 1

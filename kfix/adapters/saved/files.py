@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kfix.adapters.saved.encode import FORMAT, VERSION, encode
 from kfix.documents.opening import read_file, unpacked
 from kfix.errors import UsageError
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
 from kfix.private import write_private
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
-from kfix.documents.shapes import Finite, Int16, Int32, Int64, Moment, Open, Port, Strict
+from kfix.documents.shapes import Finite, Int16, Int32, Int64, LenientModel, Moment, Port, StrictModel
 
 
 class _Repeated:
@@ -49,33 +49,33 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-class EndpointShape(Strict):
+class EndpointShape(StrictModel):
     host: str
     port: Port
 
 
-class ClusterShape(Strict):
+class ClusterShape(StrictModel):
     id: str
     mode: Literal["zk", "kraft", "unknown"]
     bootstrap: str
     zookeeper: str
 
 
-class SourceShape(Strict):
+class SourceShape(StrictModel):
     name: str
     ok: bool
     error: str = ""
     seconds: Finite = 0.0
 
 
-class ViewShape(Open):
+class ViewShape(LenientModel):
     controller: Int32
     alive: dict[Int32, EndpointShape]
     racks: dict[Int32, str]
     partitions: dict[str, list[ViewRow]]
 
 
-class ControllerShape(Strict):
+class ControllerShape(StrictModel):
     broker: Int32 | None
     elected_ms: Int64
     czxid: Int64
@@ -85,7 +85,7 @@ class ControllerShape(Strict):
     kraft_epoch: Int32 = -1
 
 
-class RegistrationShape(Open):
+class RegistrationShape(LenientModel):
     broker: Int32
     endpoint: EndpointShape | None
     rack: str | None
@@ -93,14 +93,14 @@ class RegistrationShape(Open):
     registered_ms: Int64
 
 
-class NodeShape(Strict):
+class NodeShape(StrictModel):
     address: str
     mode: str
     error: str = ""
     zxid: Int64 = -1
 
 
-class ZooKeeperShape(Open):
+class ZooKeeperShape(LenientModel):
     connect: str
     server: str
     controller: ControllerShape
@@ -117,14 +117,14 @@ class ZooKeeperShape(Open):
     nodes: list[NodeShape] = Field(default_factory=list)
 
 
-class GroupShape(Open):
+class GroupShape(LenientModel):
     name: str
     listed_by: Ids
     state: str
     members: tuple[str, ...]
 
 
-class ProbeShape(Strict):
+class ProbeShape(StrictModel):
     group: str
     partition: Int32
     find_error: Int16 | None
@@ -135,21 +135,21 @@ class ProbeShape(Strict):
     seconds: Finite = 0.0
 
 
-class SampleShape(Open):
+class SampleShape(LenientModel):
     taken_at: Moment
     ends: dict[str, list[EndsRow]]
     leaders: dict[str, list[LeaderRow]]
     visible: dict[str, list[VisibleRow]]
 
 
-class VantageShape(Open):
+class VantageShape(LenientModel):
     name: str
     taken_at: Moment
     reached: tuple[str, ...]
     unreached: dict[str, str]
 
 
-class HeadShape(Open):
+class HeadShape(LenientModel):
     """What must be looked at before all else: a later version may have another shape."""
 
     format: str = ""
@@ -157,7 +157,7 @@ class HeadShape(Open):
     kfix: str = "?"
 
 
-class SnapshotShape(Open):
+class SnapshotShape(LenientModel):
     taken_at: Moment
     seconds: Finite
     kfix: str

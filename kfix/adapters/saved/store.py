@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kfix.adapters.saved.files import parse, read_text, save, write_whole
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.documents.opening import read_file
 from kfix.errors import UsageError
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.numbers import LAST_MOMENT, broker_id
-from kfix.model.snapshot import Snapshot
 from kfix.private import private_folder
 
 KEEP = 20

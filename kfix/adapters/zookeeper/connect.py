@@ -10,7 +10,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
 from kfix.errors import UnreachableError, UsageError
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 K = TypeVar("K")
 

@@ -8,8 +8,8 @@ from kfix.adapters.zookeeper.connect import Connect, read_all
 from kfix.adapters.zookeeper.view import broker_ids, migrating, read_states, read_topics, state_path
 from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
 from kfix.errors import UnreachableError
-from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import (
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import (
     SRVR_REFUSED,
     Assignment,
     ControllerNode,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.errors import HeldError, UnreachableError
-from kfix.model.holder import held_error, parse_holder
+from kfix.model.cluster.holder import held_error, parse_holder
 from kfix.ports import ClusterLock
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any
 from kfix.adapters.zookeeper.wire import Node
 from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
-from kfix.model.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     ControllerNode,
     Endpoint,
@@ -23,6 +22,7 @@ from kfix.model.snapshot import (
     Registration,
     TopicPartition,
 )
+from kfix.model.numbers import LARGEST_INT32, LARGEST_INT64, LARGEST_PORT, broker_id, is_int32
 
 _LONGEST_HOST = 255
 _MOST_DIGITS = 19  # of 64 bits

@@ -10,8 +10,8 @@ from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
+from kfix.model.cluster.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
 from kfix.model.numbers import broker_id
-from kfix.model.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
 
 T = TypeVar("T")
 #: {path of a znode: what is wrong with what it holds}

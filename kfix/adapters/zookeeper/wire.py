@@ -4,7 +4,7 @@ Pipelining is why it exists: 15 000 to 20 000 reads a second against 4 000 to 5 
 difference between 0.6 s and 2.2 s for 10 000 partitions (docs/adr/002). Opening a session is itself a transaction of
 the ensemble; nothing else of ours is.
 
-Source: jute records of ZooKeeper 3.5 to 3.9 (`ConnectRequest`, `RequestHeader`, `GetDataRequest`, `Stat`).
+Source: jute records of ZooKeeper 3.5 to 3.9 (`ConnectRequest`, `RequestHeader`, `GetDataRequest`, `ZnodeStat`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple, Self
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected, plain_reason
 from kfix.errors import UnreachableError
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 _EXISTS, _GET_DATA, _SYNC, _GET_CHILDREN = 3, 4, 9, 12
 _CLOSE = -11
@@ -37,7 +37,7 @@ _LARGEST_ANSWER = 64 << 20
 _LARGEST_WORD = 1 << 20
 
 
-class Stat(NamedTuple):
+class ZnodeStat(NamedTuple):
     """Times in milliseconds since the epoch, by ZooKeeper's clock."""
 
     czxid: int
@@ -53,7 +53,7 @@ class Stat(NamedTuple):
     pzxid: int
 
 
-NO_STAT = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+NO_STAT = ZnodeStat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Node:
 
     data: bytes
     children: tuple[str, ...]
-    stat: Stat
+    stat: ZnodeStat
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class ZooKeeperLine:
                 data, at = _blob(answer, at)
             elif request.kind == _GET_CHILDREN:
                 names, at = _names(answer, at)
-            return Node(data, names, Stat._make(_STAT.unpack_from(answer, at)))
+            return Node(data, names, ZnodeStat._make(_STAT.unpack_from(answer, at)))
         except struct.error:
             raise UnreachableError(f"zookeeper {self.endpoint}: a broken answer for {request.path}") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from kfix.adapters.zookeeper.connect import Connect
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
 
 
 def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -> ChangeResult:

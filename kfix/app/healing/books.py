@@ -12,11 +12,11 @@ from kfix.actions.registry import described, example
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.app.healing.site import Site, known_codes
 from kfix.errors import UsageError
-from kfix.model.args import ArgValue, Kind, coerce
-from kfix.model.runbook import Runbook
-from kfix.report.runbook_page import ActionWords, page
-from kfix.runbook import catalogue
-from kfix.runbook.published import json_schema
+from kfix.model.plan.args import ArgKind, ArgValue, coerce
+from kfix.model.plan.runbook import Runbook
+from kfix.report.runbook.page import ActionWords, page
+from kfix.runbook.file import catalogue
+from kfix.runbook.file.published import json_schema
 from kfix.runbook.testing import Tested, run_tests
 
 
@@ -32,7 +32,7 @@ def page_of(runbook: Runbook) -> str:
         action, known = ACTIONS[step.action], dict[str, ArgValue]()
         for name, value in step.with_.items():
             # A reference is not known before there is a finding; within what a person is told it says enough.
-            told = not action.changes and action.kinds[name] is Kind.TEXT
+            told = not action.changes and action.kinds[name] is ArgKind.TEXT
             if told or "${" not in str(value):
                 known[name] = coerce(action.kinds[name], value)
         by_hand[step.id] = action.preview(example(action).with_(**known)).command

@@ -11,15 +11,15 @@ from typing import Any
 from kfix import __version__
 from kfix.app.healing.site import Site
 from kfix.errors import UsageError
-from kfix.model.plan import Plan, PlannedStep
+from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.placement.reassignment_json import render
 from kfix.private import new_private
-from kfix.runbook import planfile
-from kfix.runbook.countersign import sign
-from kfix.runbook.explain import explain
-from kfix.runbook.gates import flags
-from kfix.runbook.journal import utc
-from kfix.runbook.plandiff import differences
+from kfix.runbook.gate.countersign import sign
+from kfix.runbook.gate.gates import flags
+from kfix.runbook.journal.journal import utc
+from kfix.runbook.plan import planfile
+from kfix.runbook.plan.explain import explain
+from kfix.runbook.plan.plandiff import differences
 
 
 def read_plan(path: Path) -> Plan:

@@ -12,14 +12,14 @@ from typing import Any
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
 from kfix.errors import RefusedError
-from kfix.model.plan import Gate
+from kfix.model.plan.plan import Gate
 from kfix.model.run import RunSummary
-from kfix.runbook.history import summaries, summary
-from kfix.runbook.journal import ReadBack
-from kfix.runbook.replay import replay
-from kfix.runbook.rethrottle import wish
-from kfix.runbook.run import whoami
-from kfix.runbook.store import RunDir
+from kfix.runbook.execution.rethrottle import wish
+from kfix.runbook.execution.run import whoami
+from kfix.runbook.journal.history import summaries, summary
+from kfix.runbook.journal.journal import ReadBack
+from kfix.runbook.journal.replay import replay
+from kfix.runbook.journal.runs import RunDir
 
 Record = Mapping[str, Any]
 

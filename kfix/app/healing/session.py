@@ -15,23 +15,23 @@ from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import OpenCluster
 from kfix.app.healing.site import Site
-from kfix.app.healing.wanted import Nothing, Wanted, plan_for
+from kfix.app.healing.wanted import HealRequest, Nothing, plan_for
 from kfix.errors import RefusedError
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.plan import Plan
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.plan.plan import Plan
 from kfix.model.run import Aborted
-from kfix.model.snapshot import Snapshot
-from kfix.runbook.countersign import signer
-from kfix.runbook.door import Diagnosed, Door
-from kfix.runbook.gates import Given, Human, parse_given
-from kfix.runbook.journal import Listener
-from kfix.runbook.policy import NO_POLICY, Policy
-from kfix.runbook.proof import Asked, Proof
-from kfix.runbook.rollback import or_roll_back, run_or_roll_back
-from kfix.runbook.run import abort, created_now, prove_again, resume
-from kfix.runbook.scene import Healed, Scene
-from kfix.runbook.store import RunDir
-from kfix.runbook.taking_back import make_rollback
+from kfix.runbook.execution.context import Context, RunResult
+from kfix.runbook.execution.rolling_back import or_roll_back, run_or_roll_back
+from kfix.runbook.execution.run import abort, created_now, prove_again, resume
+from kfix.runbook.gate.countersign import signer
+from kfix.runbook.gate.gates import Given, Human, parse_given
+from kfix.runbook.journal.journal import Listener
+from kfix.runbook.journal.runs import RunDir
+from kfix.runbook.policy.policy import NO_POLICY, Policy
+from kfix.runbook.rollback.planning import make_rollback
+from kfix.runbook.safety.door import Diagnosed, Door
+from kfix.runbook.safety.proof import Asked, Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Healing:
         self._access = access
         self._cluster = cluster
 
-    def plan(self, asked: Wanted, finding: Finding, snapshot: Snapshot) -> tuple[Plan | Nothing, tuple[str, ...]]:
+    def plan(self, asked: HealRequest, finding: Finding, snapshot: Snapshot) -> tuple[Plan | Nothing, tuple[str, ...]]:
         """As `wanted.plan_for`."""
         return plan_for(asked, finding, snapshot, self._cluster.reader, self._app.clock.now())
 
@@ -107,7 +107,7 @@ class Healing:
         policy: Policy,
         attendance: Attendance,
         diagnosis: Diagnosis | None = None,
-    ) -> Healed:
+    ) -> RunResult:
         """Returns what was proved, or raises with the exit code that says whether anything was changed.
 
         `diagnosis` is one that was made just now, for this run: it saves another one before the first change.
@@ -117,7 +117,7 @@ class Healing:
 
     def resume(
         self, run: RunDir, did: tuple[str, ...], approval: Approval, policy: Policy, attendance: Attendance
-    ) -> Healed:
+    ) -> RunResult:
         """Goes on with a run that was killed or stopped. `did` names steps that a person did by hand meanwhile."""
         scene = self._scene(approval.to(run.plan()), approval, policy, attendance, None)
         return or_roll_back(lambda: resume(run, scene, did), scene)
@@ -132,8 +132,8 @@ class Healing:
 
     def _scene(
         self, given: Given, approval: Approval, policy: Policy, attendance: Attendance, diagnosis: Diagnosis | None
-    ) -> Scene:
-        return Scene(
+    ) -> Context:
+        return Context(
             reader=self._cluster.reader,
             door=self._door(policy, diagnosis),
             lock=self._cluster.lock,

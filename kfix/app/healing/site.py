@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kfix.errors import UsageError
 from kfix.model.places import config_home, state_home
-from kfix.model.runbook import Runbook
-from kfix.runbook import catalogue
-from kfix.runbook.load import load_file
-from kfix.runbook.policy import NO_POLICY, Policy
-from kfix.runbook.store import RunStore
+from kfix.model.plan.runbook import Runbook
+from kfix.runbook.file import catalogue
+from kfix.runbook.file.load import load_file
+from kfix.runbook.journal.runs import RunStore
+from kfix.runbook.policy.policy import NO_POLICY, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Site:
                 return NO_POLICY
             path = usual
         # A policy is YAML that pydantic checks: 0.1 s that only a site with a policy pays.
-        from kfix.runbook.policyfile import load_policy  # noqa: PLC0415
+        from kfix.runbook.policy.policyfile import load_policy  # noqa: PLC0415
 
         return load_policy(path)
 

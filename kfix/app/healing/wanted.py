@@ -11,23 +11,23 @@ from kfix.app.text import utf8
 from kfix.documents.opening import read_file
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.harmless import lines
-from kfix.model.args import Args
-from kfix.model.finding import Diagnosis, Finding, Severity
-from kfix.model.plan import Plan
-from kfix.model.runbook import Runbook
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.placement.judge import Severity as Grade
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Plan
+from kfix.model.plan.runbook import Runbook
+from kfix.placement.judge import PlacementSeverity as Grade
 from kfix.placement.judge import judge
 from kfix.placement.reassignment_json import parse
 from kfix.ports import ClusterReader
-from kfix.runbook import matching
-from kfix.runbook.cut_network import refuse_while_cut
-from kfix.runbook.matching import TOPIC, topics_of
-from kfix.runbook.params import parse_params
-from kfix.runbook.placing import Look, world_of
-from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.policy import Policy
-from kfix.runbook.run import created_now, whoami
+from kfix.runbook.execution.run import created_now, whoami
+from kfix.runbook.file.placements import PlacementInput, world_of
+from kfix.runbook.planning import matching
+from kfix.runbook.planning.matching import TOPIC, topics_of
+from kfix.runbook.planning.params import parse_params
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
+from kfix.runbook.policy.policy import Policy
+from kfix.runbook.safety.cut_network import refuse_while_cut
 
 _SHOWN = 5
 _GIVEN = "given"
@@ -36,7 +36,7 @@ Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HealRequest:
     """`topic` is what a person named, "" where nobody did. `moves` are those of `moves_file`."""
 
     runbook: Runbook
@@ -73,7 +73,7 @@ def wanted(
     params: Sequence[str] = (),
     moves_file: Path | None = None,
     policy: Path | None = None,
-) -> Wanted:
+) -> HealRequest:
     """Reads everything that can be wrong before a cluster is asked. `params` are NAME=VALUE.
 
     Raises UsageError for an unknown runbook or parameter, and for a file that is not what it should be.
@@ -87,7 +87,7 @@ def wanted(
     args, topic = _params(runbook, params)
     rules = site.policy(policy)
     moves = () if moves_file is None else _moves(moves_file)
-    return Wanted(runbook, args, rules, topic, finding, moves, moves_file)
+    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file)
 
 
 def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
@@ -114,7 +114,7 @@ def _moves(path: Path) -> Moves:
     return found
 
 
-def match(asked: Wanted, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
+def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
     """What the runbook is for; where that is nothing, what a person may ask for all the same.
 
     Raises RefusedError while the network is cut, and UnreachableError where nothing was found but not everything was
@@ -148,7 +148,7 @@ def _warnings(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 
 def plan_for(
-    asked: Wanted, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
+    asked: HealRequest, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
 ) -> tuple[Plan | Nothing, tuple[str, ...]]:
     """Returns the plan, or what shows that the finding is well already; and warnings about moves that a person gave."""
     params, topics = asked.params, topics_of(finding)
@@ -161,7 +161,7 @@ def plan_for(
         reader,
         created=created_now(now),
         params=params,
-        look=Look(snapshot, asked.moves),
+        look=PlacementInput(snapshot, asked.moves),
         policy=asked.policy,
     )
     if isinstance(made, AlreadyMet):
@@ -171,7 +171,7 @@ def plan_for(
     return made, warnings
 
 
-def _judged(asked: Wanted, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:
+def _judged(asked: HealRequest, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:
     """Whoever made the moves: what must not be sent is refused, all of it at once; what is unwise is a warning."""
     problems = [
         (p.severity, f"{asked.moves_file}: {f'{p.tp}: ' if p.tp is not None else ''}{p.text}")

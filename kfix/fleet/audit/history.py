@@ -12,8 +12,8 @@ from kfix.adapters.fleet.audits import table_of
 from kfix.fleet.audit.past import Past, unread_sources
 from kfix.fleet.audit.sql import COMPARED
 from kfix.fleet.engine import Engine
-from kfix.model.audit import FindingRow, Status
-from kfix.model.fleetcase import Stuck
+from kfix.model.audit.audit import FindingRow, Status
+from kfix.model.audit.fleetcase import Stuck
 
 _COMPARED = ("cluster", "key", "rank", "n_partitions", "since", "status")
 #: Codes that tell of partitions in trouble today: without a leader, not fully replicated, in a move that does not end.

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from kfix.model.audit import FindingRow, Status
+from kfix.model.audit.audit import FindingRow, Status
+from kfix.model.audit.fleetcase import ClusterDigest
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.fleetcase import ClusterDigest
-from kfix.model.snapshot import Snapshot
 
 #: A finding as a mapping for JSON, as `kfix diagnose --json` has it.
 AsDict = Callable[[Finding], Mapping[str, Any]]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from kfix.adapters.fleet.audits import Audit, audits, read_rows
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import UsageError
-from kfix.model.audit import FindingRow, Status
+from kfix.model.audit.audit import FindingRow, Status
 
 UNREAD = "KFX901"
 #: So many audits back a cluster is looked for that is in none of the later ones.
@@ -46,7 +46,7 @@ def unread_sources(rows: Iterable[FindingRow]) -> Mapping[str, frozenset[str]]:
     return {cluster: frozenset(sources) for cluster, sources in found.items()}
 
 
-def past_of(root: Place, order: tuple[date, float, str], clusters: Iterable[str]) -> Past:
+def past_of(root: StoreLocation, order: tuple[date, float, str], clusters: Iterable[str]) -> Past:
     """Before the audit of this `order` (day, began, run): one that is repeated is not compared with itself."""
     damaged: list[str] = []
     earlier = [a for a in audits(root, damaged=damaged) if a.order < order]

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
 from kfix.fleet.engine import Engine
 from kfix.harmless import lines
-from kfix.model.audit import (
+from kfix.model.audit.audit import (
     AuditReport,
     CheckTitle,
     ClusterRow,
@@ -20,14 +20,14 @@ from kfix.model.audit import (
     Offender,
     TrendPoint,
 )
-from kfix.model.finding import Severity
+from kfix.model.diagnosis.finding import Severity
 
 #: Days of history that a report shows.
 DAYS = 30
 
 
 def report_of(
-    root: Place, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
+    root: StoreLocation, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
 ) -> AuditReport:
     findings = read_rows(FindingRow, audit.findings)
     clusters = read_rows(ClusterRow, audit.clusters)
@@ -58,7 +58,7 @@ def report_of(
     )
 
 
-def history(root: Place, audit: Audit, days: int = DAYS, damaged: list[str] | None = None) -> tuple[Audit, ...]:
+def history(root: StoreLocation, audit: Audit, days: int = DAYS, damaged: list[str] | None = None) -> tuple[Audit, ...]:
     """An audit of each day up to this one, oldest first; of its own day it is this one. Of several a day it is the one
     of most clusters, then the last: an audit of a part is no trend. Those that cannot be read go to `damaged`.
     """
@@ -74,7 +74,7 @@ def history(root: Place, audit: Audit, days: int = DAYS, damaged: list[str] | No
     return (*(a for _, a in sorted(best.items())), audit)
 
 
-def find_audit(root: Place, run: str = "", day: date | None = None) -> Audit:
+def find_audit(root: StoreLocation, run: str = "", day: date | None = None) -> Audit:
     """The last one, the last of a day, or the one of a run. UsageError where there is none."""
     damaged: list[str] = []
     found = [a for a in audits(root, damaged=damaged) if (not run or a.id == run) and (day is None or a.day == day)]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kfix import __version__
 from kfix.adapters.fleet.audits import Audit, table_of, write_audit
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
 from kfix.errors import UsageError
 from kfix.fleet.audit.history import as_news, compared, stuck_in
@@ -21,10 +21,10 @@ from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.sql import SCORES
 from kfix.fleet.engine import Engine
-from kfix.model.audit import ClusterRow, FindingRow
-from kfix.model.finding import Finding
-from kfix.model.fleetcase import ClusterDigest, FleetCase
-from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.model.audit.audit import ClusterRow, FindingRow
+from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
+from kfix.model.audit.inventory import ClusterEntry, Inventory
+from kfix.model.diagnosis.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Night:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def audit_run(root: Place, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
+def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
     """Of a complete run. Writes the audit's tables; an audit of the same run before is replaced, and no other."""
     clock = _Clock()
     entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}

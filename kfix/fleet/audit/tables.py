@@ -1,8 +1,8 @@
 """What `kfix audit query` asks: the store as tables, by the names that people write.
 
 partitions   one row a partition of the looks: cluster, day, run, then the columns of docs/fleet-store.md
-findings     one row a finding of the audits, `kfix.model.audit.FindingRow`
-clusters     one row a cluster of the audits, `kfix.model.audit.ClusterRow`
+findings     one row a finding of the audits, `kfix.model.audit.audit.FindingRow`
+clusters     one row a cluster of the audits, `kfix.model.audit.audit.ClusterRow`
 runs         one row a run: day, run, began, ended, kfix, clusters, failed, partitions
 """
 
@@ -15,12 +15,12 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kfix.adapters.fleet.audits import Audit, audits, schema_of
-from kfix.adapters.fleet.places import Place
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run, runs
 from kfix.adapters.fleet.schema import PARTITIONS
 from kfix.errors import UsageError
 from kfix.fleet.engine import View
-from kfix.model.audit import ClusterRow, FindingRow
+from kfix.model.audit.audit import ClusterRow, FindingRow
 
 #: In words that DuckDB and Spark share; the file's name is the cluster's, percent-encoded (`places.file_name`).
 _PLACED: Final = """
@@ -32,7 +32,7 @@ FROM partition_files
 """
 
 
-def tables(root: Place, *, days: int, run: str = "", looks: int = 1) -> Mapping[str, Any]:
+def tables(root: StoreLocation, *, days: int, run: str = "", looks: int = 1) -> Mapping[str, Any]:
     """Audits of the last `days` days that have one, or of one run; partitions of the last `looks` runs, or of that one.
 
     UsageError where the store has nothing of the kind.

@@ -15,7 +15,7 @@ from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.meaning import properties_problems
 from kfix.fleet.inventory.words import name_problem, server_problems
-from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 _ENDING: Final = ".properties"
 NESTED: Final = "client.properties"

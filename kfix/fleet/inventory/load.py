@@ -16,8 +16,8 @@ from kfix.fleet.inventory.folder import read_folder
 from kfix.fleet.inventory.meaning import Papers, problems_of
 from kfix.fleet.inventory.schema import DAYS, ClusterModel, DefaultsModel, FleetModel, MuteModel, WindowModel
 from kfix.fleet.inventory.words import clock, day, moment
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
 
 #: The file that a folder is searched for, before its properties files are taken for the fleet.
 FILE: Final = "fleet.yaml"
@@ -93,11 +93,11 @@ def _first(own: float | None, default: float | None, plain: float) -> float:
     return next(v for v in (own, default, plain) if v is not None)
 
 
-def _window(said: WindowModel) -> Window:
+def _window(said: WindowModel) -> MaintenanceWindow:
     if said.start is not None and said.end is not None:
-        return Window(said.why, start=moment(said.start), end=moment(said.end))
+        return MaintenanceWindow(said.why, start=moment(said.start), end=moment(said.end))
     days = frozenset(DAYS.index(d) for d in said.weekdays or ())
-    return Window(said.why, weekdays=days, at=clock(said.at or ""), minutes=int((said.for_ or 0) / 60))
+    return MaintenanceWindow(said.why, weekdays=days, at=clock(said.at or ""), minutes=int((said.for_ or 0) / 60))
 
 
 def _mute(said: MuteModel) -> Mute:

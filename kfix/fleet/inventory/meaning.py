@@ -10,8 +10,8 @@ from kfix.adapters.kafka.security import load_security, read_properties
 from kfix.documents.problems import Path, Problem
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.words import clock, day, moment, name_problem, server_problems
-from kfix.model.args import parse_duration
 from kfix.model.expected import EXPECTED
+from kfix.model.plan.args import parse_duration
 
 _WEEKLY: Final = ("weekdays", "at", "for")
 _ONCE: Final = ("start", "end")

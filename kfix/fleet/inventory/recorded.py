@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import Any
 
 from kfix.errors import UsageError
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import EXPECTED, Expected
-from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
 
 
 def record_entry(entry: ClusterEntry) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def record_entry(entry: ClusterEntry) -> dict[str, Any]:
     }
 
 
-def _window(window: Window) -> dict[str, Any]:
+def _window(window: MaintenanceWindow) -> dict[str, Any]:
     if window.start is not None and window.end is not None:
         return {"why": window.why, "start": window.start.isoformat(), "end": window.end.isoformat()}
     return {"why": window.why, "weekdays": sorted(window.weekdays), "at": window.at, "minutes": window.minutes}
@@ -78,10 +78,12 @@ def _entry(name: str, raw: Mapping[str, Any]) -> ClusterEntry:
     )
 
 
-def _read_window(raw: Mapping[str, Any]) -> Window:
+def _read_window(raw: Mapping[str, Any]) -> MaintenanceWindow:
     if "start" in raw:
-        return Window(raw["why"], datetime.fromisoformat(raw["start"]), datetime.fromisoformat(raw["end"]))
-    return Window(raw["why"], weekdays=frozenset(raw["weekdays"]), at=int(raw["at"]), minutes=int(raw["minutes"]))
+        return MaintenanceWindow(raw["why"], datetime.fromisoformat(raw["start"]), datetime.fromisoformat(raw["end"]))
+    return MaintenanceWindow(
+        raw["why"], weekdays=frozenset(raw["weekdays"]), at=int(raw["at"]), minutes=int(raw["minutes"])
+    )
 
 
 def _mute(raw: Mapping[str, Any]) -> Mute:

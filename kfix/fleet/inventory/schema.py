@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from kfix.model.args import parse_duration
+from kfix.documents.shapes import StrictModel
+from kfix.model.plan.args import parse_duration
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: Seconds; what `kfix.adapters.target` takes for one look.
@@ -54,16 +55,12 @@ Patterns = Annotated[list[Text], BeforeValidator(_one_is_a_list), Field(min_leng
 _NoneIsEmpty = BeforeValidator(_none_is_empty)
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ExpectedModel(Strict):
+class ExpectedModel(StrictModel):
     rf: Annotated[int, Field(ge=1, le=1000)] | None = None
     min_isr: Annotated[int, Field(ge=1, le=1000)] | None = None
 
 
-class WindowModel(Strict):
+class WindowModel(StrictModel):
     """Once, by `start` and `end`; or every week, by `weekdays`, `at` and `for`. All times are UTC or say their zone."""
 
     why: str = ""
@@ -74,7 +71,7 @@ class WindowModel(Strict):
     for_: Annotated[Duration | None, Field(alias="for")] = None
 
 
-class DefaultsModel(Strict):
+class DefaultsModel(StrictModel):
     """What holds for every cluster that says nothing else; tags and windows add up."""
 
     command_config: Text | None = None
@@ -92,7 +89,7 @@ class ClusterModel(DefaultsModel):
     zookeeper: Servers = ""
 
 
-class MuteModel(Strict):
+class MuteModel(StrictModel):
     clusters: Patterns
     findings: Patterns
     reason: Text
@@ -100,7 +97,7 @@ class MuteModel(Strict):
     by: str = ""
 
 
-class FleetModel(Strict):
+class FleetModel(StrictModel):
     api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
     kind: Literal["Fleet"]
     defaults: DefaultsModel = DefaultsModel()

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
-from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 
 def select(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.lab.incidents import coordinator_latent
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

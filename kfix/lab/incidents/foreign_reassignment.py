@@ -8,7 +8,7 @@ from kfix.lab import throttles
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.options import MEGABYTES
 from kfix.lab.throttles import Throttle
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

@@ -9,7 +9,7 @@ from kfix.lab.incidents.incident import Incident
 from kfix.lab.slow import fall_behind
 from kfix.lab.throttles import Throttle
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

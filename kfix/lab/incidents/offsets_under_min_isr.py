@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab.content import RECORDS
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.waiting import wait_for
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

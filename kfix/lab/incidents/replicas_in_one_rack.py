@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.layout import spread
 from kfix.lab.options import MEGABYTES
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE, name_for
 from kfix.lab.incidents import single_replicas
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.properties import DEFAULTS
 from kfix.lab.waiting import wait_for
-from kfix.model.coordinator import TRANSACTIONS_TOPIC
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

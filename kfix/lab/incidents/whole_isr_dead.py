@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kfix.lab.incidents.incident import Incident
 from kfix.lab.slow import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.report import Broken

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.network import filters
-from kfix.lab.network.zone import KINDS, Cut, Slow
+from kfix.lab.network.zone import KINDS, LinkCut, Slow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LEAST_KBIT, _MOST_DELAY_MS = 8, 10_000
 
 
-def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[Cut, ...]:
+def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
     """What `one` sends no longer arrives at `other`; without `one_way` neither does the other direction."""
     if only and only not in KINDS:
         raise UsageError(f"--only {only}: one of {', '.join(KINDS)}")
@@ -27,15 +27,15 @@ def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str 
         _known(network, name)
     if one == other:
         raise UsageError(f"a zone cannot be cut from itself: {one}", hint="name two zones")
-    return _add(store, (Cut(one, other, only), *(() if one_way else (Cut(other, one, only),))))
+    return _add(store, (LinkCut(one, other, only), *(() if one_way else (LinkCut(other, one, only),))))
 
 
-def isolate(store: Store, name: str, only: str = "") -> tuple[Cut, ...]:
+def isolate(store: Store, name: str, only: str = "") -> tuple[LinkCut, ...]:
     """From every other zone, both ways; the observer still reaches it."""
     network = network_of(store)
     _known(network, name)
     others = [zone.name for zone in network.zones if zone.name != name]
-    return _add(store, (Cut(a, b, only) for other in others for a, b in ((name, other), (other, name))))
+    return _add(store, (LinkCut(a, b, only) for other in others for a, b in ((name, other), (other, name))))
 
 
 def slow(store: Store, zone: str, kbit: int, delay_ms: int = 0) -> None:
@@ -74,7 +74,7 @@ def sentences(network: Network | None) -> tuple[str, ...]:
     whole = set(network.cuts)
     told: list[str] = []
     for each in network.cuts:
-        back = Cut(each.target, each.source, each.only)
+        back = LinkCut(each.target, each.source, each.only)
         what = f" ({each.only} only)" if each.only else ""
         if back not in whole:
             told.append(f"{each.target} hears nothing of {each.source}{what}")
@@ -86,7 +86,7 @@ def sentences(network: Network | None) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _add(store: Store, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+def _add(store: Store, cuts: Iterable[LinkCut]) -> tuple[LinkCut, ...]:
     network = network_of(store)
     new = tuple(each for each in cuts if each not in network.cuts)
     _keep(store, replace(network, cuts=(*network.cuts, *new)))

@@ -22,7 +22,7 @@ class Zone:
 
 
 @dataclass(frozen=True)
-class Cut:
+class LinkCut:
     """Nothing that `source` sends arrives at `target`. `only` is one of `KINDS`, or empty for all of it."""
 
     source: str
@@ -47,7 +47,7 @@ class Network:
     interface: str
     observer: str
     zones: tuple[Zone, ...]
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[LinkCut, ...] = ()
     slow: tuple[Slow, ...] = ()
 
     def zone(self, name: str) -> Zone | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from kfix.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
-from kfix.report.findings_lines import Line, lines_text, print_lines
+from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
+from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import amount, next_step, one_line, pasted, since_words

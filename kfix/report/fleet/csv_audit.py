@@ -14,7 +14,7 @@ from datetime import date
 from typing import Any, Final
 
 from kfix.harmless import for_csv
-from kfix.model.audit import AuditReport, ClusterRow, FindingRow
+from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow
 from kfix.report.fleet.words import next_step
 
 FINDINGS: Final = (

@@ -55,7 +55,7 @@ from datetime import date
 from typing import Any, Final
 
 from kfix.harmless import for_json
-from kfix.model.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
+from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
 from kfix.report.fleet.totals import Totals, totals
 from kfix.report.fleet.verdict import FailOn, exit_code
 from kfix.report.fleet.words import next_step

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from kfix.harmless import for_markdown, for_markdown_code
-from kfix.model.audit import AuditReport, FindingRow
+from kfix.model.audit.audit import AuditReport, FindingRow
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.words import amount, next_step, shortened
 

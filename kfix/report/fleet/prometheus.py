@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kfix.harmless import for_prometheus
-from kfix.model.audit import OPEN, AuditReport, ClusterRow
+from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow
 from kfix.report.fleet.totals import totals
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import SEVERITIES, seconds_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kfix.model.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
+from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen, Status
 
 
 @dataclass(frozen=True, slots=True)

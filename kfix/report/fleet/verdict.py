@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kfix.errors import UsageError
-from kfix.model.audit import AuditReport, FindingRow, Status
-from kfix.report.findings_verdict import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.model.audit.audit import AuditReport, FindingRow, Status
+from kfix.report.findings.verdict import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.report.fleet.totals import in_maintenance
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kfix import harmless
-from kfix.model.audit import AuditReport, CheckTitle, FindingRow
+from kfix.model.audit.audit import AuditReport, CheckTitle, FindingRow
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from kfix.model.incident_report import IncidentReport, Moment
-from kfix.model.timeline import Lane, Look, Proof, Span
+from kfix.model.incident.report import IncidentReport, Moment
+from kfix.model.incident.timeline import Lane, SnapshotRow, Span, SpanCertainty
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident.palette import LIGHT
-from kfix.report.incident.words import Clock, held, lane_name, named, ruling, told, up
+from kfix.report.incident.words import TimeFormat, held, lane_name, named, ruling, told, up
 
 #: Bars of one lane; a partition that flapped more is drawn in part, and its lane says so.
 MOST: Final = 400
@@ -71,7 +71,7 @@ class Drawing:
 
     def __init__(self, report: IncidentReport) -> None:
         self._report = report
-        self._clock = Clock(report)
+        self._clock = TimeFormat(report)
         self._begin = report.picture.begin
         self._length = max(report.picture.end - report.picture.begin, 0.001)
         ids = {b for lane in report.picture.partitions for b in lane.replicas}
@@ -99,7 +99,7 @@ class Drawing:
     def looks(self) -> list[Bar]:
         return [self._bar(look.at, look.at, _severity(look), "", self._look(look)) for look in self._report.looks]
 
-    def _look(self, look: Look) -> str:
+    def _look(self, look: SnapshotRow) -> str:
         found = amount(look.findings, "finding") if look.findings else "nothing found"
         return f"{self._clock.at(look.at)} {look.name}: {found}"
 
@@ -128,12 +128,12 @@ class Drawing:
         bars = [
             self._bar(s.begin, s.end, self._colour(broker), "", f"broker {broker} in the ISR", _hatched(s))
             for s in spans[:MOST]
-            if s.isr is not None and broker in s.isr and s.proof is not Proof.UNKNOWN
+            if s.isr is not None and broker in s.isr and s.proof is not SpanCertainty.UNKNOWN
         ]
         return Strip(23 + n * _STRIP, broker, tuple(bars))
 
     def _leader(self, span: Span) -> tuple[str, str, str]:
-        if span.proof is Proof.UNKNOWN or span.value is None:
+        if span.proof is SpanCertainty.UNKNOWN or span.value is None:
             return "unknown", "", "unknown"
         if span.value < 0:
             return "none", "no leader" if self._percent(span) > 7 else "", _hatched(span)
@@ -141,7 +141,7 @@ class Drawing:
         return self._colour(span.value), str(span.value) if wide else "", _hatched(span)
 
     def _up(self, span: Span) -> tuple[str, str, str]:
-        if span.proof is Proof.UNKNOWN or span.value is None:
+        if span.proof is SpanCertainty.UNKNOWN or span.value is None:
             return "unknown", "", "unknown"
         if span.value < 0:
             return "down", "not registered" if self._percent(span) > 10 else "", _hatched(span)
@@ -204,8 +204,8 @@ def _tick(x: float, text: str, n: int) -> Tick:
 
 
 def _hatched(span: Span) -> str:
-    return "same" if span.proof is Proof.SAME else ""
+    return "same" if span.proof is SpanCertainty.SAME else ""
 
 
-def _severity(look: Look) -> str:
+def _severity(look: SnapshotRow) -> str:
     return {"critical": "critical", "warning": "warning"}.get(look.worst, "good")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from kfix.harmless import for_json
-from kfix.model.incident_report import IncidentReport
+from kfix.model.incident.report import IncidentReport
 
 
 def incident_json(report: IncidentReport) -> str:

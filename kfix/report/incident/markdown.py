@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kfix.model.incident_report import EventRow, IncidentReport, LossRow
-from kfix.model.timeline import Lane, Span
+from kfix.model.incident.report import EventRow, IncidentReport, LossRow
+from kfix.model.incident.timeline import Lane, Span
 from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident import facts
-from kfix.report.incident.words import Clock, day, headline, held, lane_name, named, ruling, seen, told, up
+from kfix.report.incident.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, told, up
 
 #: Of the time line; what is left out is counted. The page has the same number.
 EVENTS: Final = 1000
@@ -22,7 +22,7 @@ _TEXT: Final = 600
 
 def incident_markdown(report: IncidentReport) -> str:
     """Ends with a line end."""
-    clock = Clock(report)
+    clock = TimeFormat(report)
     parts = [
         _head(report),
         _table(("", "", ""), [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]),
@@ -39,7 +39,7 @@ def incident_markdown(report: IncidentReport) -> str:
 
 def summary_text(report: IncidentReport) -> str:
     """The terminal's few lines."""
-    clock = Clock(report)
+    clock = TimeFormat(report)
     rows = [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]
     wide = max(len(r.name) for r in rows)
     lines = [shortened(headline(report), _TEXT), *(f"  {r.name:<{wide}}  {shortened(r.value, 160)}" for r in rows)]
@@ -66,7 +66,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _causes(report: IncidentReport, clock: Clock) -> Iterator[str]:
+def _causes(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     for row in report.causes:
         yield f"- **{row.severity} {_md(row.code)}** {_md(row.obj)}: {_md(row.summary)}"
         yield f"  - cause ({row.confidence}): {_md(row.cause)}"
@@ -75,7 +75,7 @@ def _causes(report: IncidentReport, clock: Clock) -> Iterator[str]:
         yield "No look shows a finding."
 
 
-def _runs(report: IncidentReport, clock: Clock) -> Iterator[str]:
+def _runs(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     for run in report.runs:
         ended = "no end" if run.ended is None else clock.at(run.ended)
         yield f"- **{_md(run.runbook)}** by {_md(run.who)}, {clock.at(run.began)} to {ended}: {_md(run.outcome)}"
@@ -89,7 +89,7 @@ def _runs(report: IncidentReport, clock: Clock) -> Iterator[str]:
         yield "No journal of a run was given. What people did by hand is not in it."
 
 
-def _picture(report: IncidentReport, clock: Clock) -> Iterator[str]:
+def _picture(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     drawn = report.picture
     for lane in drawn.partitions:
         yield f"- **{_md(lane_name(lane.partitions))}**: {_story(lane, held, clock)}"
@@ -105,11 +105,11 @@ def _picture(report: IncidentReport, clock: Clock) -> Iterator[str]:
         yield f"- {amount(drawn.unchanged, 'partition')} without any change"
 
 
-def _story(lane: Lane, tell: Callable[[Span], str], clock: Clock) -> str:
+def _story(lane: Lane, tell: Callable[[Span], str], clock: TimeFormat) -> str:
     return "; ".join(f"{clock.at(s.begin)} {_md(tell(s))}" for s in told(lane.spans))
 
 
-def _events(report: IncidentReport, clock: Clock) -> Iterator[str]:
+def _events(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     shown, left = chosen(report.events)
     yield "| time | what | where | source |"
     yield "|---|---|---|---|"

@@ -8,14 +8,14 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from kfix.harmless import for_html
-from kfix.model.incident_report import IncidentReport
-from kfix.model.timeline import Theme
+from kfix.model.incident.report import IncidentReport
+from kfix.model.incident.timeline import Theme
 from kfix.report.fleet.html.packing import sha256
 from kfix.report.fleet.words import amount, one_line
 from kfix.report.incident import facts, palette
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.markdown import chosen, place, source
-from kfix.report.incident.words import Clock, day, headline, named, seen
+from kfix.report.incident.words import TimeFormat, day, headline, named, seen
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,7 +59,7 @@ def _iso(seconds: float) -> str:
 
 
 def _context(report: IncidentReport) -> Mapping[str, Any]:
-    clock, drawing = Clock(report), Drawing(report)
+    clock, drawing = TimeFormat(report), Drawing(report)
     shown, left = chosen(report.events)
     rows = [*drawing.partitions(), *drawing.controller(), *drawing.brokers()]
     return {

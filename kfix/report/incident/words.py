@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
-from kfix.model.incident_report import CauseRow, EventRow, IncidentReport, Moment
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Proof, Span
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.incident.report import CauseRow, EventRow, IncidentReport, Moment
+from kfix.model.incident.timeline import Span, SpanCertainty
 from kfix.report.fleet.words import amount
 
 NOT_KNOWN: Final = "not known"
@@ -17,7 +17,7 @@ NOT_KNOWN: Final = "not known"
 _RUNS: Final = 12
 
 
-class Clock:
+class TimeFormat:
     """Times of one report, in UTC: with the day where the report spans more than one."""
 
     def __init__(self, report: IncidentReport) -> None:
@@ -119,11 +119,11 @@ def lane_name(partitions: Sequence[TopicPartition]) -> str:
 
 def held(span: Span) -> str:
     """What a span says, in words."""
-    if span.proof is Proof.UNKNOWN:
+    if span.proof is SpanCertainty.UNKNOWN:
         return NOT_KNOWN
     who = "no leader" if span.value == -1 else f"leader {span.value}"
     isr = "" if span.isr is None else f", ISR [{','.join(map(str, span.isr))}]"
-    same = " at both ends, not proved between" if span.proof is Proof.SAME else ""
+    same = " at both ends, not proved between" if span.proof is SpanCertainty.SAME else ""
     return f"{who}{isr}{same}"
 
 
@@ -131,11 +131,11 @@ def told(spans: Sequence[Span]) -> list[Span]:
     """Spans for a text, without looks amid a time that is the same at both ends, and without moments of not knowing."""
     found: list[Span] = []
     for n, span in enumerate(spans):
-        around = [s for s in (*spans[max(n - 1, 0) : n], *spans[n + 1 : n + 2]) if s.proof is Proof.SAME]
-        point = span.proof is Proof.KNOWN and span.end - span.begin < 0.001
+        around = [s for s in (*spans[max(n - 1, 0) : n], *spans[n + 1 : n + 2]) if s.proof is SpanCertainty.SAME]
+        point = span.proof is SpanCertainty.KNOWN and span.end - span.begin < 0.001
         if point and any(s.value == span.value for s in around):
             continue
-        if span.proof is Proof.UNKNOWN and span.end - span.begin < 1:
+        if span.proof is SpanCertainty.UNKNOWN and span.end - span.begin < 1:
             continue
         if found and (found[-1].value, found[-1].proof, found[-1].isr) == (span.value, span.proof, span.isr):
             continue
@@ -144,19 +144,19 @@ def told(spans: Sequence[Span]) -> list[Span]:
 
 
 def up(span: Span) -> str:
-    if span.proof is Proof.UNKNOWN:
+    if span.proof is SpanCertainty.UNKNOWN:
         return NOT_KNOWN
     state = "not registered" if span.value == -1 else "registered"
-    return state + (" at both ends, not proved between" if span.proof is Proof.SAME else "")
+    return state + (" at both ends, not proved between" if span.proof is SpanCertainty.SAME else "")
 
 
 def ruling(span: Span) -> str:
-    if span.proof is Proof.UNKNOWN:
+    if span.proof is SpanCertainty.UNKNOWN:
         return NOT_KNOWN
     return "none" if span.value == -1 else f"broker {span.value}, epoch {span.epoch}"
 
 
-def seen(row: CauseRow, clock: Clock) -> str:
+def seen(row: CauseRow, clock: TimeFormat) -> str:
     gone = f"gone by {clock.at(row.gone)}" if row.gone is not None else "still there at the last look"
     when = f"at {clock.at(row.first)}" if row.looks == 1 else f"{clock.at(row.first)} to {clock.at(row.last)}"
     return f"seen {when}, in {amount(row.looks, 'look')}; {gone}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kfix.model.snapshot import Snapshot
-from kfix.model.timeline import Event
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.incident.timeline import Event
 from kfix.timeline.changes import (
     brokers,
     configs,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kfix.model.snapshot import Snapshot
-from kfix.model.timeline import Event, Theme, Tone
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, where
 
 _SECRET = ("password", "secret", "jaas", "keystore", "truststore", "credential")

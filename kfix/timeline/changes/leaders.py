@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.model.snapshot import NO_LEADER, PartitionState, Snapshot, TopicPartition
-from kfix.model.timeline import Event, Theme, Tone
+from kfix.model.cluster.snapshot import NO_LEADER, PartitionState, Snapshot, TopicPartition
+from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, comparable, states, where
 
 

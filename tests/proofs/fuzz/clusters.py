@@ -15,21 +15,21 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.adapters.collect.collector import Wanted, collect
+from kfix.adapters.collect.collector import CollectOptions, collect
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.describe_text import parse_describe_text
 from kfix.adapters.kafka import resources, responses
-from kfix.adapters.kafka.codec import Reader
+from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
-from kfix.model.holder import held_error, parse_holder
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.report.findings_table import print_findings
-from kfix.report.findings_verdict import exit_code, nagios_line
-from kfix.report.json_findings import findings_json
+from kfix.model.cluster.holder import held_error, parse_holder
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.table import print_findings
+from kfix.report.findings.verdict import exit_code, nagios_line
 from kfix_diagnostics.engine import Options, diagnose
 from tests.proofs.fuzz.bending import bent_bytes, bent_json
 from tests.proofs.fuzz.counting import Case
@@ -90,7 +90,7 @@ def _reset(zookeeper: ZooKeeperServer, plain: Mapping[str, bytes]) -> dict[str, 
 
 def _look(zookeeper: str, broker: str, random: Random) -> None:
     target = make_target(broker, zookeeper, timeout=2.0)
-    judged(collect(target, Wanted(vantage="here" if random.random() < 0.2 else "")), random)
+    judged(collect(target, CollectOptions(vantage="here" if random.random() < 0.2 else "")), random)
 
 
 def _znode_case(which: str) -> Any:
@@ -201,7 +201,7 @@ def broker_answers() -> Iterator[Case]:
             key = random.choice(list(plain))
             if random.random() < 0.6:
                 raw = _bent_answer(plain[key], random)
-                reader = Reader(raw)
+                reader = ByteReader(raw)
                 decode = _DECODERS[random.choice((key, key, key, *_DECODERS))]
                 decode(reader)
                 return

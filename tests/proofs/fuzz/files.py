@@ -15,11 +15,11 @@ from typing import Any
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.saved.encode import encode
 from kfix.fleet.inventory.load import load_inventory
-from kfix.runbook.load import load_file
-from kfix.runbook.policyfile import load_policy
-from kfix.runbook.run import abort
-from kfix.runbook.store import RunStore
-from kfix.runbook.taking_back import make_rollback
+from kfix.runbook.execution.run import abort
+from kfix.runbook.file.load import load_file
+from kfix.runbook.journal.runs import RunStore
+from kfix.runbook.policy.policyfile import load_policy
+from kfix.runbook.rollback.planning import make_rollback
 from tests.proofs.fuzz.bending import as_text, bent_bytes, bent_data, bent_json, packed
 from tests.proofs.fuzz.command import kfix
 from tests.proofs.fuzz.counting import Case

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kfix.adapters.kafka.codec import Writer
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 Bend = Callable[[bytes], bytes]
 _GET_DATA, _SYNC, _GET_CHILDREN, _CLOSE = 4, 9, 12, -11

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.actions.base import Action, Inverse, Progress
+from kfix.actions.base import Action, ActionStatus, Inverse
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.model.args import Args, ArgValue
-from kfix.model.plan import Undo
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.args import Args, ArgValue
+from kfix.model.plan.plan import Undo
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.registry import ask
 
@@ -72,7 +72,7 @@ def proved(name: str, args: Args, cluster: MemoryCluster) -> bool:
     return all(ask(call, cluster).passed for call in ACTIONS[name].proves(args))
 
 
-def progress(name: str, args: Args, cluster: MemoryCluster) -> Callable[[], Progress]:
+def progress(name: str, args: Args, cluster: MemoryCluster) -> Callable[[], ActionStatus]:
     """Tells, whenever it is called, how far the change got since now."""
     action = ACTIONS[name]
     before = read_facts(cluster, action.reads(args))

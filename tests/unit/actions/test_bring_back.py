@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.model.args import Args
+from kfix.model.plan.args import Args
 from kfix.probes.facts import FactReader
 
 ACTION = ACTIONS["manual.bring_back"]
@@ -47,6 +47,6 @@ def test_it_changes_nothing_and_believes_nobody() -> None:
     cluster = INCIDENTS["isr-gone"]().cluster
     args = frozen("isr-gone")
     assert not ACTION.changes
-    assert ACTION.probe(args, {}, cluster) is Progress.UNKNOWN
+    assert ACTION.probe(args, {}, cluster) is ActionStatus.UNKNOWN
     with pytest.raises(TypeError):
         ACTION.apply(args, cluster)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.actions.durability import RULES, gate_of, stake
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.throttle_replicas import union
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.args import ABSENT
-from kfix.model.plan import Gate, Risk
-from kfix.model.reading import ConfigValue, ResourceKind
+from kfix.model.cluster.reading import ConfigValue, ResourceKind
+from kfix.model.plan.args import ABSENT
+from kfix.model.plan.plan import Gate, Risk
 from tests.unit.actions.acting import (
     RATES,
     TOPIC_LISTS,
@@ -80,9 +80,9 @@ def test_a_rate_that_is_set_already_is_of_no_use_and_one_set_by_others_meanwhile
     args = freeze("throttle.rate", cluster, broker=2, rate=1000)
     far = progress("throttle.rate", args, cluster)
     cluster.alter_configs(BROKER, "2", {RATES[0]: "1000"})
-    assert far() is Progress.UNKNOWN
+    assert far() is ActionStatus.UNKNOWN
     cluster.alter_configs(BROKER, "2", {RATES[1]: "1000"})
-    assert far() is Progress.DONE
+    assert far() is ActionStatus.DONE
     with pytest.raises(NotApplicable, match="already"):
         freeze("throttle.rate", cluster, broker=2, rate=1000)
 

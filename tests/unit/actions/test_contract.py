@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import pytest
 
-from kfix.actions.base import Progress
+from kfix.actions.base import ActionStatus
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.registry import described
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
 from kfix.errors import RefusedError
-from kfix.model.args import ABSENT, Args, ArgValue, Kind, coerce
-from kfix.model.facts import split_key
-from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.model.reading import ResourceKind
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue, coerce
+from kfix.model.plan.facts import split_key
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.probes.facts import FactReader, read_facts
 from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask
@@ -79,7 +79,7 @@ def test_every_action_has_a_sample() -> None:
     assert {*SAMPLES, *IDLE, "manual.bring_back"} == ACTIONS.keys()
 
 
-def _fits(kinds: Mapping[str, Kind], args: Args) -> None:
+def _fits(kinds: Mapping[str, ArgKind], args: Args) -> None:
     assert set(args) == set(kinds)
     for name, kind in kinds.items():
         assert coerce(kind, args[name]) == args[name]
@@ -123,11 +123,11 @@ def test_what_is_shown_is_a_function_of_the_arguments(name: str) -> None:
 def test_the_change_is_one_call_its_progress_is_seen_and_its_proof_holds(name: str) -> None:
     cluster, args = _frozen(name)
     far = progress(name, args, cluster)
-    assert far() is Progress.NOT_STARTED
+    assert far() is ActionStatus.NOT_STARTED
     assert carry_out(name, args, cluster).accepted
-    assert far() is (Progress.DONE if SAMPLES[name].at_once else Progress.IN_PROGRESS)
+    assert far() is (ActionStatus.DONE if SAMPLES[name].at_once else ActionStatus.IN_PROGRESS)
     cluster.advance(120)
-    assert far() is Progress.DONE
+    assert far() is ActionStatus.DONE
     proofs = ACTIONS[name].proves(args)
     assert proofs
     assert all(ask(call, cluster).passed for call in proofs), [ask(call, cluster) for call in proofs]
@@ -138,7 +138,7 @@ def test_progress_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None
     cluster, args = _frozen(name)
     before = read_facts(cluster, ACTIONS[name].reads(args))
     cluster.faults.unreadable |= {"zookeeper": "gone", "reassignments": "gone", "configs": "gone", "partition": "gone"}
-    assert ACTIONS[name].probe(args, before, cluster) is Progress.UNKNOWN
+    assert ACTIONS[name].probe(args, before, cluster) is ActionStatus.UNKNOWN
 
 
 @names
@@ -165,7 +165,7 @@ def test_what_changes_nothing_reads_nothing_and_cannot_be_carried_out(name: str)
     assert action.preview(args).command.startswith("# ")
     assert "\n#" in action.preview(args).command or name == "wait"
     assert not action.inverse(args).reversible
-    assert action.probe(args, {}, cluster) is (Progress.DONE if name == "wait" else Progress.UNKNOWN)
+    assert action.probe(args, {}, cluster) is (ActionStatus.DONE if name == "wait" else ActionStatus.UNKNOWN)
     with pytest.raises(TypeError):
         action.apply(args, cluster)
     assert not cluster.faults.calls

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.args import Args
-from kfix.model.plan import CheckCall, Gate, Risk
-from kfix.model.reading import ChangeResult
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall, Gate, Risk
 from kfix.probes.registry import ask
 from tests.unit.actions.acting import (
     TP,
@@ -182,7 +182,7 @@ def test_another_winner_is_nothing_to_be_adopted() -> None:
     args = on_tp("leader.elect_unclean", cluster, max_loss=-1)
     far = progress("leader.elect_unclean", args, cluster)
     cluster.control.lead(TP, 3, (3,))
-    assert far() is Progress.UNKNOWN
+    assert far() is ActionStatus.UNKNOWN
 
 
 def test_a_preferred_election_after_a_reorder_is_planned_for_the_new_order_and_waits_for_it() -> None:
@@ -203,4 +203,4 @@ def test_a_controller_that_is_gone_is_being_replaced() -> None:
     args = on_tp("controller.reelect", cluster)
     cluster.faults.answer("reelect_controller", ChangeResult(0, "NONE"))
     cluster.records.controller = None
-    assert action.probe(args, {}, cluster) is Progress.IN_PROGRESS
+    assert action.probe(args, {}, cluster) is ActionStatus.IN_PROGRESS

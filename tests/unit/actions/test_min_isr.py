@@ -7,9 +7,9 @@ import pytest
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.errors import RefusedError
-from kfix.model.args import Args, ArgValue
-from kfix.model.plan import Gate
-from kfix.model.reading import ResourceKind
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.args import Args, ArgValue
+from kfix.model.plan.plan import Gate
 from tests.unit.actions.acting import TP, carry_out, dead_isr, four_brokers, freeze, guards_pass, undo_of
 
 MIN_ISR, TOPIC = "min.insync.replicas", ResourceKind.TOPIC

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kfix.actions.base import Copied, NotApplicable, Progress
+from kfix.actions.base import ActionStatus, Copied, NotApplicable
 from kfix.actions.moving import cancelling
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
-from kfix.model.plan import Gate
-from kfix.model.reading import ResourceKind
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.plan import Gate
 from kfix.probes.facts import read_facts
 from kfix.probes.registry import ask
 from tests.unit.actions.acting import (
@@ -145,12 +145,12 @@ def test_copies_are_counted_while_they_come_and_the_undo_of_a_raise_is_kept() ->
     far = progress("reassign.move", args, cluster)
     assert carry_out("reassign.move", args, cluster).accepted
     cluster.advance(5)
-    assert far() is Progress.IN_PROGRESS
+    assert far() is ActionStatus.IN_PROGRESS
     half = MOVE.copied(args, cluster)
     assert half is not None
     assert 0 < half.done < 10_000
     cluster.advance(6)
-    assert far() is Progress.DONE
+    assert far() is ActionStatus.DONE
     assert MOVE.copied(args, cluster) == Copied(10_000, 10_000)
     inverse, undo = undo_of("reassign.move", args)
     assert undo.keep
@@ -180,10 +180,10 @@ def test_a_move_of_somebody_elses_is_not_this_one() -> None:
     far = progress("reassign.move", args, cluster)
     cluster.copy_seconds = 60.0
     cluster.reassign(TP, (1, 2, 4))
-    assert far() is Progress.UNKNOWN
+    assert far() is ActionStatus.UNKNOWN
     assert not guards_pass("reassign.move", args, cluster)
     cluster.advance(70)
-    assert far() is Progress.UNKNOWN
+    assert far() is ActionStatus.UNKNOWN
 
 
 def test_a_move_under_way_is_taken_back_by_a_cancel() -> None:

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from kfix.actions.base import NotApplicable, Progress
+from kfix.actions.base import ActionStatus, NotApplicable
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.errors import RefusedError
-from kfix.model.args import ABSENT, Args, ArgValue
-from kfix.model.facts import about
-from kfix.model.reading import ResourceKind
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.args import ABSENT, Args, ArgValue
+from kfix.model.plan.facts import about
 from kfix.probes.facts import read_facts
-from kfix.runbook.stale import Baseline
+from kfix.runbook.safety.drift import PlannedFacts
 from tests.unit.actions.acting import (
     RATES,
     TP,
@@ -170,7 +170,7 @@ def test_a_move_that_came_to_its_end_was_not_cancelled() -> None:
     far = progress("reassign.cancel", args, cluster)
     cluster.advance(120)
     assert cluster.records.assignments[TP].replicas == (1, 2, 4)
-    assert far() is Progress.UNKNOWN
+    assert far() is ActionStatus.UNKNOWN
     assert not guards_pass("reassign.cancel", args, cluster)
 
 
@@ -180,7 +180,7 @@ def test_a_move_that_came_to_its_end_was_not_cancelled() -> None:
 def in_a_row(cluster: MemoryCluster, *steps: tuple[str, Args]) -> None:
     """As the executor goes: all facts first, then each step on facts that only the steps before it moved."""
     keys = [key for name, args in steps for key in ACTIONS[name].reads(args)]
-    baseline = Baseline(read_facts(cluster, keys).values())
+    baseline = PlannedFacts(read_facts(cluster, keys).values())
     for name, args in steps:
         _, drifts = baseline.compare(ACTIONS[name].reads(args), cluster)
         assert not drifts, (name, drifts)

@@ -12,7 +12,7 @@ from kfix.adapters.target import parse_bootstrap
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UsageError
 from kfix.fleet.inventory.words import server_problems
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 
 FAULTS = [
     ("[::1", "the bracket is not closed", 5),

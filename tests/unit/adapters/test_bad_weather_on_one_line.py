@@ -16,7 +16,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
 from kfix.errors import ReadOnlyViolationError, UnreachableError, UsageError
-from kfix.model.snapshot import Endpoint, TopicPartition
+from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 
 @contextlib.contextmanager

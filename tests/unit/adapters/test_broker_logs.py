@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import kfix.adapters.brokerlog.wordings as registry
 from kfix.adapters.brokerlog import reading
 from kfix.adapters.brokerlog.files import found, labels, lines
-from kfix.adapters.brokerlog.lines import LONGEST, Clock, Counted, Entry, Window, entries
+from kfix.adapters.brokerlog.lines import LONGEST, Counted, Entry, LogClock, TimeWindow, entries
 from kfix.adapters.brokerlog.reading import LogRead, by_logger, read_log, tell
 from kfix.errors import UsageError
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Told, Tone
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.incident.timeline import LogStatement, Tone
 
-ALWAYS = Window(0.0, 32_503_680_000.0)
+ALWAYS = TimeWindow(0.0, 32_503_680_000.0)
 AT = datetime(2026, 11, 21, 22, 1, 42, 185_000, tzinfo=UTC).timestamp()
 
 
@@ -27,7 +27,7 @@ def line(text, logger="kafka.controller.KafkaController", when="2026-11-21 22:01
 
 def read(text, zone="UTC", window=ALWAYS):
     counted = Counted()
-    made = list(entries(text.split("\n"), Clock(zone), window, counted))
+    made = list(entries(text.split("\n"), LogClock(zone), window, counted))
     return made, counted
 
 
@@ -54,7 +54,7 @@ def test_every_wording_reads_its_examples_and_no_other_wording_takes_them(wordin
     assert fits == [wording.name]
     for logger in wording.loggers:
         made = told(text, f"kafka.some.{logger}")
-        assert isinstance(made, Told)
+        assert isinstance(made, LogStatement)
         assert made.events
         assert all(e.at == AT and e.source == "server.log:7" for e in made.events)
 
@@ -147,10 +147,10 @@ def test_the_zone_is_the_one_that_was_given():
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
 def test_the_window_is_exact_in_every_zone(zone):
-    clock = Clock(zone)
+    clock = LogClock(zone)
     stamps = [clock.text(AT + n * 60) + ",000" for n in range(-300, 300)]
     text = "\n".join(line("x", when=stamp) for stamp in stamps)
-    made, counted = read(text, zone, Window(AT - 600.0, AT + 600.0))
+    made, counted = read(text, zone, TimeWindow(AT - 600.0, AT + 600.0))
     assert len(made) in {20, 21}
     assert all(AT - 600 <= e.at <= AT + 600 for e in made)
     assert counted.outside == 600 - len(made)
@@ -221,7 +221,7 @@ def test_logs_of_the_same_name_are_told_apart():
 
 def read_file(path):
     made = LogRead(path.name)
-    result = list(read_log(path, path.name, Clock("UTC"), ALWAYS, made))
+    result = list(read_log(path, path.name, LogClock("UTC"), ALWAYS, made))
     return result, made
 
 

@@ -10,9 +10,9 @@ from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
 from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.connection import _frame
-from kfix.model.snapshot import Assignment, PartitionView, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, PartitionView, TopicPartition
 
 names = st.text(min_size=1, max_size=20)
 ids = st.lists(st.integers(0, 70000), max_size=5)
@@ -110,7 +110,7 @@ def test_alter_reassignment_request_has_the_same_bytes(name, index, replicas):
 
 def answer(message, version):
     """The bytes behind the response header."""
-    return Reader(bytes(message.encode(version=version)))
+    return ByteReader(bytes(message.encode(version=version)))
 
 
 @given(names, st.integers(-1, 9), st.integers(-1, 9), ids, ids, ids)
@@ -185,7 +185,7 @@ decoders = [d for d in decoders if getattr(d, "__module__", "") == responses.__n
 @given(st.binary(max_size=400))
 def test_garbage_is_one_clear_error_and_never_another(decode, data):
     with contextlib.suppress(ProtocolError):
-        decode(Reader(data))
+        decode(ByteReader(data))
 
 
 def test_there_are_decoders_to_fuzz():

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from kafka.protocol import admin, consumer
 
 from kfix.adapters.kafka import requests, resources, responses
-from kfix.adapters.kafka.codec import ProtocolError, Reader
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.requests import READ_ONLY
-from kfix.adapters.kafka.resources import LogDir
+from kfix.adapters.kafka.resources import LogDirUsage
 from kfix.adapters.kafka.responses import PartitionOffset, PartitionResult
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.unit.adapters.test_kafka_codec_against_kafka_python import answer, names, same
 
 sizes = st.integers(0, 2**60)
@@ -100,11 +100,11 @@ def log_dirs_message(name, size, usable, error):
 def test_log_dirs_answers_of_both_versions_are_read_whole(name, size, usable, error):
     held = {TopicPartition(name, 0): size, TopicPartition(name, 1): 12}
     message = log_dirs_message(name, size, usable, error)
-    assert resources.log_dirs(answer(message, 1)) == (0, [LogDir("/d", 0, held), LogDir("/bad", error, {})])
+    assert resources.log_dirs(answer(message, 1)) == (0, [LogDirUsage("/d", 0, held), LogDirUsage("/bad", error, {})])
     room = usable if usable >= 0 else None
     assert resources.log_dirs_with_room(answer(message, 4)) == (
         error,
-        [LogDir("/d", 0, held, room), LogDir("/bad", error, {})],
+        [LogDirUsage("/d", 0, held, room), LogDirUsage("/bad", error, {})],
     )
 
 
@@ -171,7 +171,7 @@ def test_configs_answer_with_synonyms_tells_what_the_program_itself_would_do():
 @given(st.binary(max_size=400))
 def test_garbage_is_one_clear_error_and_never_another(decode, data):
     with contextlib.suppress(ProtocolError):
-        decode(Reader(data))
+        decode(ByteReader(data))
 
 
 def test_a_reader_may_look_at_log_directories_and_may_not_alter_configs():

@@ -9,12 +9,12 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live_changer import LiveChanger
+from kfix.adapters.live.changer import LiveChanger
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import UnreachableError
-from kfix.model.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
-from kfix.model.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
+from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from tests.unit.adapters.fake_broker import ALL_VERSIONS, FakeBroker, configs, metadata
 
 TP = TopicPartition("t", 0)

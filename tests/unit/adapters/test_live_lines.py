@@ -7,26 +7,27 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters import live, live_changer
 from kfix.adapters.collect.authority import ZooKeeperAnswer
-from kfix.adapters.collect.collector import Wanted, _Collection
-from kfix.adapters.collect.tasks import Look, as_finished
+from kfix.adapters.collect.collector import CollectOptions, _Collection
+from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live import LiveReader
-from kfix.adapters.live_changer import LiveChanger
+from kfix.adapters.live import changer as live_changer
+from kfix.adapters.live import cluster as live
+from kfix.adapters.live.changer import LiveChanger
+from kfix.adapters.live.cluster import LiveReader
 from kfix.adapters.target import Target, make_target
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import parse_connect
-from kfix.adapters.zookeeper.wire import Node, Stat, ZooKeeperLine, get
+from kfix.adapters.zookeeper.wire import Node, ZnodeStat, ZooKeeperLine, get
 from kfix.errors import UnreachableError, UsageError
-from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
 from tests.unit.adapters.test_bad_weather_on_one_line import server
 
 TP = TopicPartition("t", 0)
 IDENTITY = ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")
-STAT = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+STAT = ZnodeStat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def reply(xid: int, data: bytes) -> bytes:
@@ -107,7 +108,7 @@ def test_a_change_is_not_sent_to_a_broker_of_another_cluster(monkeypatch: pytest
 
 
 def test_brokers_of_one_cluster_and_the_zookeeper_of_another_are_refused() -> None:
-    collection = _Collection(make_target("b:1", None), Wanted())
+    collection = _Collection(make_target("b:1", None), CollectOptions())
     booted = SimpleNamespace(metadata=SimpleNamespace(cluster_id="theirs"))
     with pytest.raises(UsageError, match="two clusters"):
         collection._one_cluster("mine", booted)  # type: ignore[arg-type]
@@ -116,8 +117,8 @@ def test_brokers_of_one_cluster_and_the_zookeeper_of_another_are_refused() -> No
 def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hung one is asked first; the settings of the second must be used while there is time left."""
     never = threading.Event()
-    collection = _Collection(make_target("b:1", None, timeout=2), Wanted())
-    look: Any = Look()
+    collection = _Collection(make_target("b:1", None, timeout=2), CollectOptions())
+    look: Any = Questions()
     said = SimpleNamespace(configs={"zookeeper.connect": "z:1/k"}, problems=())
     collection._tasks = {
         1: look.start("broker 1", never.wait),
@@ -138,7 +139,7 @@ def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pyt
 
 def test_what_is_not_finished_comes_last() -> None:
     never = threading.Event()
-    look: Any = Look()
+    look: Any = Questions()
     tasks: list[Any] = [look.start("hung", never.wait), look.start("quick", lambda: 1)]
     assert [t.name for t in as_finished(tasks, Deadline.after(0.2))] == ["quick", "hung"]
     never.set()

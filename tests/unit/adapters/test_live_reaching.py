@@ -5,14 +5,14 @@ import pytest
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live_lines import BrokerLines
+from kfix.adapters.live.lines import BrokerLines
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.lock import ZooKeeperLock
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.errors import UnreachableError
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import Assignment, Endpoint, TopicPartition
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 from tests.unit.adapters.fake_broker import configs
 from tests.unit.adapters.test_bad_weather_on_one_line import server
 from tests.unit.adapters.test_live_lines import reply, session

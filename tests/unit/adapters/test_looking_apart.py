@@ -1,7 +1,7 @@
 """What a look from a vantage asks beside the rest: what only another place can compare."""
 
 from kfix.adapters.collect.logs import claims, epochs_before, suspicious
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import healthy
 from tests.unit.model.places import seen_by

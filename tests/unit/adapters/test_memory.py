@@ -6,9 +6,9 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL, ORDERS, STUCK
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 TP = TopicPartition("orders", 0)
 

@@ -8,10 +8,10 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, MIN_ISR, UNCLEAN
 from kfix.adapters.memory.faults import Call
 from kfix.adapters.memory.incidents import ALL, STUCK
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import HeldError, UnreachableError
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.reading import ConfigValue, LogTail, ResourceKind, StableEnd
-from kfix.model.snapshot import Assignment, TopicPartition
+from kfix.model.cluster.reading import ConfigValue, LogTail, ResourceKind, StableEnd
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
 from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
 
 TP = TopicPartition("orders", 0)

@@ -6,10 +6,10 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, MIN_ISR
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.finding import Finding
-from kfix.model.reading import ResourceKind
-from kfix.model.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
+from kfix.model.diagnosis.finding import Finding
 from kfix_diagnostics.engine import Options, diagnose
 
 TP = TopicPartition("orders", 0)

@@ -10,7 +10,7 @@ from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import KEEP, SnapshotStore
 from kfix.errors import UsageError
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,

@@ -3,7 +3,7 @@
 import pytest
 
 from kfix.adapters.kafka import sasl
-from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.requests import SASL_HANDSHAKE
 from kfix.adapters.kafka.security import Security, load_security
 from kfix.errors import InvalidFileError, UsageError
@@ -66,12 +66,12 @@ class Server:
 
     def __call__(self, request):
         if request.api_key == SASL_HANDSHAKE:
-            return Reader(Writer().i16(0).array(["SCRAM-SHA-256"], Writer.string).done())
-        token = Reader(request.body).blob().decode()
+            return ByteReader(Writer().i16(0).array(["SCRAM-SHA-256"], Writer.string).done())
+        token = ByteReader(request.body).blob().decode()
         self.heard.append(token)
         first = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
         answer = first if len(self.heard) == 1 else self.last
-        return Reader(Writer().i16(0).string(None).blob(answer.encode()).done())
+        return ByteReader(Writer().i16(0).string(None).blob(answer.encode()).done())
 
 
 USER = Security("SASL_PLAINTEXT", "SCRAM-SHA-256", "user", "pencil")
@@ -93,7 +93,7 @@ def test_a_server_that_does_not_know_the_password_is_not_believed(monkeypatch):
 
 def test_an_unknown_mechanism_names_what_the_broker_offers():
     def offers_other(_):
-        return Reader(Writer().i16(33).array(["GSSAPI"], Writer.string).done())
+        return ByteReader(Writer().i16(33).array(["GSSAPI"], Writer.string).done())
 
     with pytest.raises(sasl.AuthenticationError, match="offers GSSAPI, not SCRAM-SHA-256"):
         sasl.authenticate(USER, offers_other, "broker")

@@ -1,7 +1,7 @@
 """Who is asked although nobody lists it: told by the others, by a bootstrap address, or remembered with replicas."""
 
 from kfix.adapters.collect.strangers import strangers
-from kfix.model.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint
 from tests.unit.diagnostics.clusters import base
 
 HERE, THERE = Endpoint("here", 1), Endpoint("there", 2)

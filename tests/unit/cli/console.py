@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from kfix.adapters.memory.incidents import ALL
 from kfix.app.application import App
 from kfix.cli.app import app
-from kfix.model.finding import REQUEST
+from kfix.model.diagnosis.finding import REQUEST
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 #: What stands behind the commands of this test; None: live clusters.

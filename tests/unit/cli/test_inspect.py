@@ -70,7 +70,7 @@ def test_exit_codes_follow_what_was_chosen(kfix, chosen, code, verdict):
 
 
 def test_the_json_has_the_fields_of_its_page(kfix):
-    from kfix.report import logdir_json
+    from kfix.report.disk import json_logdir as logdir_json
 
     three_brokers()
     said = json.loads(kfix("disks", "--groups", "all", "--topic", "orders", "--json").stdout)

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kfix.adapters.saved.files import save
-from kfix.app.looks import load_snapshot
+from kfix.app.snapshots import load_snapshot
 from kfix.cli.app import app
-from kfix.model.snapshot import NEWEST_PROTOCOL
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from tests.unit.diagnostics.clusters import healthy
 from tests.unit.diagnostics.prevention import of_factor
 

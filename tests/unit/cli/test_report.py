@@ -146,7 +146,7 @@ def test_no_time_of_a_look_is_a_crash(looks, tmp_path, taken_at):
 def test_looks_of_two_clusters_are_refused_by_name(looks):
     from dataclasses import replace
 
-    from kfix.model.snapshot import ClusterIdentity, Mode
+    from kfix.model.cluster.snapshot import ClusterIdentity, Mode
 
     strange = replace(founding()[0], cluster=ClusterIdentity("strange", Mode.ZOOKEEPER))
     files.save(strange, looks / "zz.json")

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kfix.runbook.catalogue import shipped_dir
+from kfix.runbook.file.catalogue import shipped_dir
 from tests.unit.cli.console import kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -33,7 +33,7 @@ def _copy(folder: Path, old: str = "", new: str = "", name: str = STUCK) -> Path
 def test_doc_is_the_page_of_show_and_goes_into_a_file(wired: FakeWiring, tmp_path: Path) -> None:
     page = kfix("doc", STUCK).stdout
     assert page == kfix("show", STUCK).stdout
-    for part in ("## Before anything", "## Healed is", "## Steps", "- by hand:"):
+    for part in ("## Before anything", "## RunResult is", "## Steps", "- by hand:"):
         assert part in page
     out = tmp_path / "page.md"
     assert kfix("doc", STUCK, "-o", str(out)).exit_code == 0

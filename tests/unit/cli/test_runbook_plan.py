@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kfix.model.finding import Cause, Confidence, Finding, Severity
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from tests.unit.cli.console import changes, kfix, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
 

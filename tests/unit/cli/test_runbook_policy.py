@@ -83,7 +83,7 @@ def test_a_usual_policy_that_leads_nowhere_is_an_error_not_no_policy(wired: Fake
 
 def _be(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Another user plans; what applies is this process."""
-    from kfix.runbook import run
+    from kfix.runbook.execution import run
 
     really = run.whoami
     monkeypatch.setattr(run, "whoami", lambda: {**really(), "user": name})

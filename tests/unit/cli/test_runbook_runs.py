@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.plan import Gate
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Gate
 from tests.unit.cli import console
 from tests.unit.cli.console import changes, journal, kfix, last_run, one_line, plan_file, wire
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -216,10 +216,10 @@ def wire_other(weak: FakeWiring) -> str:
 
 def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring, tmp_path: Path) -> None:
     """on_failure rollback; to allow unclean elections again is typed, and nobody is there to type."""
-    from kfix.model.plan import OnFailure
-    from kfix.model.reading import ChangeResult
-    from kfix.runbook import planfile
-    from kfix.runbook.planfile import seal
+    from kfix.model.cluster.reading import ChangeResult
+    from kfix.model.plan.plan import OnFailure
+    from kfix.runbook.plan import planfile
+    from kfix.runbook.plan.planfile import seal
 
     path, _ = plan_file(tmp_path, "durable-defaults", "-p", "topic=orders")
     done = lax.cluster.alter_configs

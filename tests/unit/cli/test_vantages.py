@@ -14,7 +14,7 @@ from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import SnapshotOptions
 from kfix.cli.app import app
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
 from tests.unit.diagnostics.clusters import healthy
 from tests.unit.model.places import seen_by, two
 from tests.unit.runbook.fake_wiring import FakeWiring

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kfix.model.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.model.snapshot import (
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
     ClusterIdentity,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Severity
-from kfix.model.snapshot import Mode, Snapshot, ZooKeeperNode
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
+from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics import cut_clusters, prevention_cases, throttle_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kfix.adapters.describe_text import parse_describe_text
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.snapshot import Mode, Snapshot, TopicPartition
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 
 #: g2 hashes to 43 of 50 partitions.

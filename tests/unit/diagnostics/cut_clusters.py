@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     EpochEnd,
     LogEnd,
     Mode,

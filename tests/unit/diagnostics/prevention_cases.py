@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Severity
-from kfix.model.snapshot import Snapshot
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, text
 from tests.unit.diagnostics.prevention import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfix.model.finding import Severity
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Severity
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.model.casefile import open_case
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Severity
-from kfix.model.snapshot import Mode, Snapshot, TopicPartition
-from kfix.report.findings_table import findings_text
-from kfix.report.json_findings import findings_json
+from kfix.derive.casefile import open_case
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
+from kfix.model.diagnosis.finding import Severity
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.table import findings_text
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from kfix_diagnostics.group_story import explain_group
 from tests.unit.diagnostics.build import Paper, Part

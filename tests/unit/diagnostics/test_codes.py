@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kfix.model.finding import Diagnosis
-from kfix.model.snapshot import Snapshot
-from kfix.runbook.catalogue import shipped_dir
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.runbook.file.catalogue import shipped_dir
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import find
 from kfix_diagnostics.engine import Options, diagnose

@@ -6,7 +6,7 @@ import pytest
 
 from kfix.adapters.describe_text import parse_describe_text, read_describe_text
 from kfix.errors import InvalidFileError
-from kfix.model.snapshot import Assignment, Mode, PartitionView, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, Mode, PartitionView, Snapshot, TopicPartition
 from kfix_diagnostics.engine import diagnose
 
 

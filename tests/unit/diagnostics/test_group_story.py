@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.snapshot import Snapshot
-from kfix.report.group_story import group_json, group_text
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.report.findings.group_story import group_json, group_text
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.group_story import explain_group
 from tests.unit.diagnostics.build import Paper
@@ -88,6 +88,6 @@ def test_the_story_as_json() -> None:
 
 
 def _partition(group: str) -> int:
-    from kfix.model.coordinator import partition_of_group
+    from kfix.derive.coordinator import partition_of_group
 
     return partition_of_group(group, 50)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Confidence, Diagnosis, Finding, Severity
-from kfix.model.snapshot import Snapshot, TopicPartition
-from kfix.report.findings_table import findings_text
-from kfix.report.findings_verdict import exit_code
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.model.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
+from kfix.report.findings.table import findings_text
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (

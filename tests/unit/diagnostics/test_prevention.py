@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kfix.model.finding import Diagnosis, Finding, Severity
-from kfix.model.snapshot import Snapshot
-from kfix.report.findings_table import findings_text
-from kfix.report.findings_verdict import exit_code
-from kfix.report.json_findings import findings_json
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.table import findings_text
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics import ALL, catalogue
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.unit.diagnostics import prevention_cases

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.finding import Severity
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.diagnosis.finding import Severity
 from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (

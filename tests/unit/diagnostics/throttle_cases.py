@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kfix.model.finding import Severity
-from kfix.model.snapshot import Assignment, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import Assignment, Snapshot, TopicPartition
+from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, no_zookeeper
 from tests.unit.diagnostics.sick import Sick

@@ -7,7 +7,7 @@ from kfix.adapters.fleet.runs import run_of
 from kfix.app.audit import audit, report
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
-from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 FIRST = date(2026, 3, 2)
 AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()

@@ -15,8 +15,8 @@ from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import snapshot_of
-from kfix.model.inventory import Inventory, Mute, Window
-from kfix.model.snapshot import Source
+from kfix.model.audit.inventory import Inventory, MaintenanceWindow, Mute
+from kfix.model.cluster.snapshot import Source
 from kfix.report.fleet.totals import has_news, news
 from tests.unit.fleet.nights import AT, again, cluster, day_of, entry, night, statuses, told
 
@@ -83,7 +83,7 @@ def test_an_id_is_remembered_over_a_night_unread(tmp_path, engine):
 
 
 def test_what_began_in_maintenance_is_news_when_it_is_over(tmp_path, engine):
-    window = Window("patching", weekdays=frozenset({0, 1}), at=60, minutes=180)  # Monday and Tuesday
+    window = MaintenanceWindow("patching", weekdays=frozenset({0, 1}), at=60, minutes=180)  # Monday and Tuesday
     inventory = Inventory({"a": entry("a", windows=(window,))})
     seen = []
     for look, dead in enumerate((0, 1, 1, 1)):

@@ -7,9 +7,9 @@ import pytest
 
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.model.audit import OPEN
+from kfix.model.audit.audit import OPEN
+from kfix.model.audit.inventory import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import Expected
-from kfix.model.inventory import Criticality, Inventory, Mute, Window
 from tests.unit.fleet.nights import FIRST, cluster, entry, night, told
 
 POINTS = {"critical": 40, "warning": 10}
@@ -90,8 +90,8 @@ def test_a_mute_lasts_through_its_last_day(tmp_path):
 
 def test_a_cluster_under_maintenance_is_told_as_such(tmp_path, engine):
     # The looks are of Monday, 2 o'clock UTC.
-    window = Window("patching", weekdays=frozenset({6}), at=23 * 60, minutes=4 * 60)
-    past = Window("patching", weekdays=frozenset({0}), at=3 * 60, minutes=60)
+    window = MaintenanceWindow("patching", weekdays=frozenset({6}), at=23 * 60, minutes=4 * 60)
+    past = MaintenanceWindow("patching", weekdays=frozenset({0}), at=3 * 60, minutes=60)
     inventory = Inventory({"a": entry("a", windows=(window,)), "b": entry("b", windows=(past,))})
     report = told(tmp_path, night(tmp_path, [cluster("a"), cluster("b")], engine, inventory=inventory), engine)
     assert (of(report, "a").maintenance, of(report, "b").maintenance) == ("patching", "")

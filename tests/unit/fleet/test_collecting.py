@@ -16,9 +16,9 @@ from kfix.fleet.collecting import collect_each
 from kfix.fleet.collection import Collection
 from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.inventory.recorded import recorded_inventory
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
+from kfix.model.cluster.snapshot import Source
 from kfix.model.expected import Expected
-from kfix.model.inventory import ClusterEntry, Criticality, Inventory, Mute, Window
-from kfix.model.snapshot import Source
 from tests.unit.diagnostics.clusters import base
 from tests.unit.fleet.looking import ASKED, look
 
@@ -148,8 +148,8 @@ def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
 def test_the_manifest_keeps_what_the_inventory_said(tmp_path):
     entry = ClusterEntry(
         "well-1", "h:1", "zk:1/k", "secret.properties", "me", ("a", "b"), Criticality.HIGH, Expected(4, 3), 60.0, 3.0,
-        (Window("w", weekdays=frozenset({0, 6}), at=60, minutes=90),
-         Window("o", datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))),
+        (MaintenanceWindow("w", weekdays=frozenset({0, 6}), at=60, minutes=90),
+         MaintenanceWindow("o", datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))),
     )  # fmt: skip
     mute = Mute(("well-*",), ("KFX601",), "known", date(2026, 6, 30), "me")
     clusters = {"well-1": entry, "dead-1": replace(entry, name="dead-1")}

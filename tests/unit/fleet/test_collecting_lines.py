@@ -16,11 +16,11 @@ import pytest
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.app.fleet import collect_one
-from kfix.app.looks import look_entry
+from kfix.app.snapshots import look_entry
 from kfix.errors import StoreError, UnreachableError
 from kfix.fleet.collection import Collection
 from kfix.fleet.inventory.load import load_inventory
-from kfix.model.inventory import ClusterEntry
+from kfix.model.audit.inventory import ClusterEntry
 from tests.unit.adapters.fake_broker import FakeBroker
 from tests.unit.adapters.test_bad_weather_on_one_line import server
 from tests.unit.diagnostics.clusters import base
@@ -129,7 +129,7 @@ def test_collect_one_writes_into_the_run_and_the_parent_counts_it(tmp_path, monk
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     with pytest.raises(UnreachableError, match="connection refused"):
         collect_one(ClusterEntry("a", f"127.0.0.1:{closed_port()}", timeout=2.0), str(writer.place))
-    monkeypatch.setattr("kfix.app.looks.collect", lambda *_: base().snapshot())
+    monkeypatch.setattr("kfix.app.snapshots.collect", lambda *_: base().snapshot())
     one = collect_one(ClusterEntry("b", "h:1"), str(writer.place))
     assert (one.name, one.partitions) == ("b", 62)
     assert dict(writer.finish().clusters) == {"b": 62}

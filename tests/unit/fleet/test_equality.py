@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 from kfix.adapters.fleet import judge as judging
-from kfix.adapters.fleet.case import Cluster, StoredCase, open_stored
+from kfix.adapters.fleet.case import StoredCase, StoredCluster, open_stored
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.app.fleet import judge_stored
-from kfix.model.casefile import CaseFile, open_case
+from kfix.derive.casefile import CaseFile, open_case
 from kfix_diagnostics.catalogue import matcher, predicates
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL
@@ -72,7 +72,7 @@ def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
     with tempfile.TemporaryDirectory() as folder:
         table = stored(snapshot, folder)
-        case, live = open_stored(Cluster(table), 120.0), open_case(snapshot)
+        case, live = open_stored(StoredCluster(table), 120.0), open_case(snapshot)
         assert tuple(case.facts) == live.facts
         assert case.facts[0:2] == list(live.facts[0:2])
         found = case.snapshot
@@ -92,7 +92,7 @@ def test_the_whole_snapshot_comes_back(paper):
 def test_every_answer_of_the_case_file_is_the_same(paper):
     snapshot = paper.snapshot()
     with tempfile.TemporaryDirectory() as folder:
-        case, live = open_stored(Cluster(stored(snapshot, folder)), 120.0), open_case(snapshot)
+        case, live = open_stored(StoredCluster(stored(snapshot, folder)), 120.0), open_case(snapshot)
         plain = [n for n, v in vars(CaseFile).items() if not n.startswith("_") and not callable(v) and n != "facts"]
         whole = case.looking_at(())
         for name in plain:
@@ -146,5 +146,5 @@ def test_a_healthy_cluster_makes_no_row_objects(tmp_path, monkeypatch):
         "kfix.adapters.fleet.lazy.StoredFacts._more", lambda *_: made.append(1) or pytest.fail("walked through all")
     )
     assert judge_stored(table, prevention=False).findings == ()
-    assert isinstance(open_stored(Cluster(table), 1.0), StoredCase)
+    assert isinstance(open_stored(StoredCluster(table), 1.0), StoredCase)
     assert made == []

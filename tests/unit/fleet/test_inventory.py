@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.load import load_inventory, parse_inventory, the_path
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory
 from kfix.model.expected import Expected
-from kfix.model.inventory import ClusterEntry, Criticality, Inventory
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "fleet" / "fleet.yaml"
 HEAD = "apiVersion: kfix/v1\nkind: Fleet\n"

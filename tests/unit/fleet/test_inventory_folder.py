@@ -5,7 +5,7 @@ import pytest
 from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.load import load_inventory
 from kfix.fleet.inventory.select import select
-from kfix.model.inventory import ClusterEntry, Inventory
+from kfix.model.audit.inventory import ClusterEntry, Inventory
 
 FLEET = Inventory(
     {

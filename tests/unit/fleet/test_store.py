@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from pyarrow import fs
 
 from kfix.adapters.fleet import schema
-from kfix.adapters.fleet.case import Cluster
-from kfix.adapters.fleet.places import Place, file_name, place_of, run_place
+from kfix.adapters.fleet.case import StoredCluster
+from kfix.adapters.fleet.places import StoreLocation, file_name, place_of, run_place
 from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
 from kfix.adapters.fleet.sieve import Sieve
 from kfix.app.fleet import judge_stored
+from kfix.derive.partition_facts import FACT_TYPES, derive
+from kfix.derive.predicate import compile_all, parse
 from kfix.errors import UsageError
 from kfix.model.expected import EXPECTED, values_of
-from kfix.model.partition_facts import FACT_TYPES, derive
-from kfix.model.predicate import compile_all, parse
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, fallen
 from tests.unit.diagnostics.test_any_cluster import papers
@@ -81,7 +81,7 @@ def test_a_url_is_a_place_too(tmp_path):
 
 
 def test_a_place_that_is_no_local_disk(tmp_path):
-    root = Place("sub:", "store", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    root = StoreLocation("sub:", "store", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
     writer = RunWriter(root, DAY, "r")
     writer.write("one", fallen().snapshot())
     assert not writer.place.local
@@ -132,9 +132,9 @@ def test_rows_are_found_by_halving_where_partitions_are_missing(tmp_path):
         del paper.parts[next(tp for tp in paper.parts if tp == ("orders", gone))]
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     writer.write("holes", paper.snapshot())
-    columns = Cluster(writer.finish().table("holes")).columns
+    columns = StoredCluster(writer.finish().table("holes")).columns
     topics, numbers = columns.sliced(["topic", "partition"], 0, columns.rows)
-    from kfix.model.snapshot import TopicPartition as At
+    from kfix.model.cluster.snapshot import TopicPartition as At
 
     for row, tp in enumerate(map(At, topics, numbers)):
         assert columns.row_of(tp) == row

@@ -1,12 +1,12 @@
 import pytest
 from kafka.protocol.consumer import group
 
-from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import _frame
 from kfix.adapters.kafka.requests import Request
 from kfix.errors import ReadOnlyViolationError, UnreachableError
 from kfix.lab import asking
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 
 def test_the_commit_has_the_bytes_of_kafkas_own_schema():
@@ -26,7 +26,7 @@ def test_the_commit_has_the_bytes_of_kafkas_own_schema():
 
 def test_the_answer_is_its_first_error():
     def answer(*errors):
-        return Reader(Writer().array(errors, lambda w, error: w.string("t").i32(1).i32(0).i16(error)).done())
+        return ByteReader(Writer().array(errors, lambda w, error: w.string("t").i32(1).i32(0).i16(error)).done())
 
     assert asking.committed(answer(0, 0)) == 0
     assert asking.committed(answer(0, 19, 16)) == 19

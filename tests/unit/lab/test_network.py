@@ -6,7 +6,7 @@ import pytest
 
 from kfix.errors import LabError, UsageError
 from kfix.lab.network import commands, filters, weather
-from kfix.lab.network.zone import Cut, Network, Slow, Zone
+from kfix.lab.network.zone import LinkCut, Network, Slow, Zone
 from kfix.lab.spec import LabSpec
 from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef, from_json, to_json
 
@@ -31,7 +31,7 @@ def rules(lab, zone):
 
 
 def test_a_cut_is_dropped_where_it_would_come_in_and_nowhere_else():
-    lab = state(Cut("az1", "az2"))
+    lab = state(LinkCut("az1", "az2"))
     assert "-A INPUT -s 198.18.0.11 -j DROP" in rules(lab, "az2")
     for zone in ("az1", "az3"):
         assert "DROP" not in rules(lab, zone)
@@ -49,13 +49,13 @@ def test_a_cut_is_dropped_where_it_would_come_in_and_nowhere_else():
     ],
 )
 def test_one_kind_is_cut_by_its_ports_question_and_answer(only, ports):
-    lines = [line for line in rules(state(Cut("az1", "az2", only)), "az2").splitlines() if "DROP" in line]
+    lines = [line for line in rules(state(LinkCut("az1", "az2", only)), "az2").splitlines() if "DROP" in line]
     assert {int(line.split("--dport ")[1].split()[0]) for line in lines if "--dport" in line} == ports
     assert {int(line.split("--sport ")[1].split()[0]) for line in lines if "--sport" in line} == ports
 
 
 def test_what_is_cut_or_slow_is_told_once_and_in_words():
-    both = (Cut("az1", "az2"), Cut("az2", "az1"), Cut("az3", "az1", "kafka"))
+    both = (LinkCut("az1", "az2"), LinkCut("az2", "az1"), LinkCut("az3", "az1", "kafka"))
     assert weather.sentences(state(*both, slow=(Slow("az3", 500, 20),)).network) == (
         "az1 and az2 are cut from each other",
         "az1 hears nothing of az3 (kafka only)",
@@ -65,7 +65,7 @@ def test_what_is_cut_or_slow_is_told_once_and_in_words():
 
 
 def test_a_lab_remembers_its_network():
-    lab = state(Cut("az1", "az2", "kafka"), slow=(Slow("az3", 500),))
+    lab = state(LinkCut("az1", "az2", "kafka"), slow=(Slow("az3", 500),))
     assert from_json(to_json(lab), "lab.json") == lab
     assert lab.address_of(lab.brokers[0]) == "198.18.0.11:101"
     assert lab.host_of(lab.zookeepers[2]).prefix == ("ip", "netns", "exec", "kfix-x-az3")

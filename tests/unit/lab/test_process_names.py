@@ -1,6 +1,6 @@
 import pytest
 
-from kfix.cli.lab_console import process_named
+from kfix.cli.lab.console import process_named
 from kfix.errors import UsageError
 from kfix.lab.nodes import no_such, word_of
 from kfix.lab.spec import LabSpec

@@ -8,7 +8,7 @@ import pytest
 from kfix.errors import LabError, UsageError
 from kfix.lab.processes import ProcessRecord
 from kfix.lab.spec import LabSpec
-from kfix.lab.state import Baseline, BrokerDef, LabState, ZooKeeperDef
+from kfix.lab.state import BrokerDef, LabBaseline, LabState, ZooKeeperDef
 from kfix.lab.store import Store, data_folder, lab_names, labs_home
 
 
@@ -28,7 +28,7 @@ def a_state(name="t", **changes):
         brokers=(BrokerDef(1001, 20001, "a"), BrokerDef(2002, 20002, "b", original=False, retired=True)),
         zookeepers=(ZooKeeperDef(1, 20003, 20004, 20005),),
         processes=(ProcessRecord("broker", 1001, 42, 4711, "log"),),
-        baseline=Baseline((1001,), {"t": {0: (1001,), 10: (2002, 1001)}}, {"t": {"x": "y"}}, {}),
+        baseline=LabBaseline((1001,), {"t": {0: (1001,), 10: (2002, 1001)}}, {"t": {"x": "y"}}, {}),
         incident="healthy",
     )
     return replace(state, **changes)

@@ -1,6 +1,6 @@
 from kfix.lab.content import MEGABYTE, backlog, bulk
 from kfix.lab.throttles import Throttle
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 FIRST, SECOND = TopicPartition("ledger", 0), TopicPartition("ledger", 1)
 

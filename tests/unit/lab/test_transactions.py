@@ -1,4 +1,4 @@
-from kfix.adapters.kafka.codec import Reader, Writer
+from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.lab.transactions import find_coordinator, init_producer_id, producer_error
 
 
@@ -11,4 +11,4 @@ def test_a_producer_asks_for_its_id_with_a_timeout():
 
 
 def test_the_error_of_the_answer_is_behind_the_throttle_time():
-    assert producer_error(Reader(Writer().i32(0).done() + b"\x00\x0f")) == 15
+    assert producer_error(ByteReader(Writer().i32(0).done() + b"\x00\x0f")) == 15

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from kfix.model.snapshot import CoordinatorProbe, Snapshot, Source, ZooKeeperNode
-from kfix.model.vantage import vantage_of
+from kfix.derive.vantage import vantage_of
+from kfix.model.cluster.snapshot import CoordinatorProbe, Snapshot, Source, ZooKeeperNode
 from tests.unit.diagnostics import cut_clusters
 
 WHY = "no answer in time"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kfix.model.divergence import Verdict, compare, kept_offset
-from kfix.model.logdir import Epoch, LogDir, Replica
-from kfix.model.snapshot import TopicPartition
+from kfix.derive.divergence import Divergence, compare, kept_offset
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Epoch, LogDir, Replica
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -56,7 +56,7 @@ def test_the_winner_has_the_largest_last_epoch_and_then_the_largest_end():
     old, short, long = replica(1, 900, (0, 0)), replica(2, 300, (0, 0), (2, 200)), replica(3, 310, (0, 0), (2, 200))
     found = compared(old, short, long)
     assert [r.broker for r in found.replicas] == [3, 2, 1]
-    assert found.verdict is Verdict.DIVERGENT
+    assert found.verdict is Divergence.DIVERGENT
     assert [(x.replica.broker, x.kept) for x in found.lost_if_led_by(long)] == [(1, 200)]
     assert [(x.replica.broker, x.kept) for x in found.lost_if_led_by(short)] == [(3, 300), (1, 200)]
     assert [(x.replica.broker, x.kept) for x in found.lost_if_led_by(old)] == [(3, 200), (2, 200)]
@@ -64,21 +64,21 @@ def test_the_winner_has_the_largest_last_epoch_and_then_the_largest_end():
 
 def test_verdicts():
     whole = replica(1, 100, (0, 0))
-    assert compared(whole).verdict is Verdict.ALONE
-    assert compared(whole, replica(2, 100, (0, 0))).verdict is Verdict.SAME
-    assert compared(whole, replica(2, 90, (0, 0))).verdict is Verdict.BEHIND
-    assert compared(whole, replica(2, 95, (0, 0), (1, 90))).verdict is Verdict.DIVERGENT
+    assert compared(whole).verdict is Divergence.ALONE
+    assert compared(whole, replica(2, 100, (0, 0))).verdict is Divergence.SAME
+    assert compared(whole, replica(2, 90, (0, 0))).verdict is Divergence.BEHIND
+    assert compared(whole, replica(2, 95, (0, 0), (1, 90))).verdict is Divergence.DIVERGENT
     twice = compared(whole, replace(whole, folder="e1/orders-0"))
-    assert (twice.verdict, twice.winner) == (Verdict.APART, None)
+    assert (twice.verdict, twice.winner) == (Divergence.APART, None)
     assert "broker 1 has it twice" in twice.why
     other = compared(replace(whole, topic_id="a"), replica(2, 90, (0, 0), topic_id="b"))
-    assert other.verdict is Verdict.APART
+    assert other.verdict is Divergence.APART
     assert "created again" in other.why
 
 
 def test_folders_aside_are_shown_and_not_compared():
     found = compared(replica(1, 100, (0, 0)), replace(replica(2, 90, (0, 0), (1, 90)), state="stray"))
-    assert found.verdict is Verdict.ALONE
+    assert found.verdict is Divergence.ALONE
     assert [r.broker for r in found.aside] == [2]
 
 

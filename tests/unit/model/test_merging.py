@@ -6,8 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from kfix.model.merging.merge import merge
-from kfix.model.snapshot import (
+from kfix.derive.merging.merge import merge
+from kfix.model.cluster.snapshot import (
     Assignment,
     ClusterIdentity,
     EpochEnd,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kfix.derive.merging.looks import APART, taken_on_trust
+from kfix.derive.merging.merge import merge
 from kfix.errors import UsageError
-from kfix.model.merging.looks import APART, taken_on_trust
-from kfix.model.merging.merge import merge
-from kfix.model.snapshot import (
+from kfix.model.cluster.snapshot import (
     LogEnd,
     Snapshot,
     TopicPartition,

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from kfix.model.coordinator import OFFSETS_TOPIC
-from kfix.model.partition_facts import FACT_TYPES, PartitionFacts, derive
-from kfix.model.snapshot import Mode, PartitionView, Snapshot, TopicPartition
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts, derive
+from kfix.model.cluster.snapshot import Mode, PartitionView, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,

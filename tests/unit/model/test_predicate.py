@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
+from kfix.derive.predicate import compile_all, parse
 from kfix.errors import InvalidFileError
 from kfix.model.expected import Expected
-from kfix.model.partition_facts import FACT_TYPES, PartitionFacts
-from kfix.model.predicate import compile_all, parse
 
 FACTS = {"leader": int, "n_isr": int, "n_live_isr": int, "internal": bool, "unclean": bool, "topic": str}
 

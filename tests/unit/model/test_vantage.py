@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kfix.model.snapshot import Vantage, ZooKeeperNode
-from kfix.model.vantage import LONGEST_NAME, as_name, in_order, is_name, plain, reach_of, vantage_of
+from kfix.derive.vantage import LONGEST_NAME, as_name, in_order, is_name, plain, reach_of, vantage_of
+from kfix.model.cluster.snapshot import Vantage, ZooKeeperNode
 from tests.unit.diagnostics.clusters import healthy, text
 
 

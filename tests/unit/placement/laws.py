@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kfix.placement.impact import batches, impact
-from kfix.placement.judge import Severity, judge
+from kfix.placement.judge import PlacementSeverity, judge
 from kfix.placement.load import most_racks, racks_of
 from kfix.placement.raise_rf import change_rf
 from kfix.placement.reassignment_json import parse, render
@@ -34,7 +34,7 @@ def sound(world: World, moves: tuple[Move, ...], *, racks_may_fall: bool = False
         assert set(move.adding) <= world.live.keys()
         if not racks_may_fall:
             assert len(racks_of(world, move.replicas)) >= len(racks_of(world, move.before))
-    assert [p for p in judge(moves, world) if p.severity is Severity.ERROR] == []
+    assert [p for p in judge(moves, world) if p.severity is PlacementSeverity.ERROR] == []
     assert parse(render(moves), "x") == tuple(as_pair(m) for m in moves)
     assert render(reversed(moves)) == render(moves)
     assert impact(moves, world).replicas_moved == sum(len(m.adding) for m in moves)

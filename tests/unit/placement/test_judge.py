@@ -1,6 +1,6 @@
 """What is wrong with a placement."""
 
-from kfix.placement.judge import Rule, Severity, judge
+from kfix.placement.judge import PlacementRule, PlacementSeverity, judge
 from kfix.placement.world import Move
 from tests.unit.placement.clusters import tp, world
 
@@ -43,7 +43,7 @@ def test_a_broker_preferred_for_more_than_twice_its_share() -> None:
     w = world("---", {f"t-{p}": (1, 2, 3) for p in range(6)})
     one = [(t, r) for t, r in w.assignments.items()]
     [skew] = judge(one, w)
-    assert (skew.tp, skew.rule, skew.severity) == (None, Rule.LEADER_SKEW, Severity.WARNING)
+    assert (skew.tp, skew.rule, skew.severity) == (None, PlacementRule.LEADER_SKEW, PlacementSeverity.WARNING)
     assert skew.text == (
         "broker 1 would be the preferred leader of 6 of 6 partitions; an even share of 3 live brokers is 2.0"
     )
@@ -53,6 +53,8 @@ def test_a_broker_preferred_for_more_than_twice_its_share() -> None:
 
 def test_where_nothing_is_alive() -> None:
     w = world("a", {f"t-{p}": (1,) for p in range(6)}, dead=[1])
-    assert {(p.rule, p.severity) for p in judge(w.assignments.items(), w)} == {(Rule.UNKNOWN_BROKER, Severity.WARNING)}
+    assert {(p.rule, p.severity) for p in judge(w.assignments.items(), w)} == {
+        (PlacementRule.UNKNOWN_BROKER, PlacementSeverity.WARNING)
+    }
     [refused] = judge([(tp("t-0"), (2,))], w)
     assert refused.text == "broker 2 cannot take a replica: no broker is alive"

@@ -5,7 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.raise_rf import change_rf
 from kfix.placement.spread import preferred
 from kfix.placement.world import World

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
-from kfix.model.args import ABSENT, ArgValue
-from kfix.model.reading import ResourceKind
-from kfix.probes.coordinator_answers import group_on
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.args import ABSENT, ArgValue
+from kfix.probes.leadership.coordinator_answers import group_on
 from tests.unit.actions.acting import ON_TP, RATES, TOPIC_LISTS, TP, dead_isr, four_brokers, moving
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kfix.errors import UnreachableError
-from kfix.model.facts import about, about_config, about_effective, split_key
-from kfix.model.reading import ConfigValue, ResourceKind
+from kfix.model.cluster.reading import ConfigValue, ResourceKind
+from kfix.model.plan.facts import about, about_config, about_effective, split_key
 from kfix.probes.facts import FactReader, read_facts
 from tests.unit.actions.acting import TP, four_brokers, moving
 

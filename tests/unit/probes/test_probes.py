@@ -8,11 +8,11 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.errors import RefusedError
-from kfix.model.args import Args, ArgValue
-from kfix.model.facts import split_key
-from kfix.model.plan import CheckCall
-from kfix.model.reading import ResourceKind
-from kfix.model.verdict import Answer, Verdict
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.args import Args, ArgValue
+from kfix.model.plan.facts import split_key
+from kfix.model.plan.plan import CheckCall
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ALL as PROBES
 from kfix.probes.registry import ask

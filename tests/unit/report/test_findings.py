@@ -6,10 +6,10 @@ import json
 import pytest
 from rich.console import Console
 
-from kfix.model.finding import Cause, Confidence, Diagnosis, Evidence, Finding, Remedy, Severity
-from kfix.report.findings_table import findings_text, print_findings
-from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
-from kfix.report.json_findings import as_dict, findings_json
+from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Evidence, Finding, Remedy, Severity
+from kfix.report.findings.json_findings import as_dict, findings_json
+from kfix.report.findings.table import findings_text, print_findings
+from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
 
 SERVERS = ",".join(f"broker-{n}.example:9092" for n in range(9))
 COMMAND = f"kfix runbook apply coordinator-stuck --bootstrap-server {SERVERS}"
@@ -109,7 +109,7 @@ def test_the_json_is_versioned_and_whole() -> None:
 
 
 def test_every_field_of_the_json_is_documented() -> None:
-    from kfix.report import json_findings
+    from kfix.report.findings import json_findings
 
     page = json_findings.__doc__ or ""
     said = as_dict(diagnosis(finding()))

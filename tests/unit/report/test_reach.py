@@ -5,13 +5,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from kfix.model.merging.merge import merge
-from kfix.model.snapshot import Vantage
-from kfix.report.findings_lines import lines_text
-from kfix.report.findings_table import findings_text
-from kfix.report.json_findings import findings_json
-from kfix.report.reach import WIDEST, reach_lines
-from kfix.report.snapshot import described
+from kfix.derive.merging.merge import merge
+from kfix.model.cluster.snapshot import Vantage
+from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.lines import lines_text
+from kfix.report.findings.reach import WIDEST, reach_lines
+from kfix.report.findings.table import findings_text
+from kfix.report.snapshots.snapshot import described
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics.clusters import healthy
 from tests.unit.model.places import seen_by, two

@@ -13,11 +13,11 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
-from kfix.model.finding import Diagnosis, Finding
-from kfix.model.snapshot import Snapshot
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.ports import Clock
-from kfix.runbook.clock import SystemClock
-from kfix.runbook.gates import Human
+from kfix.runbook.execution.clock import SystemClock
+from kfix.runbook.gate.gates import Human
 
 
 class FakeWiring:

@@ -10,17 +10,18 @@ from typing import Any
 
 from kfix import __version__
 from kfix.adapters.memory.incidents import ALL
-from kfix.adapters.memory.naming import Incident
-from kfix.model.args import Args
-from kfix.model.plan import Created, Plan
-from kfix.runbook import catalogue, planfile
-from kfix.runbook.door import Door
-from kfix.runbook.gates import Given, parse_given
-from kfix.runbook.planner import AlreadyMet, make_plan
-from kfix.runbook.policy import NO_POLICY
-from kfix.runbook.run import run_plan
-from kfix.runbook.scene import Healed, Scene
-from kfix.runbook.store import RunDir, RunStore
+from kfix.adapters.memory.naming import PreparedIncident
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Created, Plan
+from kfix.runbook.execution.context import Context, RunResult
+from kfix.runbook.execution.run import run_plan
+from kfix.runbook.file import catalogue
+from kfix.runbook.gate.gates import Given, parse_given
+from kfix.runbook.journal.runs import RunDir, RunStore
+from kfix.runbook.plan import planfile
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
+from kfix.runbook.policy.policy import NO_POLICY
+from kfix.runbook.safety.door import Door
 
 #: How long a person takes for each answer.
 READS_SECONDS = 5.0
@@ -54,7 +55,7 @@ def created(now: float) -> Created:
 
 class Stage:
     def __init__(self, incident: str, tmp: Path, *, runbook: str = "") -> None:
-        self.incident: Incident = ALL[incident]()
+        self.incident: PreparedIncident = ALL[incident]()
         self.cluster = self.incident.cluster
         self.finding = self.incident.finding
         self.store = RunStore(tmp / "state" / "kfix")
@@ -70,14 +71,14 @@ class Stage:
 
     def run(
         self, plan: Plan | None = None, *, approve: Iterable[str] = (), acks: Iterable[str] = (), **more: Any
-    ) -> Healed:
+    ) -> RunResult:
         plan = plan or self.plan()
         self.human.reads = lambda: self.cluster.clock.sleep(READS_SECONDS)
         given = parse_given(approve, acks, plan) if (approve or acks) else Given()
         return run_plan(plan, self.scene(**{"given": given, **more}))
 
-    def scene(self, **more: Any) -> Scene:
-        scene = Scene(
+    def scene(self, **more: Any) -> Context:
+        scene = Context(
             reader=self.cluster,
             door=Door(self.cluster, NO_POLICY, tuple, self.cluster.clock),
             clock=self.cluster.clock,
@@ -110,7 +111,7 @@ def reseal(plan: Plan, **changes: Any) -> Plan:
 
 def leave_stuck(stage: Stage, method: str, times: int = 1) -> None:
     """The next changes of a kind are accepted and do nothing, as B7 knows them."""
-    from kfix.model.reading import ChangeResult
+    from kfix.model.cluster.reading import ChangeResult
 
     for _ in range(times):
         stage.cluster.faults.answer(method, ChangeResult(0, "NONE"))

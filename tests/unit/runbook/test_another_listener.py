@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live import LiveReader
+from kfix.adapters.live.cluster import LiveReader
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.errors import RefusedError
-from kfix.model.client_security import ClientSecurity
-from kfix.model.snapshot import ClusterIdentity, Mode, Snapshot
-from kfix.runbook import planfile
-from kfix.runbook.run import abort, resume
-from kfix.runbook.taking_back import make_rollback
+from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
+from kfix.runbook.execution.run import abort, resume
+from kfix.runbook.plan import planfile
+from kfix.runbook.rollback.planning import make_rollback
 from tests.unit.runbook.stage import Stage, created
 
 PLAINTEXT = ClientSecurity("PLAINTEXT")

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kfix.model.plan import Phase
-from kfix.runbook.replay import Replay, begin_again
+from kfix.model.plan.plan import Phase
+from kfix.runbook.journal.replay import Replay, begin_again
 
 
 def step(name, action, *, phase=Phase.MAIN, inverse="", moved=0):

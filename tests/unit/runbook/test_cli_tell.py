@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kfix.model.args import Args
-from kfix.model.plan import CheckCall
-from kfix.model.verdict import Answer, Verdict
+from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall
 from kfix.report.console import console_on
-from kfix.report.runbook_progress import progress_words, time_words
-from kfix.report.runbook_run import Teller, closing
+from kfix.report.runbook.progress import progress_words, time_words
+from kfix.report.runbook.run import Teller, closing
 from tests.unit.runbook.stage import Stage, reseal
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from kfix.adapters.memory.incidents import ALL
 from kfix.app.application import App
 from kfix.cli.app import app
-from kfix.runbook.catalogue import shipped_dir
+from kfix.runbook.file.catalogue import shipped_dir
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 BEHIND: list[App] = []
@@ -216,7 +216,7 @@ def test_an_edited_plan_file_is_refused(wired: FakeWiring, tmp_path: Path) -> No
 
 
 def test_a_run_that_is_not_proved_exits_with_5(wired: FakeWiring, tmp_path: Path) -> None:
-    from kfix.model.reading import ChangeResult
+    from kfix.model.cluster.reading import ChangeResult
 
     wired.cluster.faults.answer("reassign", ChangeResult(0, "NONE"))
     wired.cluster.faults.answer("elect", ChangeResult(0, "NONE"))

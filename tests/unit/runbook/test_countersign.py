@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kfix.errors import ApprovalError, RefusedError, UsageError
-from kfix.model.plan import Gate, Plan
-from kfix.runbook.countersign import sign, signer
+from kfix.model.plan.plan import Gate, Plan
+from kfix.runbook.gate.countersign import sign, signer
 from tests.unit.runbook.stage import Stage, reseal
 
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -153,7 +153,7 @@ def test_the_owner_of_the_file_counts_not_its_words(plan: Plan, signed: Path) ->
 
 def test_a_step_for_two_persons_runs_with_a_signature_and_the_phrase(stage: Stage) -> None:
     from kfix.errors import KfixError
-    from kfix.runbook.gates import Given
+    from kfix.runbook.gate.gates import Given
     from tests.unit.runbook.stage import Answers
 
     plan = stage.plan()

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kfix.errors import RefusedError
-from kfix.model.finding import Cause, Confidence
-from kfix.runbook.cut_network import cuts_in, refuse_while_cut
+from kfix.model.diagnosis.finding import Cause, Confidence
+from kfix.runbook.safety.cut_network import cuts_in, refuse_while_cut
 from kfix_diagnostics.engine import diagnose
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import base, isr_gone

@@ -12,11 +12,11 @@ import pytest
 from kfix.adapters.memory.incidents import ALL
 from kfix.app import Access, App, Approval, Plan, carry_out, diagnose, plan
 from kfix.errors import ApprovalError, KfixError, ReadOnlyViolationError, RefusedError, StoppedError, UsageError
-from kfix.model.client_security import ClientSecurity
-from kfix.model.plan import Gate
-from kfix.model.snapshot import Assignment, TopicPartition
-from kfix.runbook.door import DIAGNOSIS_SECONDS, Diagnosed, Door, Passage
-from kfix.runbook.policy import NO_POLICY, Policy
+from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.plan.plan import Gate
+from kfix.runbook.policy.policy import NO_POLICY, Policy
+from kfix.runbook.safety.door import DIAGNOSIS_SECONDS, Diagnosed, Door, Passage
 from kfix_diagnostics.engine import diagnose as judge
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -177,7 +177,7 @@ def test_a_passage_sends_nothing_that_its_plan_does_not_have(stage: Stage) -> No
 
 
 def test_a_resumed_run_comes_through_the_same_door(tmp_path: Path) -> None:
-    from kfix.runbook.run import resume
+    from kfix.runbook.execution.run import resume
 
     stage = Stage("stuck-offsets-partition", tmp_path)
     stage.human = Answers([], interactive=False)
@@ -216,7 +216,7 @@ KEEPERS = {
     "kfix/ports.py",
     "kfix/app/clusters.py",
     "kfix/app/healing/session.py",
-    "kfix/runbook/door.py",
+    "kfix/runbook/safety/door.py",
     "kfix/runbook/testing.py",
 }
 
@@ -244,4 +244,4 @@ def test_only_the_session_opens_the_door() -> None:
             for n in ast.walk(ast.parse(p.read_text(encoding="utf-8")))
         )
     }
-    assert makers == {"kfix/app/healing/session.py", "kfix/runbook/door.py", "kfix/runbook/testing.py"}
+    assert makers == {"kfix/app/healing/session.py", "kfix/runbook/safety/door.py", "kfix/runbook/testing.py"}

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = """
 import os, pathlib, resource, sys
 from kfix.adapters.memory.incidents import ALL
-from kfix.runbook.planfile import read
+from kfix.runbook.plan.planfile import read
 from tests.unit.runbook.fake_wiring import FakeWiring
 home = pathlib.Path(os.environ["HOME_OF_RUNS"])
 incident = ALL["stuck-offsets-partition"]()

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from kfix.runbook.clock import SystemClock
-from kfix.runbook.interrupts import held_back
-from kfix.runbook.journal import Journal, read_back
+from kfix.runbook.execution.clock import SystemClock
+from kfix.runbook.journal.interrupts import held_back
+from kfix.runbook.journal.journal import Journal, read_back
 
 
 class Interrupted:

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 import pytest
 
 from kfix.errors import ApprovalError, KfixError, RefusedError, StoppedError, UsageError
+from kfix.model.cluster.reading import ChangeResult
 from kfix.model.places import state_home
-from kfix.model.reading import ChangeResult
-from kfix.runbook.history import summary
-from kfix.runbook.interrupts import held_back
-from kfix.runbook.journal import read_back
-from kfix.runbook.store import RunDir, RunStore
+from kfix.runbook.journal.history import summary
+from kfix.runbook.journal.interrupts import held_back
+from kfix.runbook.journal.journal import read_back
+from kfix.runbook.journal.runs import RunDir, RunStore
 from tests.unit.runbook.stage import Answers, Stage
 
 

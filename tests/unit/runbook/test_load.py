@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kfix.errors import InvalidFileError, UsageError
-from kfix.runbook.catalogue import files, load, validate
-from kfix.runbook.load import load_file, load_text
+from kfix.runbook.file.catalogue import files, load, validate
+from kfix.runbook.file.load import load_file, load_text
 
 GOOD = """\
 apiVersion: kfix/v1

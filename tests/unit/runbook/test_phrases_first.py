@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kfix.errors import ApprovalError
-from kfix.model.args import Args
-from kfix.model.plan import Gate, Plan
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Gate, Plan
 from tests.unit.runbook.stage import Answers, Stage
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from kfix.errors import RefusedError, UnreachableError, UsageError
-from kfix.model.args import Args
-from kfix.model.plan import Gate
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook import planfile
-from kfix.runbook.explain import explain
-from kfix.runbook.planner import AlreadyMet, make_plan
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Gate
+from kfix.runbook.plan import planfile
+from kfix.runbook.plan.explain import explain
+from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from tests.unit.runbook.stage import Stage, created, reseal
 
 Stages = Callable[[str], Stage]
@@ -148,7 +148,7 @@ def test_an_election_by_the_unclean_name_is_planned_only_with_a_live_isr_member(
 
 
 def test_the_group_of_the_finding_is_asked_where_it_lives_there(stage: Stage) -> None:
-    from kfix.model.coordinator import partition_of_group
+    from kfix.derive.coordinator import partition_of_group
 
     group = next(f"g{n}" for n in range(1000) if partition_of_group(f"g{n}", 50) == 26)
     stage.finding = replace(stage.finding, facts={**stage.finding.facts, "group": group})

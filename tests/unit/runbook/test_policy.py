@@ -10,10 +10,10 @@ import pytest
 
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import InvalidFileError, RefusedError, UsageError
-from kfix.model.plan import Caps, Gate, Plan
-from kfix.runbook.planner import make_plan
-from kfix.runbook.policy import NO_POLICY, Policy
-from kfix.runbook.policyfile import load_policy, parse_policy
+from kfix.model.plan.plan import Caps, Gate, Plan
+from kfix.runbook.planning.planner import make_plan
+from kfix.runbook.policy.policy import NO_POLICY, Policy
+from kfix.runbook.policy.policyfile import load_policy, parse_policy
 from tests.unit.runbook.stage import Stage, created, reseal
 
 HEAD = "apiVersion: kfix/v1\nkind: Policy\n"

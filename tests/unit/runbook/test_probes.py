@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.adapters.memory.incidents import ALL, STUCK
+from kfix.derive.coordinator import partition_of_group
 from kfix.errors import RefusedError, UnreachableError
-from kfix.model.args import Args, Kind, coerce, parse_duration, parse_partition
-from kfix.model.coordinator import partition_of_group
-from kfix.model.facts import about, split_key
-from kfix.model.plan import CheckCall
-from kfix.model.snapshot import TopicPartition
-from kfix.model.verdict import Verdict, together
-from kfix.probes.coordinator_answers import freeze, group_on
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.answer import Verdict, together
+from kfix.model.plan.args import ArgKind, Args, coerce, parse_duration, parse_partition
+from kfix.model.plan.facts import about, split_key
+from kfix.model.plan.plan import CheckCall
 from kfix.probes.facts import FactReader, read_facts
+from kfix.probes.leadership.coordinator_answers import freeze, group_on
 from kfix.probes.registry import ask
 
 ON_STUCK = Args({"partition": str(STUCK)})
@@ -150,14 +150,14 @@ def test_a_partition_is_read_back_from_its_own_text(topic: str, number: int) -> 
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        (Kind.INT, True),
-        (Kind.INT, "1"),
-        (Kind.BOOL, 1),
-        (Kind.TEXT, 1),
-        (Kind.BROKERS, ["1"]),
-        (Kind.PARTITION, "orders"),
+        (ArgKind.INT, True),
+        (ArgKind.INT, "1"),
+        (ArgKind.BOOL, 1),
+        (ArgKind.TEXT, 1),
+        (ArgKind.BROKERS, ["1"]),
+        (ArgKind.PARTITION, "orders"),
     ],
 )
-def test_a_value_of_another_kind_is_refused(kind: Kind, value: object) -> None:
+def test_a_value_of_another_kind_is_refused(kind: ArgKind, value: object) -> None:
     with pytest.raises(ValueError, match="is not"):
         coerce(kind, value)

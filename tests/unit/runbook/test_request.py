@@ -8,10 +8,10 @@ import pytest
 
 from kfix.adapters.memory.incidents import ALL
 from kfix.errors import RefusedError, UnreachableError, UsageError
-from kfix.model.finding import REQUEST, Confidence, Diagnosis, Severity
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.catalogue import load
-from kfix.runbook.matching import findings_for, request, topics_of
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import REQUEST, Confidence, Diagnosis, Severity
+from kfix.runbook.file.catalogue import load
+from kfix.runbook.planning.matching import findings_for, request, topics_of
 
 RAISE, SWEEP, STUCK = load("raise-topic-rf", None), load("sweep-throttles", None), load("coordinator-stuck", None)
 

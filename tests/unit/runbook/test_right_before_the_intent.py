@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kfix.errors import KfixError, RefusedError
-from kfix.model.plan import Gate
-from kfix.model.reading import PartitionReading
-from kfix.model.snapshot import Assignment, TopicPartition
-from kfix.runbook.gates import Given
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.plan.plan import Gate
+from kfix.runbook.gate.gates import Given
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 TP = TopicPartition("__consumer_offsets", 26)

@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from kfix.adapters.memory.state import Phase
+from kfix.adapters.memory.state import ElectionState
 from kfix.errors import (
     ApprovalError,
     NotProvedError,
     RefusedError,
     StoppedError,
 )
-from kfix.model.plan import Gate
-from kfix.model.reading import ChangeResult
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.codec import to_plain
-from kfix.runbook.explain import explain
-from kfix.runbook.gates import Given
-from kfix.runbook.journal import read_back
-from kfix.runbook.run import prove_again
-from kfix.runbook.stops import Outcome
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Gate
+from kfix.runbook.execution.run import prove_again
+from kfix.runbook.gate.gates import Given
+from kfix.runbook.journal.journal import read_back
+from kfix.runbook.plan.codec import to_plain
+from kfix.runbook.plan.explain import explain
+from kfix.runbook.safety.outcomes import Outcome
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 TP = TopicPartition("__consumer_offsets", 26)
@@ -199,7 +199,7 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stage: Stage) 
 
     def lost_race() -> None:
         stage.cluster.records.write_state(TP, 3, 9, (3,))
-        stage.cluster.control._remember(TP, Phase.ONLINE)
+        stage.cluster.control._remember(TP, ElectionState.ONLINE)
         stage.cluster.control.tell((TP,))
 
     stage.cluster.faults.answer("elect", ChangeResult(0, "NONE"))
@@ -210,8 +210,8 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stage: Stage) 
 
 
 def test_good_reads_must_come_in_a_row(stage: Stage) -> None:
-    from kfix.model.verdict import Verdict
-    from kfix.runbook.proof import Wanted, prove
+    from kfix.model.plan.answer import Verdict
+    from kfix.runbook.safety.proof import ProofTerms, prove
 
     stage.run()
     plan = stage.last_run.plan()
@@ -223,7 +223,7 @@ def test_good_reads_must_come_in_a_row(stage: Stage) -> None:
             flaps += 1
             stage.cluster.loading[26] = 1
 
-    found = prove(Wanted(plan.goal.checks, 5, 0.2, 3), stage.cluster, stage.cluster.clock, flap)
+    found = prove(ProofTerms(plan.goal.checks, 5, 0.2, 3), stage.cluster, stage.cluster.clock, flap)
     assert found.verdict is Verdict.PASS
     assert found.seconds == pytest.approx(1.0)
 

@@ -12,9 +12,9 @@ from kfix.errors import (
     StoppedError,
     UsageError,
 )
-from kfix.model.plan import Gate, OnFailure
-from kfix.model.snapshot import TopicPartition
-from kfix.runbook.stops import Outcome
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.plan import Gate, OnFailure
+from kfix.runbook.safety.outcomes import Outcome
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 TP = TopicPartition("__consumer_offsets", 26)

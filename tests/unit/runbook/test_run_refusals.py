@@ -15,9 +15,9 @@ from kfix.errors import (
     HeldError,
     RefusedError,
 )
-from kfix.model.snapshot import Assignment, TopicPartition
-from kfix.runbook.lock import cluster_lock
-from kfix.runbook.stops import Outcome
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.runbook.execution.host_lock import cluster_lock
+from kfix.runbook.safety.outcomes import Outcome
 from tests.unit.runbook.stage import Answers, Stage, reseal
 
 TP = TopicPartition("__consumer_offsets", 26)

@@ -16,9 +16,9 @@ from kfix.app.healing.site import known_codes as codes
 from kfix.documents.nodes import parse
 from kfix.errors import InvalidFileError
 from kfix.probes.registry import ALL as PROBES
-from kfix.runbook.catalogue import shipped_dir
-from kfix.runbook.load import load_text
-from kfix.runbook.published import json_schema
+from kfix.runbook.file.catalogue import shipped_dir
+from kfix.runbook.file.load import load_text
+from kfix.runbook.file.published import json_schema
 
 SCHEMA = json_schema(codes())
 CHECKER = jsonschema.Draft202012Validator(SCHEMA)

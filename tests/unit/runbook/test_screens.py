@@ -10,11 +10,11 @@ import pytest
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.actions.registry import described
 from kfix.report.console import console_on
-from kfix.report.runbook import print_plan, print_runbooks
-from kfix.report.runbook_page import ActionWords, page
-from kfix.report.runbook_run import Teller, closing
-from kfix.runbook.catalogue import load, load_all
-from kfix.runbook.explain import explain
+from kfix.report.runbook.page import ActionWords, page
+from kfix.report.runbook.plan import print_plan, print_runbooks
+from kfix.report.runbook.run import Teller, closing
+from kfix.runbook.file.catalogue import load, load_all
+from kfix.runbook.plan.explain import explain
 from tests.unit.runbook import golden
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 

@@ -12,22 +12,22 @@ from typing import Any
 import pexpect
 import pytest
 
-from kfix.model.plan import Gate
-from kfix.runbook.gates import reading_seconds
+from kfix.model.plan.plan import Gate
+from kfix.runbook.gate.gates import reading_seconds
 
 SCRIPT = """
 import os, pathlib, sys, time
 from dataclasses import replace
 from kfix.adapters.memory.incidents import ALL
-from kfix.model.args import Args
-from kfix.model.plan import Gate
-from kfix.model.reading import ChangeResult
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Gate
+from kfix.model.cluster.reading import ChangeResult
 from kfix.report.console import console_on
-from kfix.report.runbook_run import Teller, Terminal
-from kfix.runbook.clock import SystemClock
+from kfix.report.runbook.run import Teller, Terminal
+from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook import gates
-from kfix.runbook.gates import Given
-from kfix.runbook.run import run_plan
+from kfix.runbook.gate.gates import Given
+from kfix.runbook.execution.run import run_plan
 from tests.unit.runbook.stage import Stage
 
 home, level = pathlib.Path(os.environ["HOME_OF_RUNS"]), Gate[os.environ["LEVEL"]]

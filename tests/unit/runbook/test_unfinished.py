@@ -14,13 +14,13 @@ import pytest
 
 from kfix import __version__
 from kfix.app.unfinished import with_unfinished
-from kfix.model.finding import Cause, Confidence, Diagnosis, Finding, Remedy, Severity
-from kfix.report.findings_table import findings_text
-from kfix.report.findings_verdict import exit_code, nagios_exit_code, nagios_line
-from kfix.report.json_findings import as_dict
-from kfix.runbook.clock import SystemClock
-from kfix.runbook.journal import Journal
-from kfix.runbook.unfinished import unfinished
+from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Remedy, Severity
+from kfix.report.findings.json_findings import as_dict
+from kfix.report.findings.table import findings_text
+from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
+from kfix.runbook.execution.clock import SystemClock
+from kfix.runbook.journal.journal import Journal
+from kfix.runbook.journal.unfinished import unfinished
 
 
 def intent(step: str, action: str, **args: object) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pytest
 
 from kfix.errors import NotProvedError, StoppedError
 from kfix.report.console import console_on
-from kfix.report.runbook_progress import ProgressLine, wait_words
-from kfix.report.runbook_run import Teller
+from kfix.report.runbook.progress import ProgressLine, wait_words
+from kfix.report.runbook.run import Teller
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 WAIT: Mapping[str, Any] = {

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from kfix.adapters.memory.incidents import ALL
 from kfix.cli.app import app
 from kfix.errors import ApprovalError, RefusedError, StoppedError, UsageError
-from kfix.model.args import Args
 from kfix.model.places import state_home
-from kfix.model.plan import CheckCall, Gate
-from kfix.model.runbook import When
-from kfix.runbook import planfile
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import CheckCall, Gate
+from kfix.model.plan.runbook import When
+from kfix.runbook.plan import planfile
 from tests.unit.runbook.fake_wiring import FakeWiring
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck, reseal
 
@@ -87,7 +87,7 @@ def test_a_goal_of_which_no_check_applies_is_not_met_already(stage: Stage) -> No
 
 def test_slow_guards_make_the_facts_be_read_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guards took longer than facts stay fresh, and the world changed behind them."""
-    from kfix.runbook.guards import Guards
+    from kfix.runbook.execution.guards import Guards
 
     asked = Guards.check
 
@@ -118,7 +118,7 @@ def test_a_full_disk_at_the_start_does_not_spend_the_plan(stage: Stage, monkeypa
 
 
 def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
-    from kfix.cli.runbook_screen import after
+    from kfix.cli.runbook.screen import after
 
     with pytest.raises(StoppedError, match="findings before it were healed: nudge") as caught, after(["nudge"]):
         raise ApprovalError("step x was not approved")

@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kfix.model.coordinator import OFFSETS_TOPIC
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.timeline.build import Material
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.build import NOW, Paper

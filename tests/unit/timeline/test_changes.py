@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import kfix.timeline.changes as registry
-from kfix.model.snapshot import Assignment, LogEnd, Mode, TopicPartition, ZooKeeperNode
-from kfix.model.timeline import Theme, Tone
+from kfix.model.cluster.snapshot import Assignment, LogEnd, Mode, TopicPartition, ZooKeeperNode
+from kfix.model.incident.timeline import Theme, Tone
 from kfix.timeline.changes import compare
 from tests.unit.timeline.stories import BEGAN, age, at, cluster, controlled_by, founding, registered_anew
 

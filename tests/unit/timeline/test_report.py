@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kfix.errors import UsageError
-from kfix.model.incident_report import Certainty
-from kfix.model.snapshot import ClusterIdentity, LogEnd, Mode, TopicPartition
-from kfix.model.timeline import Cut, Event, Proof, Theme, Told, Tone
+from kfix.model.cluster.snapshot import ClusterIdentity, LogEnd, Mode, TopicPartition
+from kfix.model.incident.report import Certainty
+from kfix.model.incident.timeline import Event, LogStatement, LogTruncation, SpanCertainty, Theme, Tone
 from kfix.timeline.lanes import MOST
 from kfix.timeline.merging import merged
 from tests.unit.timeline.stories import (
@@ -64,7 +64,7 @@ def test_the_lane_shows_the_time_without_a_leader_as_proved(report):
     lane = report.picture.partitions[0]
     assert lane.partitions == (OFFSETS,)
     [none] = [s for s in lane.spans if s.value == -1]
-    assert (none.begin, none.end, none.proof) == (BEGAN + 300, BEGAN + 421.5, Proof.KNOWN)
+    assert (none.begin, none.end, none.proof) == (BEGAN + 300, BEGAN + 421.5, SpanCertainty.KNOWN)
 
 
 def test_partitions_with_one_history_share_a_lane_and_those_without_change_have_none(report):
@@ -122,9 +122,9 @@ def test_what_was_lost_is_proven_bounded_or_not_known():
     ).report("t", "0", (None, None))
     assert [(r.certainty, "20 offsets of orders-0" in r.text) for r in proven.losses] == [(Certainty.PROVEN, True)]
     made = material([replace(before, log_ends={tp: {1: LogEnd(0, 120)}}), after])
-    made.log(Told(cut=Cut(BEGAN + 50, tp, 1, 90)))
-    made.log(Told(cut=Cut(BEGAN + 50, TopicPartition("orders", 1), 2, 90)))
-    made.log(Told(unclean=TopicPartition("orders", 2)))
+    made.log(LogStatement(cut=LogTruncation(BEGAN + 50, tp, 1, 90)))
+    made.log(LogStatement(cut=LogTruncation(BEGAN + 50, TopicPartition("orders", 1), 2, 90)))
+    made.log(LogStatement(unclean=TopicPartition("orders", 2)))
     rows = made.report("t", "0", (None, None)).losses
     assert [r.certainty for r in rows] == [Certainty.AT_MOST, Certainty.UNKNOWN, Certainty.UNKNOWN]
     assert "30 offsets of orders-0" in rows[0].text
@@ -153,7 +153,7 @@ def test_a_deleted_topic_loses_its_leaders_without_being_a_sign():
         del paper.parts[tp]
     made = material([before, at(paper, 100, "b")])
     tp = TopicPartition("orders", 0)
-    made.log(Told((Event(BEGAN + 50, Theme.LEADER, Tone.BAD, "lost its leader", "server.log:1", None, tp),)))
+    made.log(LogStatement((Event(BEGAN + 50, Theme.LEADER, Tone.BAD, "lost its leader", "server.log:1", None, tp),)))
     [row] = [e for e in made.report("t", "0", (None, None)).events if e.theme is Theme.LEADER]
     assert (row.tone, "being deleted" in row.text) == (Tone.PLAIN, True)
 

@@ -6,10 +6,10 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, ids
-from kfix.model.timeline import Event, Known, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _changed(said: re.Match[str], line: Entry, source: str) -> Told:
+def _changed(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     gone, came, back = ids(said["gone"]), ids(said["came"]), ids(said["bounced"])
     telling = (
         *((b, Tone.BAD, "gone", "vanished from ZooKeeper") for b in gone),
@@ -22,8 +22,8 @@ def _changed(said: re.Match[str], line: Entry, source: str) -> Told:
         )
         for b, tone, kind, text in telling
     )
-    known = tuple((b, Known(line.at, line.at, -1, -1, None)) for b in gone)
-    return Told(events, brokers=known)
+    known = tuple((b, Observation(line.at, line.at, -1, -1, None)) for b in gone)
+    return LogStatement(events, brokers=known)
 
 
 WORDINGS = (

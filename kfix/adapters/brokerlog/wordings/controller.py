@@ -6,27 +6,27 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording
-from kfix.model.timeline import Event, Known, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _elected(said: re.Match[str], line: Entry, source: str) -> Told:
+def _elected(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker, epoch = int(said["broker"]), int(said["epoch"])
     text = f"broker {broker} became the controller, epoch {epoch}"
     key = f"controller:{broker}:{epoch}"
     event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker, key)
-    return Told((event,), controller=Known(line.at, line.at, broker, epoch, None, epoch))
+    return LogStatement((event,), controller=Observation(line.at, line.at, broker, epoch, None, epoch))
 
 
-def _resigned(said: re.Match[str], line: Entry, source: str) -> Told:
+def _resigned(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker = int(said["broker"])
     text = f"broker {broker} resigned as controller"
-    return Told((Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker),))
+    return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker),))
 
 
-def _moved(said: re.Match[str], line: Entry, source: str) -> Told:
+def _moved(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker = int(said["broker"])
     text = f"broker {broker} noticed that the controller had moved to another broker"
-    return Told((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, broker),))
+    return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, broker),))
 
 
 _BY = ("KafkaController",)

@@ -6,17 +6,17 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording
-from kfix.model.timeline import Event, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 
 #: Seconds that a deletion may take; a broker that is away holds it up longer.
 _TAKES = 30.0
 
 
-def _began(said: re.Match[str], line: Entry, source: str) -> Told:
+def _began(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     topic = said["topic"]
     text = f"deletion of topic {topic} began"
     event = Event(line.at, Theme.CONFIG, Tone.ACT, text, source, key=f"delete:{topic}", lasting=False)
-    return Told((event,), deleted=(topic, line.at, line.at + _TAKES))
+    return LogStatement((event,), deleted=(topic, line.at, line.at + _TAKES))
 
 
 WORDINGS = (

@@ -6,33 +6,35 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, ids, partition
-from kfix.model.timeline import Event, Known, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 _NOT_SAID = -2
 
 
-def _wanted(said: re.Match[str], line: Entry, source: str) -> Told:
+def _wanted(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     """Only wanted: a leader that cannot reach the controller logs this for ever (kafka-facts, J2)."""
     tp, broker = partition(said["tp"]), int(said["broker"])
     old, new = ids(said["old"]), ids(said["new"])
     shrinks = said["how"] == "Shrinking"
     verb = "shrinks" if shrinks else "expands"
     text = f"leader {broker} {verb} the ISR {_list(old)} \u2192 {_list(new)}"
-    return Told((Event(line.at, Theme.ISR, Tone.BAD if shrinks else Tone.GOOD, text, source, None, tp, broker),))
+    return LogStatement(
+        (Event(line.at, Theme.ISR, Tone.BAD if shrinks else Tone.GOOD, text, source, None, tp, broker),)
+    )
 
 
-def _updated(said: re.Match[str], line: Entry, source: str) -> Told:
+def _updated(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp, isr, version = partition(said["tp"]), ids(said["isr"]), int(said["version"])
     key = f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
     text = f"ISR is now {_list(isr)}"
     event = Event(line.at, Theme.ISR, Tone.PLAIN, text, source, None, tp, key=key, lasting=False)
-    return Told((event,), partitions=((tp, Known(line.at, line.at, _NOT_SAID, -1, isr, version)),))
+    return LogStatement((event,), partitions=((tp, Observation(line.at, line.at, _NOT_SAID, -1, isr, version)),))
 
 
-def _skipped(said: re.Match[str], line: Entry, source: str) -> Told:
+def _skipped(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp, broker = partition(said["tp"]), int(said["broker"])
     text = f"broker {broker}'s ISR change was not taken: ZooKeeper holds a newer record than this leader knows"
-    return Told((Event(line.at, Theme.ISR, Tone.BAD, text, source, None, tp, broker),))
+    return LogStatement((Event(line.at, Theme.ISR, Tone.BAD, text, source, None, tp, broker),))
 
 
 def _list(isr: tuple[int, ...]) -> str:

@@ -6,40 +6,40 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, partition
-from kfix.model.timeline import Event, Known, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _active(said: re.Match[str], line: Entry, source: str) -> Told:
+def _active(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     node, epoch = int(said["node"]), int(said["epoch"])
     text = f"node {node} became the active controller, epoch {epoch}"
     key = f"controller:{node}:{epoch}"
     event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, node, key)
-    return Told((event,), controller=Known(line.at, line.at, node, epoch, None, epoch))
+    return LogStatement((event,), controller=Observation(line.at, line.at, node, epoch, None, epoch))
 
 
-def _renounced(said: re.Match[str], line: Entry, source: str) -> Told:
+def _renounced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     node = int(said["node"])
     text = f"node {node} renounced leadership of the quorum, held at epoch {said['epoch']}"
-    return Told((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, node),))
+    return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, node),))
 
 
-def _fenced(said: re.Match[str], line: Entry, source: str) -> Told:
+def _fenced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker = int(said["broker"])
     text = f"broker {broker} was fenced: its session timed out"
     event = Event(line.at, Theme.BROKER, Tone.BAD, text, source, None, None, broker)
-    return Told((event,), brokers=((broker, Known(line.at, line.at, -1, -1, None)),))
+    return LogStatement((event,), brokers=((broker, Observation(line.at, line.at, -1, -1, None)),))
 
 
-def _unfenced(said: re.Match[str], line: Entry, source: str) -> Told:
+def _unfenced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker = int(said["broker"])
     event = Event(line.at, Theme.BROKER, Tone.GOOD, f"broker {broker} was unfenced", source, None, None, broker)
-    return Told((event,), brokers=((broker, Known(line.at, line.at, broker, -1, None)),))
+    return LogStatement((event,), brokers=((broker, Observation(line.at, line.at, broker, -1, None)),))
 
 
-def _unclean(said: re.Match[str], line: Entry, source: str) -> Told:
+def _unclean(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp = partition(said["tp"])
     text = "an unclean election was triggered: records that only the lost replicas held are gone"
-    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp),), unclean=tp)
+    return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp),), unclean=tp)
 
 
 _AT = r"\[QuorumController id=(?P<node>\d+)\] "

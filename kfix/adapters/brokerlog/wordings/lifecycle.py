@@ -6,14 +6,14 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Tell, Wording
-from kfix.model.timeline import Event, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 
 
 def _is(text: str, tone: Tone) -> Tell:
-    def tell(said: re.Match[str], line: Entry, source: str) -> Told:
+    def tell(said: re.Match[str], line: Entry, source: str) -> LogStatement:
         broker = int(said["broker"])
         event = Event(line.at, Theme.BROKER, tone, f"broker {broker} {text}", source, None, None, broker)
-        return Told((event,))
+        return LogStatement((event,))
 
     return tell
 

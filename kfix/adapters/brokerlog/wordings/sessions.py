@@ -6,14 +6,14 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording
-from kfix.model.timeline import Event, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 
 
-def _expired(_: re.Match[str], line: Entry, source: str) -> Told:
+def _expired(_: re.Match[str], line: Entry, source: str) -> LogStatement:
     who = f"broker {line.writer}" if line.writer >= 0 else f"the broker of {source.rpartition(':')[0]}"
     broker = line.writer if line.writer >= 0 else None
     text = f"{who} lost its session with ZooKeeper: it expired"
-    return Told((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
+    return LogStatement((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
 
 
 WORDINGS = (

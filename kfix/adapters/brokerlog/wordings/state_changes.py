@@ -6,16 +6,16 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, ids, partition
-from kfix.model.timeline import Event, Known, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _written(said: re.Match[str], line: Entry, source: str) -> Told:
+def _written(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     """The controller's own record: it is the write itself, so the time is exact."""
     tp, leader, epoch, isr = partition(said["tp"]), int(said["leader"]), int(said["epoch"]), ids(said["isr"])
     version = int(said["version"]) if said.groupdict().get("version") else -1
-    return Told(
+    return LogStatement(
         (_leading(line, source, tp, leader, epoch),),
-        partitions=((tp, Known(line.at, line.at, leader, epoch, isr, version)),),
+        partitions=((tp, Observation(line.at, line.at, leader, epoch, isr, version)),),
     )
 
 
@@ -25,27 +25,27 @@ def _leading(line: Entry, source: str, tp: object, leader: int, epoch: int) -> E
     return Event(line.at, Theme.LEADER, tone, text, source, None, partition(str(tp)), key=f"leader:{tp}:{epoch}")
 
 
-def _leads(said: re.Match[str], line: Entry, source: str) -> Told:
+def _leads(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     """A broker takes up leadership, some milliseconds after the controller's decision."""
     tp, leader, epoch = partition(said["tp"]), int(said["broker"]), int(said["epoch"])
     isr = ids(said["isr"]) if said["isr"] else None
     version = int(said["version"]) if said["version"] else -1
-    return Told(
+    return LogStatement(
         (_leading(line, source, tp, leader, epoch),),
-        partitions=((tp, Known(line.at, line.at, leader, epoch, isr, version)),),
+        partitions=((tp, Observation(line.at, line.at, leader, epoch, isr, version)),),
     )
 
 
-def _cannot_follow(said: re.Match[str], line: Entry, source: str) -> Told:
+def _cannot_follow(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     broker, tp = int(said["broker"]), partition(said["tp"])
     text = f"broker {broker} was told of no leader, and goes on as before"
-    return Told((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, broker),))
+    return LogStatement((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, broker),))
 
 
-def _failed(said: re.Match[str], line: Entry, source: str) -> Told:
+def _failed(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp = partition(said["tp"])
     text = "the controller could not elect a leader"
-    return Told((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, key=f"no-election:{tp}"),))
+    return LogStatement((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, key=f"no-election:{tp}"),))
 
 
 _BY = ("logger",)

@@ -6,33 +6,33 @@ import re
 
 from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording, partition
-from kfix.model.timeline import Cut, Event, Theme, Told, Tone
+from kfix.model.incident.timeline import Event, LogStatement, LogTruncation, Theme, Tone
 
 
-def _cut(said: re.Match[str], line: Entry, source: str) -> Told:
+def _cut(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp, offset, broker = partition(said["tp"]), int(said["offset"]), line.writer
     who = f"broker {broker}" if broker >= 0 else "this broker"
     text = f"{who} cut its log back to offset {offset}"
     event = Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker if broker >= 0 else None)
-    return Told((event,), cut=Cut(line.at, tp, broker, offset))
+    return LogStatement((event,), cut=LogTruncation(line.at, tp, broker, offset))
 
 
-def _below(said: re.Match[str], line: Entry, source: str) -> Told:
+def _below(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     tp, broker = partition(said["tp"]), int(said["broker"])
     text = (
         f"broker {broker} was made to cut its log back to {said['offset']}, below its high watermark "
         f"{said['high']}: records that were in every ISR's log are gone"
     )
-    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker),))
+    return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker),))
 
 
-def _conflict(said: re.Match[str], line: Entry, source: str) -> Told:
+def _conflict(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     who = f"broker {line.writer}" if line.writer >= 0 else "this broker"
     text = (
         f"{who} found that its log had another history than the leader's: epochs {said['gone'].strip()} are struck out"
     )
     broker = line.writer if line.writer >= 0 else None
-    return Told((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(said["tp"]), broker),))
+    return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(said["tp"]), broker),))
 
 
 WORDINGS = (

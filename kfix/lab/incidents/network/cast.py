@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.background import start_in_background
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

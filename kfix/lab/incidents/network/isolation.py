@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, Cast, cast
 from kfix.lab.waiting import wait_for
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.incident import Incident

@@ -13,7 +13,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from kfix.model.audit import OPEN, AuditReport, ClusterRow, FindingRow
+from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow
 from kfix.report.fleet.html.palette import LIGHT
 from kfix.report.fleet.words import amount, shortened, titles
 

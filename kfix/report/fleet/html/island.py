@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from kfix.model.audit import AuditReport, ClusterRow, ClusterTrend, FindingRow
+from kfix.model.audit.audit import AuditReport, ClusterRow, ClusterTrend, FindingRow
 from kfix.report.fleet.html.packing import packed_json
 from kfix.report.fleet.json_audit import document
 from kfix.report.fleet.words import next_step, since_words

@@ -13,7 +13,7 @@ from typing import Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kfix.harmless import for_html, for_json
-from kfix.model.audit import AuditReport
+from kfix.model.audit.audit import AuditReport
 from kfix.report.fleet.html import palette
 from kfix.report.fleet.html.figures import CELLS, MANY, figures, spread
 from kfix.report.fleet.html.island import details, index

@@ -5,8 +5,8 @@ import pytest
 from kfix.adapters.disk.checkpoints import read_epochs, read_offsets
 from kfix.adapters.disk.opening import NotReadError
 from kfix.adapters.disk.properties import Meta, read_meta, read_topic_id
-from kfix.model.logdir import Epoch
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Epoch
 
 
 @pytest.fixture

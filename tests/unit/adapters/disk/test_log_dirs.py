@@ -9,8 +9,8 @@ import pytest
 
 from kfix.adapters.disk.logdir import find_log_dirs
 from kfix.errors import UsageError
-from kfix.model.logdir import Epoch, Grade
-from kfix.model.snapshot import TopicPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.disk import Epoch, Grade
 from tests.unit.adapters.disk.building import NOON, Disk, batch, log, old_batch, only, read, run
 
 CUT = "a broker that starts after a crash cuts its log here"

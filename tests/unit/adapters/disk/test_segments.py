@@ -1,7 +1,7 @@
 """Which segments of a log are walked, and how the records behind an offset are counted."""
 
 from kfix.adapters.disk.segments import read_tails
-from kfix.model.logdir import Epoch
+from kfix.model.disk import Epoch
 from tests.unit.adapters.disk.building import NOON, batch, log, only, run
 
 

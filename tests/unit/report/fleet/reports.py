@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 
-from kfix.model.audit import (
+from kfix.model.audit.audit import (
     OPEN,
     AuditReport,
     CheckTitle,

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from kfix.model.incident_report import SourceRow
-from kfix.model.snapshot import TopicPartition
-from kfix.model.timeline import Event, Theme, Tone
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.incident.report import SourceRow
+from kfix.model.incident.timeline import Event, Theme, Tone
 from tests.unit.report.fleet.reports import HOSTILE
 from tests.unit.timeline.stories import BEGAN, RUN, age, at, cluster, founding, founding_report, material, records
 

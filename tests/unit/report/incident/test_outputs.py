@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kfix.model.incident_report import Moment
+from kfix.model.incident.report import Moment
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import EVENTS, incident_markdown, summary_text
@@ -96,7 +96,7 @@ def test_durations_of_bounded_moments_are_ranges():
 
 
 def test_partitions_are_named_by_ranges():
-    from kfix.model.snapshot import TopicPartition
+    from kfix.model.cluster.snapshot import TopicPartition
 
     assert named([TopicPartition("a", n) for n in (0, 1, 2, 5)]) == "a-[0\N{EN DASH}2,5]"
     assert named([TopicPartition("a", 3)]) == "a-3"

@@ -1,0 +1,113 @@
+"""KFX403 broker-unregistered: a broker answers, but is not registered.
+
+Why it matters
+    It is cut off from ZooKeeper and does not know it: it still believes to lead what others have taken over. Clients
+    near it go on writing; with acks=1 they are acknowledged, and everything only this broker took is cut off when it
+    returns. With acks=all they time out, and nothing that was acknowledged is lost.
+
+How kfix knows
+    It answers kfix over a connection of its own and is missing in /brokers/ids. For each partition its own view is
+    compared with the record; log ends of both sides bound what will be cut off.
+
+What helps
+    Mend the network between this broker and ZooKeeper; it registers again, truncates and follows by itself.
+
+What not to do
+    No elections, no reassignments meanwhile. Do not restart the rest of the cluster.
+
+Sources
+    Kafka 2.7.1 with isolated zones: two leaders of one partition, epochs one apart; 676 records cut off on healing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._words import per_topic
+
+CODE = "KFX403"
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    for broker in case.shut_out:
+        yield _shut_out(broker, case)
+
+
+def _shut_out(broker: int, case: CaseFile) -> Finding:
+    twice = _leads_too(broker, case)
+    more = f"; it leads {per_topic(twice)} although others do" if twice else ""
+    shown = twice[0] if twice else None
+    rows = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
+    cut = _cut_off(broker, twice, case)
+    remedies = [
+        Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself"),
+        # Seen on 2.7.1: a server that had served read-only can forget a session for good.
+        Remedy(f"if it stays unregistered once the network is well: restart broker {broker}"),
+    ]
+    if cut:
+        remedies.append(
+            Remedy(f"expect >= {cut} records to be cut off when it returns: save them first if they matter")
+        )
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL if twice else Severity.WARNING,
+        obj=f"broker {broker}",
+        summary=f"broker {broker} answers but is not registered{more}",
+        cause=Cause("it is cut off from ZooKeeper, or on its way in or out", Confidence.LIKELY),
+        evidence=(Evidence(f"broker {broker}", "metadata", "answers"), *live_row(case), *rows),
+        blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
+        remedies=tuple(remedies),
+        never=(
+            "no elections and no reassignments while it lasts",
+            "do not restart the rest of the cluster; producers should use acks=all",
+        ),
+        partitions=tuple(twice),
+        follows=case.explained_by((broker,)),
+    )
+
+
+def _leads_too(broker: int, case: CaseFile) -> list[TopicPartition]:
+    own = case.views[broker].partitions
+    return [
+        f.tp
+        for f in case.facts
+        if f.leader >= 0 and f.leader != broker and (view := own.get(f.tp)) is not None and view.leader == broker
+    ]
+
+
+def _cut_off(broker: int, twice: list[TopicPartition], case: CaseFile) -> int:
+    total = 0
+    for tp in twice:
+        ends = case.log_ends(tp)
+        state = case.state(tp)
+        if state is not None and broker in ends and state.leader in ends:
+            total += max(0, ends[broker].end - ends[state.leader].end)
+    return total
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="broker-unregistered",
+    title="a broker answers but is not registered",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+    reads=(
+        "explained_by",
+        "facts",
+        "live",
+        "log_ends",
+        "registrations",
+        "shut_out",
+        "state",
+        "taken_at",
+        "views",
+        "views_of",
+        "zookeeper_name",
+    ),
+)

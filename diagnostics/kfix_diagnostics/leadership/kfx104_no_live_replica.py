@@ -1,0 +1,110 @@
+"""KFX104 no-live-replica: no leader, and not one of the assigned replicas is alive.
+
+Why it matters
+    No election of any kind can help, an unclean one neither: there is nobody to elect. With __consumer_offsets at
+    replication factor 1, one dead broker stops every consumer group whose offsets lie there, while all other brokers
+    are healthy.
+
+How kfix knows
+    None of the broker ids in the assignment is registered.
+
+What helps
+    Start one of the assigned brokers, one that is in the isr if there is a choice. Afterwards raise the replication
+    factor to 3 by a reassignment: the current replica first, spread over racks, preferred leaders rotated; raise the
+    replication factor before min.insync.replicas. The setting offsets.topic.replication.factor acts only when the topic
+    is first created.
+
+What not to do
+    No unclean election, no deletion of the topic or of log directories, no broker with that id and an empty disk.
+
+Sources
+    Kafka 2.7.1: Election.scala looks only among live assigned replicas; KIP-115. If the id will never come back, see
+    KFX105.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.naming import brokers_named
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import blocked, runbook
+from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
+from kfix_diagnostics._words import ago, either, has, per_topic
+
+CODE = "KFX104"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    by_replicas: dict[tuple[int, ...], list[TopicPartition]] = {}
+    for row in rows:
+        by_replicas.setdefault(tuple(sorted(case.assignment(row.tp).replicas)), []).append(row.tp)
+    for replicas, tps in by_replicas.items():
+        yield _down(replicas, tps, case)
+
+
+def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Finding:
+    stuck = blocked(case, tps)
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"replicas on {brokers_named(replicas)}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all are on {brokers_named(replicas)}",
+        cause=_cause(replicas, case),
+        evidence=(
+            *state_row(case, tps[0]),
+            *assignment_row(case, tps[0]),
+            *live_row(case),
+            *(probe_rows(case, tps) if stuck.groups else ()),
+        ),
+        blocked=stuck,
+        remedies=tuple(_remedies(replicas, tps, case)),
+        never=(
+            "no unclean election: it cannot help, no assigned replica is alive",
+            "do not delete the topic or its log directories, and do not start that broker with an empty disk",
+        ),
+        partitions=tuple(tps),
+        follows=case.explained_by(replicas),
+    )
+
+
+def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
+    left = [age for b in replicas if (age := case.gone_for(b)) is not None]
+    when = f" about {ago(min(left))} ago" if left else ""
+    alone = "the only broker that has a copy" if len(replicas) == 1 else "the last broker that has a copy"
+    return Cause(f"{alone} left{when}", Confidence.CERTAIN)
+
+
+def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
+    in_sync = sorted({b for tp in tps for b in case.isr(tp)}) or list(replicas)
+    yield runbook(case, "isr-dead", f"start {either(in_sync)}: nothing is lost, and nothing else helps")
+    yield Remedy(f"if {either(replicas)} was re-created under another id: start one with the old id and the old disk")
+    if len(replicas) == 1:
+        yield Remedy("for good, when it is back: raise the replication factor to 3 by a reassignment, rack by rack")
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="no-live-replica",
+    title="no leader and no live replica: no election can help",
+    severity=Severity.CRITICAL,
+    when="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting",
+    describe=describe,
+    reads=(
+        "assignment",
+        "blocked_groups",
+        "bootstrap",
+        "explained_by",
+        "gone_for",
+        "isr",
+        "live",
+        "probes",
+        "registrations",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
+)

@@ -1,0 +1,123 @@
+"""KFX105 unknown-broker-ids: replicas are assigned to broker ids that exist no more.
+
+Why it matters
+    Containers that are re-created with new ids leave their old ids in the assignments. A partition whose replicas all
+    have such ids has no leader and never will: no election of any kind can work. Others stay under-replicated for ever.
+
+How kfix knows
+    The id is not registered, and one of two signs says that it will not return: its former address (from earlier
+    snapshots) now answers under another id, which is likely; or a broker without any replica has registered since
+    the id was lost, which is possible. Without such a sign kfix reports a dead broker (KFX401).
+
+What helps
+    Start a broker with the old id and the old disk; everything comes back by itself. Where the id is gone for good but
+    a replica in sync lives, reassign the replicas of the lost id to the new one. Where none lives, the records are on
+    the old disk only.
+
+What not to do
+    No election. Do not start the old id with an empty disk while it is the only member of an isr: it would be elected
+    with nothing in it, and the others would truncate to it.
+
+Sources
+    Kafka 2.7.1: elections look among live assigned replicas. The incident was made on real brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.naming import brokers_named
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import blocked, runbook
+from kfix_diagnostics._evidence import assignment_row, live_row, state_row
+from kfix_diagnostics._words import count, per_topic
+
+CODE = "KFX105"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    lost = sorted({b for row in rows for b in case.assignment(row.tp).replicas if b in case.lost})
+    down = [row.tp for row in rows if row.leaderless and row.n_live_replicas == 0]
+    severity = Severity.CRITICAL if down else Severity.INFO if case.calm(lost) else Severity.WARNING
+    first = down[0] if down else rows[0].tp
+    sure = all(case.lost[b][1] for b in lost)
+    exist = ("exists" if len(lost) == 1 else "exist") if sure else "may exist"
+    summary = f"{brokers_named(lost)} {exist} no more, but {count(len(rows), 'partition')} still have replicas there"
+    if down:
+        summary += f"; {per_topic(down)} {'is' if len(down) == 1 else 'are'} on lost ids only: no election can help"
+    yield Finding(
+        code=CODE,
+        severity=severity,
+        obj=brokers_named(lost),
+        summary=summary,
+        cause=_cause(lost, case),
+        evidence=(
+            *(_heir(broker, case) for broker in lost),
+            *state_row(case, first),
+            *assignment_row(case, first),
+            *live_row(case),
+        ),
+        blocked=blocked(case, down),
+        remedies=tuple(_remedies(lost, rows, bool(down), case)),
+        never=(
+            "no election, preferred or unclean: it cannot make a replica that does not exist leader",
+            (
+                "do not start the old id with an empty disk while it is the only member of an isr: the others would "
+                "truncate to it"
+            ),
+        ),
+        partitions=tuple(row.tp for row in rows),
+        facts={"lost": tuple(lost)},
+        follows=case.explained_by(lost),
+    )
+
+
+def _heir(broker: int, case: CaseFile) -> Evidence:
+    heir, same_address = case.lost[broker]
+    if same_address:
+        return Evidence("earlier snapshot", f"address of broker {broker}", f"now answers as broker {heir}")
+    return Evidence(case.zookeeper_name, f"broker {heir}", f"holds no replica, registered since broker {broker} left")
+
+
+def _cause(lost: list[int], case: CaseFile) -> Cause:
+    sure = all(case.lost[b][1] for b in lost)
+    heirs = brokers_named(case.lost[b][0] for b in lost)
+    return Cause(
+        f"{brokers_named(lost)} was re-created under another id: {heirs}",
+        Confidence.LIKELY if sure else Confidence.POSSIBLE,
+    )
+
+
+def _remedies(lost: list[int], rows: Rows, down: bool, case: CaseFile) -> Iterator[Remedy]:
+    yield Remedy(f"start {brokers_named(lost)} again with the old id and the old disk: everything comes back by itself")
+    if any(row.n_live_isr > 0 for row in rows):
+        heirs = brokers_named(case.lost[b][0] for b in lost)
+        text = f"where a replica in sync lives: reassign the replicas of {brokers_named(lost)} to {heirs}"
+        renamed = " ".join(f"{b}={case.lost[b][0]}" for b in lost)
+        yield runbook(case, "replace-broker", text, f"renamed={renamed}")
+    if down:
+        yield Remedy("where none lives the records are on the old disk only: save it before anything else")
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="unknown-broker-ids",
+    title="replicas are assigned to broker ids that exist no more",
+    severity=Severity.CRITICAL,
+    when="n_unknown_replicas > 0 and not deleting",
+    describe=describe,
+    reads=(
+        "assignment",
+        "blocked_groups",
+        "bootstrap",
+        "explained_by",
+        "live",
+        "lost",
+        "registrations",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
+)

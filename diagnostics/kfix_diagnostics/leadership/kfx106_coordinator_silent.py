@@ -1,0 +1,130 @@
+"""KFX106 coordinator-silent: an offsets partition has a leader, but the coordinator there does not answer.
+
+Why it matters
+    Groups of this partition wait as if it had no leader. Leadership is not health: the coordinator may still load the
+    partition, may have failed to load it, or its broker hangs.
+
+How kfix knows
+    FindCoordinator, then OffsetFetch of the broker it names, for one known group of each offsets partition. 14 means
+    loading, 15 no coordinator, 16 another broker should be it, no answer a hung broker or a cut. What is refused for
+    want of rights was answered, and is no sign of sickness.
+
+What helps
+    While it loads: wait, minutes for a large partition, and look again. If it does not end: move the leadership of the
+    partition to another replica in sync, which loads it afresh. If the broker hangs, see KFX402.
+
+What not to do
+    No blind restart: the next coordinator loads the same partition from the start. No unclean election: a leader lives.
+
+Sources
+    Kafka 2.7.1: GroupCoordinator answers COORDINATOR_LOAD_IN_PROGRESS until the partition is read to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import look_again, runbook
+from kfix_diagnostics._evidence import probe_words, state_row
+from kfix_diagnostics._words import per_topic
+
+CODE = "KFX106"
+NO_ANSWER = -1
+LOADING = 14
+#: No answer, no leader known, not leader, timed out, loading, not available, not coordinator.
+SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    leaders = {
+        row.partition: row.leader for row in case.facts if row.offsets and row.leader >= 0 and not row.leaderless
+    }
+    by_place: dict[tuple[int, bool], list[CoordinatorProbe]] = {}
+    for probe in case.probes:
+        error = _error(probe)
+        if error in SICK and probe.partition in leaders:
+            by_place.setdefault((leaders[probe.partition], error == LOADING), []).append(probe)
+    for (leader, loading), probes in sorted(by_place.items()):
+        yield _silent(leader, probes, case, loading=loading)
+
+
+def _error(probe: CoordinatorProbe) -> int:
+    """The first question that failed decides; 0 where nothing did, and where nobody could be asked who it is."""
+    return 0 if probe.find_error == NO_ANSWER else probe.find_error or probe.fetch_error or 0
+
+
+def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, loading: bool) -> Finding:
+    tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, p.partition) for p in probes}))
+    fresh = loading and case.restarting(leader)
+    severity = Severity.INFO if fresh else Severity.WARNING if loading else Severity.CRITICAL
+    doing = "is still loading" if loading else "does not answer"
+    return Finding(
+        code=CODE,
+        severity=severity,
+        obj=f"coordinator on broker {leader}",
+        summary=f"the coordinator on broker {leader} {doing}: {per_topic(tps)}, although it leads "
+        f"{'it' if len(tps) == 1 else 'them'}",
+        cause=_cause(leader, case, loading=loading),
+        evidence=(*(_row(p) for p in probes[:3]), *state_row(case, tps[0])),
+        blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=True),
+        remedies=tuple(_remedies(leader, case, loading=loading)),
+        never=(
+            "no blind restart: the next coordinator loads the same partitions from the start",
+            "no unclean election: the partition has a leader",
+        ),
+        partitions=tps,
+        follows=(f"KFX402:broker {leader}", *case.explained_by((leader,))),
+        token="loading" if loading else "silent",
+    )
+
+
+def _row(probe: CoordinatorProbe) -> Evidence:
+    why = f" ({probe.error})" if probe.error else ""
+    return Evidence("coordinator probe", f"group {probe.group}", probe_words(probe.find_error, probe.fetch_error) + why)
+
+
+def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
+    if leader in case.silent:
+        return Cause(f"broker {leader} does not answer anything", Confidence.LIKELY)
+    if loading:
+        return Cause("it reads the partition from its start before it serves groups", Confidence.LIKELY)
+    return Cause("loading failed, or brokers disagree about who the coordinator is", Confidence.POSSIBLE)
+
+
+def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]:
+    yield look_again(case, "wait a minute, then look again" if loading else "look again: it may just have moved")
+    yield runbook(
+        case,
+        "coordinator-not-answering",
+        f"if it does not end: make the controller look again, then move the leadership from broker {leader} to another "
+        "replica in sync",
+    )
+    if not loading:
+        yield Remedy(f"read the log of broker {leader} for errors of GroupMetadataManager")
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="coordinator-silent",
+    title="offsets partition has a leader, but its coordinator does not answer",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+    reads=(
+        "blocked_groups",
+        "bootstrap",
+        "explained_by",
+        "facts",
+        "probes",
+        "restarting",
+        "silent",
+        "state",
+        "taken_at",
+        "zookeeper_name",
+    ),
+)

@@ -1,0 +1,65 @@
+"""KFX502 stuck-deletion: a topic is being deleted, but a broker that holds a replica is dead.
+
+Why it matters
+    The topic is gone from the metadata, yet its name cannot be used again and its logs stay on the disks until every
+    replica has confirmed. Brokers may create it anew under clients that still write.
+
+How kfix knows
+    /admin/delete_topics names the topic, and one of its assigned brokers is not registered.
+
+What helps
+    Start the broker: the deletion ends by itself. If it never comes back, the controller goes on once the id is
+    registered again by any broker with an empty disk.
+
+What not to do
+    Do not remove znodes by hand while a controller runs, do not delete log directories of running brokers.
+
+Sources
+    Kafka 2.7.1: TopicDeletionManager. Seen on real brokers: the topic leaves the metadata, its znodes stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.naming import brokers_named
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics._words import count, either
+
+CODE = "KFX502"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    topics: dict[str, Rows] = {}
+    for row in rows:
+        topics[row.topic] = (*topics.get(row.topic, ()), row)
+    for topic, found in topics.items():
+        dead = tuple(sorted({b for row in found for b in case.away(case.assignment(row.tp).replicas)}))
+        yield Finding(
+            code=CODE,
+            severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
+            obj=f"topic {topic}",
+            summary=f"the deletion of {topic} waits for {brokers_named(dead)}: "
+            f"{count(len(found), 'partition')} there cannot be deleted",
+            cause=Cause("a deletion ends when every replica has confirmed it", Confidence.CERTAIN),
+            evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
+            remedies=(Remedy(f"start {either(dead)}: the deletion ends by itself"),),
+            never=("do not remove znodes or log directories by hand",),
+            partitions=tuple(row.tp for row in found),
+            follows=case.explained_by(dead),
+        )
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="stuck-deletion",
+    title="the deletion of a topic waits for a dead broker",
+    severity=Severity.WARNING,
+    when="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
+    describe=describe,
+    debounce=Debounce.HELD,
+    reads=("assignment", "away", "calm", "explained_by", "live", "registrations", "zookeeper_name"),
+)

@@ -1,0 +1,91 @@
+"""KFX601 rf-below-policy: topics have fewer replicas than the site demands.
+
+Why it matters
+    With one replica the death of one broker stops the topic, and the death of its disk loses it. With two, maintenance
+    of one broker leaves a single copy, and min.insync.replicas cannot be 2 without stopping producers meanwhile.
+
+How kfix knows
+    The assignments, not the settings: fewer replicas than expected (3, or `expected_rf` of the inventory), while no
+    reassignment is under way. The internal topics have a finding of their own (KFX303). All topics with the same
+    number of replicas are one finding.
+
+What helps
+    A reassignment that adds replicas, topic by topic, throttled; afterwards min.insync.replicas. Where the cluster has
+    fewer brokers than replicas are demanded: more brokers.
+
+What not to do
+    `kafka-topics --alter` cannot change a replication factor. Do not raise min.insync.replicas before the replicas are
+    there. Do not move everything at once.
+
+Sources
+    Kafka: kafka-reassign-partitions, default.replication.factor. Incidents A2, B1 and B3 of kfix's own list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics.prevention._prevention import (
+    NEVER_ALTER,
+    NEVER_AT_ONCE,
+    how_many,
+    largest,
+    n_brokers,
+    setting_rows,
+    tps_of,
+    worst_rows,
+)
+
+CODE = "KFX601"
+DEFAULT = "default.replication.factor"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    for factor in sorted({row.n_replicas for row in rows}):
+        yield _few(factor, tuple(row for row in rows if row.n_replicas == factor), case)
+
+
+def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
+    tps = tps_of(rows)
+    replicas, brokers = count(factor, "replica"), n_brokers(case)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"replication factor {factor}",
+        summary=f"{how_many(rows)}: {replicas} where {case.expected.rf} are expected: {per_topic(tps)}",
+        cause=Cause("the cluster has no more brokers than that", Confidence.CERTAIN)
+        if brokers <= factor
+        else Cause("the topics were created with this replication factor", Confidence.LIKELY),
+        evidence=(*worst_rows(rows, "assignment", replicas), *setting_rows(case.settings(DEFAULT), DEFAULT)),
+        remedies=tuple(_remedies(factor, rows, case)),
+        never=(NEVER_ALTER, NEVER_AT_ONCE),
+        partitions=tps,
+    )
+
+
+def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
+    reachable = min(case.expected.rf, n_brokers(case))
+    if reachable < case.expected.rf:
+        yield Remedy(f"add brokers: {n_brokers(case)} cannot hold {case.expected.rf} replicas of a partition")
+    if reachable > factor:
+        topic = largest(rows)
+        text = f"raise the replication factor to {reachable} by a reassignment, topic by topic: first {topic}"
+        yield runbook(case, "raise-topic-rf", text, f"topic={topic}", f"rf={reachable}")
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="rf-below-policy",
+    title="topics have fewer replicas than the site demands",
+    severity=Severity.WARNING,
+    when="not internal and n_replicas > 0 and n_replicas < expected_rf and not reassigning and not deleting",
+    describe=describe,
+    debounce=Debounce.NONE,
+    reads=("assigned", "bootstrap", "expected", "live", "settings"),
+    prevention=True,
+)

@@ -1,0 +1,111 @@
+"""KFX602 min-isr-below-policy: min.insync.replicas lets one copy be enough.
+
+Why it matters
+    With min.insync.replicas=1 a producer with acks=all is told "written" as soon as the leader alone has the record,
+    if the followers have fallen out of the isr. When that leader dies the partition stands still, or acknowledged
+    records are lost. The replicas are there and do not protect anything.
+
+How kfix knows
+    The value in force: the topic's own, else the default of its leader. Below what is expected (2, or
+    `expected_min_isr` of the inventory) where the partition has more than one replica. Where the setting was not read
+    nothing is judged.
+
+What helps
+    The setting on the topic, or the default of all brokers (KFX605), where every topic it acts on has more replicas
+    than that. Topics with two replicas need a third one first.
+
+What not to do
+    Not above or at the replication factor: at it, one broker in maintenance stops producers (KFX603); above it they
+    stop at once, and so do the commits of groups where it is the offsets topic. Producers with acks=0 or 1 are not
+    protected by it, whatever it says.
+
+Sources
+    Kafka: min.insync.replicas is 1 by default. Kafka 2.7.1: NOT_ENOUGH_REPLICAS below it; a broker default of 2 over
+    an offsets topic with one replica makes every group fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._words import per_topic
+from kfix_diagnostics.prevention._prevention import (
+    DEFAULTS_CODE,
+    MIN_ISR,
+    NEVER_ABOVE_RF,
+    how_many,
+    inherits,
+    largest,
+    n_brokers,
+    setting_rows,
+    tps_of,
+    worst_rows,
+)
+
+CODE = "KFX602"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    kinds = {(row.topic, row.min_isr) for row in rows}
+    defaults = {kind: inherits(kind[0], MIN_ISR, str(kind[1]), case) for kind in kinds}
+    found: dict[tuple[int, bool], list[PartitionFacts]] = {}
+    for row in rows:
+        found.setdefault((row.min_isr, defaults[row.topic, row.min_isr]), []).append(row)
+    for (value, default), same in sorted(found.items()):
+        yield _low(value, tuple(same), case, default=default)
+
+
+def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
+    tps = tps_of(rows)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
+        summary=f"{how_many(rows)}: {MIN_ISR} is {value} where {case.expected.min_isr} is expected: {per_topic(tps)}",
+        cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
+        if default
+        else Cause("it is set on the topics themselves", Confidence.LIKELY),
+        evidence=(
+            *worst_rows(rows, "topic settings", f"{MIN_ISR} {value}"),
+            *setting_rows(case.settings(MIN_ISR), MIN_ISR),
+        ),
+        remedies=tuple(_remedies(rows, case)),
+        never=(NEVER_ABOVE_RF, "do not take it for protection of producers with acks=0 or 1"),
+        partitions=tps,
+        follows=(f"{DEFAULTS_CODE}:{MIN_ISR}",) if default else (),
+    )
+
+
+def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
+    wanted = case.expected.min_isr
+    fit = tuple(row for row in rows if row.n_replicas > wanted)
+    tight = tuple(row for row in rows if row.n_replicas <= wanted)
+    if fit:
+        text = f"set it to {wanted}, topic by topic: first {largest(fit)}"
+        yield runbook(case, "durable-defaults", text, f"topic={largest(fit)}", f"min_isr={wanted}")
+    plain = tuple(row for row in tight if not row.internal)
+    more = f"{how_many(tight)}: replicas first, {wanted + 1} of them, then the setting" if tight else ""
+    if tight and n_brokers(case) <= wanted:
+        yield Remedy(f"{more}; that takes more brokers than there are")
+    elif plain:
+        yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain)}", f"rf={wanted + 1}")
+    elif tight:
+        yield runbook(case, "raise-offsets-rf", more, f"topic={largest(tight)}", f"rf={wanted + 1}")
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="min-isr-below-policy",
+    title="min.insync.replicas lets one copy be enough",
+    severity=Severity.WARNING,
+    when="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
+    describe=describe,
+    debounce=Debounce.NONE,
+    reads=("assigned", "bootstrap", "expected", "live", "own_setting", "settings"),
+    prevention=True,
+)

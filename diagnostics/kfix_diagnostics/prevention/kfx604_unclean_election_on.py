@@ -1,0 +1,96 @@
+"""KFX604 unclean-election-on: a replica that lacks records may become leader by itself.
+
+Why it matters
+    When all replicas in sync are gone the controller makes the first live one the leader, whatever it lacks. Records
+    that producers with acks=all were told to be safe are cut off on every other replica, and nobody is asked. It
+    happens in the seconds of an incident, often for a broker that would have been back a minute later.
+
+How kfix knows
+    unclean.leader.election.enable as it is in force: the topic's own value, else the default of its leader. Partitions
+    with one replica are left out: there is nobody to elect. Where the setting was not read nothing is judged.
+
+What helps
+    Turn it off: on the topic, or in the brokers' default (KFX605). An unclean election then remains what it should be:
+    a decision of a person, for one partition, with the loss stated (KFX103, runbook unclean-election).
+
+What not to do
+    Do not turn it on in the middle of an incident: it acts on every partition of the topic, at once and from then on.
+
+Sources
+    Kafka: off by default since 0.11 (KIP-106). Kafka 2.7.1: enabling it elects at once; the winner is the first live
+    replica in assignment order, not the longest log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook
+from kfix_diagnostics._words import per_topic
+from kfix_diagnostics.prevention._prevention import (
+    DEFAULTS_CODE,
+    UNCLEAN,
+    how_many,
+    inherits,
+    largest,
+    setting_rows,
+    tps_of,
+    worst_rows,
+)
+
+CODE = "KFX604"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    defaults = {topic: inherits(topic, UNCLEAN, "true", case) for topic in sorted({row.topic for row in rows})}
+    for default in (False, True):
+        found = tuple(row for row in rows if defaults[row.topic] is default)
+        if found:
+            yield _on(found, case, default=default)
+
+
+def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
+    tps, topic = tps_of(rows), largest(rows)
+    most = max((row for row in rows if row.topic == topic), key=lambda row: row.n_replicas)
+    min_isr = case.expected.min_isr if most.n_replicas > case.expected.min_isr else max(most.min_isr, 1)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="topics by default" if default else "topics",
+        summary=f"{how_many(rows)}: an election may lose acknowledged records: {per_topic(tps)}",
+        cause=Cause(f"the brokers' default of {UNCLEAN} is true", Confidence.CERTAIN)
+        if default
+        else Cause(f"{UNCLEAN} is set to true on the topics themselves", Confidence.LIKELY),
+        evidence=(
+            *worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
+            *setting_rows(case.settings(UNCLEAN), UNCLEAN),
+        ),
+        remedies=(
+            runbook(
+                case,
+                "durable-defaults",
+                f"turn it off, topic by topic: first {topic}",
+                f"topic={topic}",
+                f"min_isr={min_isr}",
+            ),
+        ),
+        never=(NEVER_UNCLEAN_CONFIG,),
+        partitions=tps,
+        follows=(f"{DEFAULTS_CODE}:{UNCLEAN}",) if default else (),
+    )
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="unclean-election-on",
+    title="a replica that lacks records may become leader by itself",
+    severity=Severity.WARNING,
+    when="unclean_known and unclean and n_replicas > 1 and not deleting",
+    describe=describe,
+    debounce=Debounce.NONE,
+    reads=("bootstrap", "expected", "own_setting", "settings"),
+    prevention=True,
+)

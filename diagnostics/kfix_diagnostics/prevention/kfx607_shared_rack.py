@@ -1,0 +1,104 @@
+"""KFX607 shared-rack: several replicas of a partition lie in the same rack.
+
+Why it matters
+    The loss of that rack takes more than one copy at once. With three replicas, two of them in one rack, and
+    min.insync.replicas=2, the loss of one zone stops producers with acks=all although two zones are well.
+
+How kfix knows
+    Fewer racks than replicas, where the racks of all replicas are known and the cluster has more than one. It is
+    advice where there are more replicas than racks, because then it cannot be otherwise. All replicas of a topic in
+    one rack is KFX305; of an internal topic it is told here.
+
+What helps
+    A reassignment over the racks, where there are racks enough. Otherwise one more rack, or the knowledge that one
+    zone is more than one copy.
+
+What not to do
+    Do not lower the replication factor to the number of racks. Do not move everything at once.
+
+Sources
+    Kafka: KIP-36. Two racks cannot hold a majority each: with two zones one of them always takes two of three copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, largest, tps_of, worst_rows
+
+CODE = "KFX607"
+
+
+def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    spreadable = tuple(row for row in rows if row.n_racks < min(row.n_replicas, row.cluster_racks))
+    if spreadable:
+        yield _spread(spreadable, case)
+    full = tuple(row for row in rows if row.n_racks >= row.cluster_racks)
+    for factor in sorted({row.n_replicas for row in full}):
+        yield _too_few(factor, tuple(row for row in full if row.n_replicas == factor), case)
+
+
+def _spread(rows: Rows, case: CaseFile) -> Finding:
+    tps, topic = tps_of(rows), largest(rows)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="avoidable",
+        summary=f"{how_many(rows)}: replicas share a rack although there are {rows[0].cluster_racks}: {per_topic(tps)}",
+        cause=Cause("the topics were created or moved without regard to racks", Confidence.LIKELY),
+        evidence=(*worst_rows(rows, "assignment", "a shared rack"), _racks(case)),
+        remedies=(
+            runbook(
+                case,
+                "spread-replicas",
+                f"reassign them over the racks, with as few moves as can be, topic by topic: first {topic}",
+                f"topic={topic}",
+            ),
+        ),
+        never=(NEVER_AT_ONCE,),
+        partitions=tps,
+    )
+
+
+def _too_few(factor: int, rows: Rows, case: CaseFile) -> Finding:
+    tps = tps_of(rows)
+    racks = count(rows[0].cluster_racks, "rack")
+    return Finding(
+        code=CODE,
+        severity=Severity.INFO,
+        obj=f"replication factor {factor}",
+        summary=f"{how_many(rows)}: {count(factor, 'replica')} over {racks}, so one rack holds more than one copy: "
+        f"{per_topic(tps)}",
+        cause=Cause(f"the cluster has {racks}", Confidence.CERTAIN),
+        evidence=(*worst_rows(rows, "assignment", count(factor, "replica")), _racks(case)),
+        remedies=(Remedy("brokers in one more rack; or plan for the loss of a rack as the loss of several copies"),),
+        never=("do not lower the replication factor to the number of racks",),
+        partitions=tps,
+    )
+
+
+def _racks(case: CaseFile) -> Evidence:
+    members: dict[str, list[int]] = {}
+    for broker, rack in sorted(case.racks.items()):
+        members.setdefault(rack, []).append(broker)
+    said = "; ".join(f"{rack}: {', '.join(map(str, brokers))}" for rack, brokers in sorted(members.items()))
+    return Evidence("brokers", "broker.rack", said)
+
+
+CHECK = PartitionCheck(
+    code=CODE,
+    slug="shared-rack",
+    title="several replicas of a partition lie in the same rack",
+    severity=Severity.WARNING,
+    when="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
+    " and not reassigning and not deleting",
+    describe=describe,
+    debounce=Debounce.NONE,
+    reads=("bootstrap", "racks"),
+    prevention=True,
+)

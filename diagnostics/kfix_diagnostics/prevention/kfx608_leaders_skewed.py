@@ -1,0 +1,100 @@
+"""KFX608 leaders-skewed: a broker leads more than twice its share.
+
+Why it matters
+    All reading and writing of a partition goes through its leader: one broker does the work of several, and its death
+    moves all of it at once. After a rolling restart the last broker leads nothing and the first ones lead everything,
+    and it stays so where auto.leader.rebalance.enable is off.
+
+How kfix knows
+    Leaders counted over the brokers that are alive: more than twice the fair share and at least 10 partitions, or all
+    of them. Judged only while every broker is there and none has just come: else it is the consequence of something
+    else.
+
+What helps
+    Where other brokers are preferred: give them the leadership back, which loses nothing (runbook leader-balance).
+    Where the preferred leaders themselves are uneven: another order of the replicas, which copies no data.
+
+What not to do
+    Do not restart the busy broker to get rid of its leaders: they come back the same way, or do not come back at all.
+
+Sources
+    Kafka: auto.leader.rebalance.enable, leader.imbalance.per.broker.percentage (10 % is what Kafka itself tolerates).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.naming import brokers_named
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics.prevention._prevention import overloaded, setting_rows, tps_of
+
+CODE = "KFX608"
+REBALANCE = "auto.leader.rebalance.enable"
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    if not case.steady:
+        return
+    high = overloaded(case.leads, case)
+    if high:
+        yield _skewed(high, case)
+
+
+def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
+    live = sorted(case.live or ())
+    total = sum(case.leads.get(broker, 0) for broker in live)
+    held = [f for f in case.facts if f.leader in high and f.leader != f.preferred and f.preferred_in_live_isr]
+    preferred = Counter(f.preferred for f in case.facts)
+    uneven = bool(overloaded(preferred, case))
+    said = " and ".join(f"broker {broker} leads {case.leads[broker]}" for broker in high)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="leaders",
+        summary=f"{said} of {total} partitions; the fair share of {len(live)} brokers is {total // len(live)}",
+        cause=Cause("the preferred leaders themselves are uneven", Confidence.CERTAIN)
+        if uneven
+        else Cause(f"{brokers_named(high)} took over, and nothing gave the leadership back", Confidence.LIKELY),
+        evidence=(
+            _counts("leaders", case.leads, live),
+            _counts("preferred leaders", preferred, live),
+            *setting_rows(case.settings(REBALANCE), REBALANCE),
+        ),
+        remedies=tuple(_remedies(held, case, uneven=uneven)),
+        never=("do not restart the busy broker to get rid of its leaders",),
+        partitions=tps_of(held),
+        follows=("KFX609:replicas",) if uneven else (),
+    )
+
+
+def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> Iterator[Remedy]:
+    if held:
+        yield runbook(case, "leader-balance", f"give {len(held)} of them back to their preferred leaders, in batches")
+    if uneven or not held:
+        yield Remedy(
+            "put other replicas first in the assignments, so that others are preferred: no data is copied",
+            f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
+            "move-replicas",
+        )
+
+
+def _counts(what: str, counted: Mapping[int, int], live: list[int]) -> Evidence:
+    return Evidence("brokers", what, ", ".join(f"{broker}: {counted.get(broker, 0)}" for broker in live))
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="leaders-skewed",
+    title="a broker leads more than twice its share",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+    reads=("bootstrap", "facts", "leads", "live", "settings", "steady"),
+    prevention=True,
+)

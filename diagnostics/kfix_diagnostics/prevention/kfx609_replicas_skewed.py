@@ -1,0 +1,79 @@
+"""KFX609 replicas-skewed: a broker holds more than twice its share of the replicas.
+
+Why it matters
+    Its disks fill first, its death makes most partitions under-replicated, and what must be copied to replace it comes
+    to and from one machine. Brokers that were added to carry the load carry none of it: Kafka moves nothing by itself.
+
+How kfix knows
+    Replicas counted by the assignments over the brokers that are alive: more than twice the fair share and at least
+    10, or all of them. Judged only while every broker is there and none has just come. Numbers of replicas, not bytes:
+    kfix does not read sizes for this.
+
+What helps
+    A reassignment to the brokers that hold little, in batches and throttled.
+
+What not to do
+    Do not move everything at once, and do not forget the throttle afterwards.
+
+Sources
+    Kafka: "the new servers will not automatically be assigned any data partitions" (documentation, expanding your
+    cluster).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.naming import brokers_named
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
+
+CODE = "KFX609"
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    if not case.steady:
+        return
+    high = overloaded(case.holds, case)
+    if high:
+        yield _skewed(high, case)
+
+
+def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
+    live = sorted(case.live or ())
+    total = sum(case.holds.get(broker, 0) for broker in live)
+    empty = [broker for broker in live if not case.holds.get(broker, 0)]
+    said = " and ".join(f"broker {broker} holds {case.holds[broker]}" for broker in high)
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="replicas",
+        summary=f"{said} of {total} replicas; the fair share of {len(live)} brokers is {total // len(live)}",
+        cause=Cause(f"{brokers_named(empty)} came later, and Kafka moves nothing by itself", Confidence.LIKELY)
+        if empty
+        else Cause("topics were created or moved without regard to what the brokers hold", Confidence.POSSIBLE),
+        evidence=(Evidence("assignment", "replicas", ", ".join(f"{b}: {case.holds.get(b, 0)}" for b in live)),),
+        remedies=(
+            Remedy(
+                "reassign replicas to the brokers that hold little, throttled and in batches",
+                f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
+                "move-replicas",
+            ),
+        ),
+        never=(NEVER_AT_ONCE,),
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="replicas-skewed",
+    title="a broker holds more than twice its share of the replicas",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+    reads=("bootstrap", "holds", "live", "steady"),
+    prevention=True,
+)

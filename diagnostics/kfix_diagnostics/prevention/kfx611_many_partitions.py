@@ -1,0 +1,102 @@
+"""KFX611 many-partitions: a broker, or the cluster, holds about as many replicas as is known to work well.
+
+Why it matters
+    Each replica costs open files, memory maps and a share of every leader change. A broker that dies with thousands of
+    leaders keeps them unavailable while the controller elects one after the other; a new controller on ZooKeeper reads
+    all of them before it does anything. It shows in an incident, not before.
+
+How kfix knows
+    Replicas by the assignments: 4000 on one broker, 200 000 in a cluster on ZooKeeper; from 80 % of that on it is
+    advice. On KRaft it is advice throughout: the total is not bounded by ZooKeeper there, the broker's share still is.
+
+What helps
+    Fewer partitions: topics that nobody uses, topics with far more partitions than consumers. More brokers, and
+    replicas moved to them. Limits of the machine that go with it: open files, vm.max_map_count (two maps a segment).
+
+What not to do
+    Do not create topics with many partitions for a throughput that may come one day: the number cannot be lowered
+    again.
+
+Sources
+    Kafka's blog, "Apache Kafka Supports 200K Partitions Per Cluster" (2018, since 1.1): up to 4000 a broker and 200
+    000 a cluster as a rule of thumb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.naming import brokers_named
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._words import some
+
+CODE = "KFX611"
+PER_BROKER = 4_000
+PER_CLUSTER = 200_000
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    near = [broker for broker, held in sorted(case.holds.items()) if _near(held, PER_BROKER)]
+    if near:
+        yield _of_brokers(near, case)
+    total = sum(case.holds.values())
+    if _near(total, PER_CLUSTER) and not case.kraft:
+        yield _of_cluster(total)
+
+
+def _near(held: int, limit: int) -> bool:
+    return 10 * held >= 8 * limit
+
+
+def _of_brokers(near: list[int], case: CaseFile) -> Finding:
+    most = max(case.holds[broker] for broker in near)
+    over = most >= PER_BROKER and not case.kraft
+    rows = [f"{broker}: {case.holds[broker]}" for broker in sorted(near, key=lambda b: (-case.holds[b], b))]
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING if over else Severity.INFO,
+        obj="a broker",
+        summary=f"{brokers_named(near)} with up to {most} replicas; {PER_BROKER} a broker are known to work well",
+        cause=Cause("more partitions than the brokers are meant to carry", Confidence.LIKELY),
+        evidence=(Evidence("assignment", "replicas a broker", some(rows)),),
+        remedies=_remedies(),
+        never=_never(),
+    )
+
+
+def _of_cluster(total: int) -> Finding:
+    return Finding(
+        code=CODE,
+        severity=Severity.WARNING if total >= PER_CLUSTER else Severity.INFO,
+        obj="the cluster",
+        summary=f"{total} replicas in the cluster; {PER_CLUSTER} on ZooKeeper are known to work well",
+        cause=Cause("more partitions than one controller on ZooKeeper is meant to handle", Confidence.LIKELY),
+        evidence=(Evidence("assignment", "replicas of all brokers", str(total)),),
+        remedies=_remedies(),
+        never=_never(),
+    )
+
+
+def _remedies() -> tuple[Remedy, ...]:
+    return (
+        Remedy("delete topics that nobody uses; plan fewer partitions for new ones"),
+        Remedy("add brokers and move replicas to them; check the limits of open files and vm.max_map_count"),
+    )
+
+
+def _never() -> tuple[str, ...]:
+    return ("do not create many partitions for a throughput that may come one day: they cannot be taken away again",)
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="many-partitions",
+    title="about as many replicas as a broker or a cluster is known to carry well",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+    reads=("holds", "kraft"),
+    prevention=True,
+)

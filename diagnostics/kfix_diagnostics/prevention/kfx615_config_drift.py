@@ -1,0 +1,100 @@
+"""KFX615 config-drift: brokers of one cluster have different values where they should have the same.
+
+Why it matters
+    What happens depends on which broker leads, which one is the controller, which one a client reaches: a topic
+    created through one broker has three replicas, through another one; a record that one leader takes another refuses.
+    It looks like chance, and it comes up when leaders move.
+
+How kfix knows
+    The settings in force on each broker, for those where a difference is no use: replication, elections, time limits,
+    retention, sizes, partitions of internal topics, the authorizer. A broker that did not tell a setting is left out.
+    The protocol version is KFX614, racks are KFX606.
+
+What helps
+    The same server.properties everywhere, by whatever keeps them; where a dynamic setting of one broker was meant for
+    an hour, take it away again.
+
+What not to do
+    Do not level them in the middle of an incident: a rolling restart is another disturbance.
+
+Sources
+    Kafka: precedence of settings: topic, dynamic of the broker, dynamic of the cluster, server.properties, default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics._words import count, some
+from kfix_diagnostics.prevention._prevention import setting_rows
+
+CODE = "KFX615"
+#: A difference in one of these is never meant to last.
+SAME_EVERYWHERE = (
+    "authorizer.class.name",
+    "auto.create.topics.enable",
+    "auto.leader.rebalance.enable",
+    "controlled.shutdown.enable",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "log.cleaner.enable",
+    "log.message.format.version",
+    "log.retention.bytes",
+    "log.retention.hours",
+    "log.retention.ms",
+    "message.max.bytes",
+    "min.insync.replicas",
+    "num.partitions",
+    "offsets.retention.minutes",
+    "offsets.topic.num.partitions",
+    "offsets.topic.replication.factor",
+    "replica.fetch.max.bytes",
+    "replica.lag.time.max.ms",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.num.partitions",
+    "transaction.state.log.replication.factor",
+    "unclean.leader.election.enable",
+    "zookeeper.session.timeout.ms",
+)
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    told = {key: case.settings(key) for key in SAME_EVERYWHERE}
+    drifted = {key: values for key, values in told.items() if len(set(values.values())) > 1}
+    if not drifted:
+        return
+    rows: tuple[Evidence, ...] = tuple(row for key, values in drifted.items() for row in setting_rows(values, key))
+    yield Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="broker settings",
+        summary=f"{count(len(drifted), 'setting')} {'differs' if len(drifted) == 1 else 'differ'} between brokers: "
+        f"{some(list(drifted))}",
+        cause=Cause("a file or a dynamic setting was changed on some brokers only", Confidence.LIKELY),
+        evidence=rows,
+        remedies=(
+            Remedy("give every broker the same server.properties, then a rolling restart"),
+            Remedy(
+                "look for dynamic settings of single brokers that were meant for an hour",
+                f"kafka-configs.sh --bootstrap-server {servers(case)} --describe --entity-type brokers "
+                f"--entity-name {min(case.settings(next(iter(drifted))))}",
+            ),
+        ),
+        never=("do not level them in the middle of an incident: a rolling restart is another disturbance",),
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="config-drift",
+    title="brokers of one cluster have different values where they should have the same",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+    reads=("bootstrap", "settings"),
+    prevention=True,
+)

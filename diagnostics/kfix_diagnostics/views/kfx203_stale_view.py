@@ -1,0 +1,158 @@
+"""KFX203 stale-view: the metadata of one broker differs from that of all others.
+
+Why it matters
+    Clients that ask this broker are sent to dead leaders, are refused, or write to a leader that the rest has replaced:
+    such records are cut off when the broker returns. With acks=1 they were acknowledged; with acks=all they were not.
+
+How kfix knows
+    Every broker is asked by itself. A broker is stale where its leader epochs are lower than others', where it misses
+    partitions, or where, at the same epoch, its isr is not the one ZooKeeper records. A broker that names itself leader
+    where the newer epoch names another is one of two leaders.
+
+What helps
+    Mend the network between this broker and the controller, or ZooKeeper; it catches up within seconds. Do nothing to
+    Kafka. Producers should use acks=all. If the network is well, restart this one broker.
+
+What not to do
+    No elections, no reassignments while it lasts: they deepen the split. Do not restart the other brokers.
+
+Sources
+    Kafka 2.7.1: metadata caches are filled by UpdateMetadata of the controller (MetadataCache). Network cuts on a real
+    cluster: a cut broker-controller, an isolated zone with and without the controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._words import count, per_topic
+
+CODE = "KFX203"
+
+
+@dataclass(slots=True)
+class Stale:
+    """What one broker has wrong."""
+
+    behind: list[TopicPartition] = field(default_factory=list)
+    missing: list[TopicPartition] = field(default_factory=list)
+    other_isr: list[TopicPartition] = field(default_factory=list)
+    leads_too: list[TopicPartition] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[TopicPartition]:
+        return sorted({*self.behind, *self.missing, *self.other_isr})
+
+
+def check(case: CaseFile) -> Iterator[Finding]:
+    if len(case.views) < 2:
+        return
+    found: dict[int, Stale] = {b: Stale() for b in case.views}
+    for row in case.facts:
+        if not row.views_agree and not row.deleting:
+            _compare(row, case, found)
+    for broker, stale in found.items():
+        if stale.all:
+            yield _finding(broker, stale, case)
+
+
+def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> None:
+    tp = row.tp
+    views = case.views_of(tp)
+    newest = [v for v in views.values() if v.leader_epoch == row.leader_epoch]
+    # At one and the same epoch ZooKeeper decides whose isr is stale; without it, those who are alone.
+    isrs = [frozenset(v.isr) for v in newest]
+    right = frozenset(case.isr(tp)) if row.zk_known else max(isrs, key=isrs.count)
+    for broker, stale in found.items():
+        view = views.get(broker)
+        if view is None:
+            stale.missing.append(tp)
+        elif view.leader_epoch < row.leader_epoch:
+            stale.behind.append(tp)
+            if view.leader == broker and row.view_leader != broker:
+                stale.leads_too.append(tp)
+        elif frozenset(view.isr) != right and len(set(isrs)) > 1:
+            stale.other_isr.append(tp)
+
+
+def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
+    severity = Severity.CRITICAL if stale.leads_too else Severity.WARNING
+    if case.restarting(broker) and not stale.leads_too:
+        severity = Severity.INFO
+    first = (stale.leads_too or stale.behind or stale.missing or stale.other_isr)[0]
+    return Finding(
+        code=CODE,
+        severity=severity,
+        obj=f"broker {broker}",
+        summary=f"the metadata of broker {broker} differs from the others': {_what(stale)}",
+        cause=_cause(broker, case),
+        evidence=(*view_rows(case, first), *state_row(case, first), *log_end_row(case, first), *live_row(case)),
+        blocked=Blocked(f"clients that ask broker {broker} for metadata"),
+        remedies=tuple(_remedies(broker, case)),
+        never=(
+            "no elections and no reassignments while it lasts: they deepen the split",
+            f"do not restart the brokers that agree; what only broker {broker} took is cut off when it returns",
+        ),
+        partitions=tuple(stale.all),
+        follows=(*case.explained_by((broker,)),),
+    )
+
+
+def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
+    yield Remedy(f"mend the network between broker {broker} and the controller or ZooKeeper; do nothing to Kafka")
+    if case.cut is None or not case.cut.explains((broker,)):
+        yield Remedy(f"if the network is well: restart broker {broker}, and only it")
+
+
+def _what(stale: Stale) -> str:
+    said = []
+    if stale.leads_too:
+        said.append(f"two leaders for {per_topic(stale.leads_too)}")
+    if stale.behind:
+        said.append(f"older leader epochs for {count(len(stale.behind), 'partition')}")
+    if stale.missing:
+        said.append(f"{per_topic(stale.missing)} unknown")
+    if stale.other_isr:
+        said.append(f"another isr for {per_topic(stale.other_isr)}")
+    return ", ".join(said)
+
+
+def _cause(broker: int, case: CaseFile) -> Cause:
+    if broker in case.shut_out:
+        return Cause(f"broker {broker} is cut off from ZooKeeper and believes its old metadata", Confidence.LIKELY)
+    if case.restarting(broker):
+        return Cause(f"broker {broker} has just come back and has not been told everything", Confidence.LIKELY)
+    return Cause(f"what the controller sends does not reach broker {broker}", Confidence.LIKELY)
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="stale-view",
+    title="the metadata of one broker differs from all others",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+    reads=(
+        "cut",
+        "explained_by",
+        "facts",
+        "isr",
+        "live",
+        "log_ends",
+        "registrations",
+        "restarting",
+        "shut_out",
+        "state",
+        "taken_at",
+        "views",
+        "views_of",
+        "zookeeper_name",
+    ),
+)

@@ -1,0 +1,89 @@
+"""The one door through which a live cluster changes: each change opens a line of its own, allowed that one API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import questions, requests, resources, responses
+from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.requests import Request
+from kfix.adapters.kafka.responses import PartitionResult
+from kfix.adapters.target import Target
+from kfix.adapters.zookeeper.connect import Connect
+from kfix.adapters.zookeeper.write import delete_controller
+from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import ChangeResult, ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.numbers import broker_id
+
+if TYPE_CHECKING:
+    from kfix.adapters.live.cluster import LiveReader
+
+
+class LiveChanger:
+    """Sends each change once, to the active controller as ZooKeeper names it in that second (kafka-facts B6)."""
+
+    def __init__(self, target: Target, connect: Connect, reader: LiveReader) -> None:
+        self._target = target
+        self._connect = connect
+        self._reader = reader
+
+    def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
+        request = requests.elect_leaders(tp, unclean=unclean, timeout_ms=self._timeout_ms)
+        return self._send_to_controller(request, responses.elect_leaders)
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
+        request = requests.alter_reassignment(tp, replicas, timeout_ms=self._timeout_ms)
+        return self._send_to_controller(request, responses.alter_reassignment)
+
+    def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
+        return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
+
+    def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
+        """A broker's go to that broker, which alone can judge whether it can live with them."""
+        request = requests.alter_configs(questions.resource_type(kind), name, changes)
+        if kind is ResourceKind.TOPIC:
+            return self._send_to_controller(request, resources.altered_configs)
+        broker = broker_id(name)
+        if broker is None:
+            return ChangeResult(42, "NOT_SENT", f"{name!r} is no broker id")
+        return self._send(request, resources.altered_configs, broker)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return int(self._target.timeout * 1000)
+
+    def _send_to_controller(self, request: Request, decode: Callable[[ByteReader], PartitionResult]) -> ChangeResult:
+        try:
+            controller = self._reader.controller().broker
+        except UnreachableError as error:
+            return ChangeResult(41, "NOT_SENT", str(error))
+        if controller is None:
+            return ChangeResult(41, name_of(41), "there is no controller now (/controller does not exist)")
+        return self._send(request, decode, controller)
+
+    def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
+        address = self._reader.address(broker)
+        if address is None:
+            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or nobody tells its address")
+        allowed = requests.READ_ONLY | {request.api_key}
+        with BrokerConnection(address, self._target.security, allowed=allowed) as line:
+            try:
+                # Proves the line before the change leaves, so that a refused connection is "not sent", not "unknown".
+                said_first = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
+            except UnreachableError as error:
+                return ChangeResult(41, "NOT_SENT", str(error))
+            here = self._reader.identity().id
+            if here and said_first.cluster_id != here:
+                why = f"broker {broker} at {address} is of cluster {said_first.cluster_id}, not of {here}"
+                return ChangeResult(41, "NOT_SENT", why)
+            try:
+                # The broker may take its whole timeout; the answer is then still on its way.
+                said = line.call(request, decode, Deadline.after(self._target.timeout + 2))
+            except UnreachableError as error:
+                return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
+        return ChangeResult(said.error, name_of(said.error), said.message)

@@ -1,0 +1,105 @@
+"""One line a broker for the time of a run. A line that fails is opened again, at the address ZooKeeper then names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.security import Security
+from kfix.errors import UnreachableError
+from kfix.model.cluster.snapshot import Endpoint
+
+T = TypeVar("T")
+
+
+class BrokerLines:
+    """`look_up` reads a broker's registration: its address, or None where it has none or ZooKeeper does not answer."""
+
+    def __init__(
+        self, security: Security, addresses: Mapping[int, Endpoint], look_up: Callable[[int], Endpoint | None]
+    ) -> None:
+        self._security = security
+        self._look_up = look_up
+        self._lines = {b: BrokerConnection(e, security) for b, e in addresses.items()}
+
+    def close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def line(self, broker: int) -> BrokerConnection:
+        known = self._lines.get(broker) or self.renewed(broker)
+        if known is None:
+            raise UnreachableError(f"broker {broker}: is not registered, or nobody tells its address")
+        return known
+
+    def to(self, brokers: Iterable[int]) -> dict[int, BrokerConnection]:
+        """Of those whose address can be known."""
+        found = {b: self._lines.get(b) or self.renewed(b) for b in brokers}
+        return {b: line for b, line in found.items() if line is not None}
+
+    def renewed(self, broker: int) -> BrokerConnection | None:
+        """A new line to where the broker is registered; one that is not is asked where it was before."""
+        address = self.address(broker)
+        if address is None:
+            return None
+        if broker in self._lines:
+            self._lines[broker].close()
+        self._lines[broker] = BrokerConnection(address, self._security)
+        return self._lines[broker]
+
+    def address(self, broker: int) -> Endpoint | None:
+        """Where it is registered now; failing that, where it was."""
+        known = self._lines.get(broker)
+        return self._look_up(broker) or (None if known is None else known.endpoint)
+
+    def ask(self, broker: int, ask: Callable[[BrokerConnection], T], deadline: Deadline) -> T:
+        said = self.ask_each((broker,), ask, deadline)[broker]
+        if isinstance(said, UnreachableError):
+            raise said
+        return said
+
+    def ask_any(self, brokers: Sequence[int], ask: Callable[[BrokerConnection, Deadline], T], deadline: Deadline) -> T:
+        """The first whose line works, whatever it answers; a hung one costs its share of the time."""
+        error = UnreachableError("no broker is registered that could be asked")
+        for asked, broker in enumerate(brokers):
+            until = deadline.within(deadline.left / (len(brokers) - asked))
+            try:
+                return self.ask(broker, lambda line, until=until: ask(line, until), until)  # type: ignore[misc]
+            except UnreachableError as failed:
+                error = failed
+                if broker in self._lines and self._lines[broker].is_open:
+                    break
+        raise error
+
+    def ask_each(
+        self, brokers: Iterable[int], ask: Callable[[BrokerConnection], T], deadline: Deadline
+    ) -> dict[int, T | UnreachableError]:
+        """All at once, so that several hung brokers cost one time-out; who failed early is asked once more, anew."""
+        answers = self._round({b: self._lines.get(b) or self.renewed(b) for b in brokers}, ask)
+        # A line that is still open has answered: what it said may be an error, but asking again changes nothing.
+        failed = [b for b, line in self._lines.items() if b in answers and _failed(answers[b]) and not line.is_open]
+        if failed and deadline.left > 0:
+            answers |= self._round({b: self.renewed(b) for b in failed}, ask)
+        return answers
+
+    def _round(
+        self, asked: Mapping[int, BrokerConnection | None], ask: Callable[[BrokerConnection], T]
+    ) -> dict[int, T | UnreachableError]:
+        def one(broker: int) -> T | UnreachableError:
+            line = asked[broker]
+            if line is None:
+                return UnreachableError(f"broker {broker}: is not registered, or nobody tells its address")
+            try:
+                return ask(line)
+            except UnreachableError as error:
+                return error
+
+        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
+            return dict(zip(asked, pool.map(one, asked), strict=True))
+
+
+def _failed(said: object) -> bool:
+    return isinstance(said, UnreachableError)

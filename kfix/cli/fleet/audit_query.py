@@ -1,0 +1,55 @@
+"""`kfix audit query`: one SELECT over all that the store knows."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from kfix.app.audit_run import query_store
+from kfix.cli.fleet.inventory import RunName, StorePlace, the_store
+from kfix.cli.options import AsJson
+from kfix.errors import UsageError
+from kfix.report.console import console_on
+from kfix.report.fleet.rows import print_rows, rows_csv, rows_json
+from kfix.report.terminal import say_document
+
+
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="Over partitions, findings, clusters and runs.")],
+    store: StorePlace = None,
+    run: RunName = None,
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of so many days, up to the last one.")
+    ] = 30,
+    looks: Annotated[
+        int, typer.Option("--looks", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")
+    ] = 1,
+    spark: Annotated[
+        str | None, typer.Option("--spark", metavar="MASTER", help="Ask Spark, and not DuckDB on this machine.")
+    ] = None,
+    json_output: AsJson = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values on standard output.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows on the terminal.")] = 200,
+) -> None:
+    """Ask the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
+
+    partitions (of the last look), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the columns;
+    docs/audit.md explains them. Nothing can be written.
+    """
+    if json_output and csv:
+        raise UsageError("--json or --csv, not both")
+    place = the_store(store)
+    answer = query_store(sql, place, days=days, run=run or "", looks=looks, spark=spark)
+    _tell(answer, json_output, csv, limit)
+
+
+def _tell(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
+    names, rows = answer.column_names, zip(*(c.to_pylist() for c in answer.columns), strict=True)
+    if json_output:
+        say_document(rows_json(names, rows))
+    elif csv:
+        say_document(rows_csv(names, rows))
+    else:
+        print_rows(names, list(rows), console_on(sys.stdout), limit)

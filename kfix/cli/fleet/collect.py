@@ -1,0 +1,59 @@
+"""`kfix fleet collect`: all clusters of an inventory into one run of the store."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kfix.app.collect import collected
+from kfix.app.inventory import chosen, the_day
+from kfix.cli.fleet.inventory import Clusters, InventoryPath, OfDate, Owners, RunName, StorePlace, Tags, the_store
+from kfix.cli.options import AsJson
+from kfix.report.console import console_on
+from kfix.report.snapshots.collecting import collected_json, progress, show_collected
+from kfix.report.terminal import say, say_json
+
+
+def collect(
+    inventory: InventoryPath = None,
+    store: StorePlace = None,
+    cluster: Clusters = None,
+    tag: Tags = None,
+    owner: Owners = None,
+    day: OfDate = None,
+    run: RunName = None,
+    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters asked at once.")] = 32,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="Bound of each look, before what the inventory says."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", help="Else as many as cores, where the fleet is large.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what became of it.")] = False,
+    json_output: AsJson = False,
+) -> None:
+    """Look at many clusters at once and store the looks as one run. No cluster is changed, none waits for another."""
+    place = the_store(store)
+    loaded = chosen(inventory, cluster or (), tag or (), owner or ())
+    for line in loaded.warnings:
+        say(f"warning: {line}", err=True)
+    made, collection = collected(
+        place,
+        loaded,
+        the_day(day),
+        run,
+        concurrency=concurrency,
+        timeout=timeout,
+        processes=processes,
+        progress=lambda total: progress(total, console_on(sys.stderr), quiet=quiet),
+        say=lambda text: say(text, err=True),
+    )
+    if json_output:
+        say_json(collected_json(made, len(collection.there), collection.seconds), indent=2)
+    else:
+        show_collected(made, len(collection.there), collection.seconds, console_on(sys.stdout))
+    if made.failed:
+        raise typer.Exit(22)

@@ -1,0 +1,212 @@
+"""`kfix lab`: real throw-away clusters, and incidents in them on demand."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kfix.cli.lab.console import (
+    Json,
+    Name,
+    end_like_ctrl_c,
+    numbers,
+    open_lab,
+    print_json,
+    process_named,
+    progress,
+)
+from kfix.lab import INCIDENTS, Lab, LabSpec, down_all
+from kfix.lab.spec import parse_sasl, parse_settings
+from kfix.report.console import console_on, joined, table
+from kfix.report.terminal import say
+
+Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
+
+
+def up(
+    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Which Kafka.")] = "2.7.1",
+    brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="How many brokers, with ids from 1 on.")] = 3,
+    ids: Annotated[
+        str | None,
+        typer.Option("--ids", metavar="ID,...", help="The brokers' ids, like 1001,1002,1003, in place of --brokers."),
+    ] = None,
+    racks: Annotated[
+        str | None, typer.Option("--racks", metavar="RACK,...", help="One rack a broker, in the order of the ids.")
+    ] = None,
+    zookeepers: Annotated[
+        int | None, typer.Option("--zookeepers", help="1, or an ensemble of 3.", show_default="1, with zones 3")
+    ] = None,
+    zones: Annotated[
+        int,
+        typer.Option("--zones", help="3: each zone has a network, a broker and a ZooKeeper of its own (needs root)."),
+    ] = 0,
+    offsets_rf: Annotated[
+        int | None,
+        typer.Option(
+            "--offsets-rf", help="Replication factor of __consumer_offsets (default: 3, fewer with fewer brokers)."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A broker setting; may be repeated.")
+    ] = None,
+    chroot: Annotated[
+        str,
+        typer.Option("--chroot", metavar="/PATH", help="Where in ZooKeeper the cluster lives (default: at its root)."),
+    ] = "",
+    heap: Annotated[int, typer.Option("--heap", metavar="MB", help="Heap of each process.")] = 200,
+    kafka_home: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-home", metavar="FOLDER", help="An unpacked Kafka distribution, in place of Maven's jars."
+        ),
+    ] = None,
+    sasl: Annotated[
+        str | None,
+        typer.Option("--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="A second listener, with SASL."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What to call the lab.")] = "lab",
+) -> None:
+    """Start a cluster of real brokers on this machine."""
+    spec = LabSpec(
+        name=name,
+        kafka=kafka,
+        ids=numbers("--ids", ids) if ids else tuple(range(1, brokers + 1)),
+        racks=tuple(each.strip() for each in racks.split(",")) if racks else (),
+        zookeepers=zookeepers or zones or 1,
+        zones=zones,
+        offsets_rf=offsets_rf,
+        settings=parse_settings(settings or []),
+        chroot=chroot,
+        heap_mb=heap,
+        kafka_home=kafka_home,
+        sasl=parse_sasl(sasl) if sasl else None,
+    )
+    end_like_ctrl_c()
+    with progress() as tell:
+        lab = Lab.up(spec, progress=tell)
+    say(f"lab {lab.name} is up")
+    say(f"  --bootstrap-server {lab.bootstrap_servers}")
+    if lab.sasl_bootstrap_servers:
+        say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
+    say(f"  --zookeeper {lab.zookeeper_connect}")
+
+
+def status(name: Name = None, as_json: Json = False) -> None:
+    """Who runs, who is frozen, who is dead; which incident is in."""
+    found = open_lab(name).status()
+    if as_json:
+        print_json(asdict(found))
+        return
+    rows = table()
+    for title in ("process", "condition", "pid", "address", "rack", ""):
+        rows.add_column(title)
+    for each in found.processes:
+        rows.add_row(
+            f"{each.role} {each.id}", each.condition, str(each.pid or "-"), each.address, each.rack or "-", each.note
+        )
+    console = console_on(sys.stdout)
+    console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
+    for sentence in found.network:
+        console.print(sentence, highlight=False)
+    console.print(
+        f"--bootstrap-server {found.bootstrap_servers} --zookeeper {found.zookeeper_connect}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if found.sasl_bootstrap_servers:
+        console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
+    console.print(rows)
+
+
+def down(
+    name: Name = None,
+    every: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
+) -> None:
+    """End a lab: its processes, its data, its state. Also after a crash."""
+    for sentence in down_all() if every else open_lab(name).down():
+        say(sentence)
+
+
+def kill(process: Process, name: Name = None) -> None:
+    """SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    if role == "zookeeper":
+        lab.kill_zookeeper(number)
+        say(f"zookeeper {number} is dead")
+        return
+    lab.kill(number)
+    say(f"broker {number} is dead, its ZooKeeper session over")
+
+
+def stop(process: Process, name: Name = None) -> None:
+    """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
+    say(f"{role} {number} is frozen")
+
+
+def cont(process: Process, name: Name = None) -> None:
+    """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
+    say(f"{role} {number} goes on")
+
+
+def restart(process: Process, name: Name = None) -> None:
+    """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
+    lab, (role, number) = open_lab(name), process_named(process)
+    (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
+    say(f"{role} {number} is up")
+
+
+def incidents(as_json: Json = False) -> None:
+    """What can be broken, and what to expect of it."""
+    if as_json:
+        fields = ("name", "title", "does", "expect", "needs", "options")
+        print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
+        return
+    console = console_on(sys.stdout)
+    for each in INCIDENTS.values():
+        console.print(joined((each.name, "bold"), (f"  {each.title}", "")), soft_wrap=True)
+        say(f"    does    {each.does}")
+        for sentence in each.expect:
+            say(f"    expect  {sentence}")
+        for option, meaning in each.options.items():
+            say(f"    --option {option}=...  {meaning}")
+
+
+def break_(
+    incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.")],
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="KEY=VALUE", help="An option of the incident; may be repeated."),
+    ] = None,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    """Put an incident into a lab, and check on the cluster that it is what it claims to be."""
+    options = parse_settings(option or [], flag="--option")
+    with progress() as tell:
+        broken = open_lab(name).break_(incident, progress=tell, **options)
+    if as_json:
+        print_json(asdict(broken))
+        return
+    for sentence in broken.did:
+        say(sentence)
+    say("expect:")
+    for sentence in broken.expect:
+        say(f"  {sentence}")
+
+
+def mend(name: Name = None, as_json: Json = False) -> None:
+    """Undo the incident: all brokers, all replicas, topics and settings as before it."""
+    with progress() as tell:
+        did = open_lab(name).mend(progress=tell)
+    if as_json:
+        print_json({"did": list(did)})
+        return
+    for sentence in did:
+        say(sentence)

@@ -1,0 +1,94 @@
+"""`kfix lab cut` and its kin: the network of a lab with zones, cut, slowed down and healed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kfix.cli.lab.console import Name, open_lab, print_json
+from kfix.lab.host import program
+from kfix.report.terminal import say
+
+Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]
+Only = Annotated[
+    str,
+    typer.Option(
+        "--only",
+        metavar="KIND",
+        help="kafka, zookeeper, controller (its line to brokers) or quorum (ZooKeeper among itself).",
+    ),
+]
+
+
+def cut(
+    one: Annotated[str, typer.Argument(metavar="ZONE", help="What this zone sends is lost.")],
+    other: Annotated[str, typer.Argument(metavar="ZONE", help="On its way to this zone.")],
+    one_way: Annotated[bool, typer.Option("--one-way", help="Only from the first to the second.")] = False,
+    only: Only = "",
+    name: Name = None,
+) -> None:
+    """Cut two zones from each other: packets are dropped, connections stay open, nobody is told."""
+    lab = open_lab(name)
+    lab.cut(one, other, one_way=one_way, only=only)
+    _tell(lab.status().network)
+
+
+def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
+    """Cut a zone from all other zones, both ways. You still reach it from this machine."""
+    lab = open_lab(name)
+    lab.isolate(zone, only)
+    _tell(lab.status().network)
+
+
+def heal(name: Name = None) -> None:
+    """Take away all cuts and slow links. Processes are left as they are: `mend` starts them too."""
+    healed = open_lab(name).heal()
+    say(f"healed {healed} cuts or slow links" if healed else "nothing was cut")
+
+
+def power_off(zone: Zone, name: Name = None) -> None:
+    """SIGKILL everything in a zone at once, as a power failure does."""
+    _tell(open_lab(name).power_off(zone))
+
+
+def power_on(zone: Zone, name: Name = None) -> None:
+    """Start what is dead in a zone: ZooKeeper, then brokers, until they serve."""
+    _tell(open_lab(name).power_on(zone) or ("nothing was dead there",))
+
+
+def slow(
+    zone: Annotated[str, typer.Argument(metavar="ZONE|BROKER", help="A zone, or a broker: its zone's link.")],
+    kbit: Annotated[int, typer.Option("--kbit", metavar="N", help="Kilobits a second, each way.")] = 500,
+    delay: Annotated[
+        int, typer.Option("--delay", metavar="MS", help="Milliseconds later, where this kernel can (netem).")
+    ] = 0,
+    name: Name = None,
+) -> None:
+    """Make the link of a zone slow, both ways."""
+    lab = open_lab(name)
+    lab.slow(lab.zone_of_broker(int(zone)) if zone.isdigit() else zone, kbit, delay)
+    _tell(lab.status().network)
+
+
+def run_in(
+    zone: Zone,
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="After --, as it would be typed there.")],
+    name: Name = None,
+) -> None:
+    """Run a command inside a zone, as from a machine that stands there: `kfix lab exec az1 -- kfix diagnose ...`."""
+    prefix = open_lab(name).zone(zone).host().prefix
+    full = (program(prefix[0], "Debian's package iproute2"), *prefix[1:], program(command[0], command[0]), *command[1:])
+    os.execv(full[0], full)  # noqa: S606 - the command is what the user typed
+
+
+def zones(name: Name = None) -> None:
+    """Each zone with its address and namespace, as JSON."""
+    print_json([asdict(each) for each in open_lab(name).zones()])
+
+
+def _tell(sentences: tuple[str, ...]) -> None:
+    for sentence in sentences:
+        say(sentence)

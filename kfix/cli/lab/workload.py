@@ -1,0 +1,78 @@
+"""`kfix lab workload`: a producer and a consumer that count, from here or inside a zone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kfix.cli.lab.console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
+from kfix.lab.background import read_counts, start_in_background
+from kfix.lab.planning import target
+from kfix.lab.workload import Workload, WorkloadPlan
+from kfix.report.terminal import say
+
+
+def workload(
+    topic: Annotated[
+        str, typer.Option("--topic", help="Which topic; created with 3 partitions where it is missing.")
+    ] = "workload",
+    group: Annotated[str | None, typer.Option("--group", help="The consumer's group.")] = None,
+    offsets_partition: Annotated[
+        int | None,
+        typer.Option(
+            "--offsets-partition", metavar="N", help="Take a group whose offsets live in __consumer_offsets-N."
+        ),
+    ] = None,
+    acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="What the producer waits for.")] = "all",
+    retries: Annotated[int, typer.Option("--retries", metavar="N", help="How often the producer tries again.")] = 5,
+    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages a second.")] = 50.0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long.")] = 30.0,
+    produce_only: Annotated[bool, typer.Option("--produce-only", help="No consumer.")] = False,
+    consume_only: Annotated[bool, typer.Option("--consume-only", help="No producer.")] = False,
+    background: Annotated[
+        bool,
+        typer.Option("--background", help="As a process of its own, which `down` ends; --counts tells how it goes."),
+    ] = False,
+    counts: Annotated[
+        int | None,
+        typer.Option("--counts", metavar="N", help="Do not start anything: the counts of background workload N."),
+    ] = None,
+    recount: Annotated[
+        int | None,
+        typer.Option("--recount", metavar="N", help="Read the log again: what background workload N lost in truth."),
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option("--zone", metavar="ZONE", help="Run it inside a zone, in the background.")
+    ] = None,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    """Produce and consume, and count what was sent, acknowledged, received, lost and duplicated."""
+    lab = open_lab(name)
+    if counts is not None:
+        print_json(read_counts(lab, counts))
+        return
+    if recount is not None:
+        print_recount(lab, recount)
+        return
+
+    aim = target(lab, topic, group, offsets_partition)
+    # Without a word about a group, the consumer has one of its own.
+    reader = aim.group or (None if produce_only else f"{aim.topic}-readers")
+    plan = WorkloadPlan(
+        lab.bootstrap_servers,
+        aim.topic,
+        reader,
+        acks,
+        retries,
+        rate,
+        seconds,
+        produce=not consume_only,
+        consume=not produce_only,
+    )
+    if background or zone is not None:
+        number = start_in_background(lab, plan, zone)
+        say(f"workload {number} runs for {seconds:.0f} s: kfix lab workload --name {lab.name} --counts {number}")
+        return
+    show_counts(watch(Workload(plan), as_json), plan.group, as_json)

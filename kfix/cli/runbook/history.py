@@ -1,0 +1,51 @@
+"""`kfix runbook history`: what was run here, read from the journals."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kfix.app.healing.runs import all_runs, one_run, runs_folder
+from kfix.app.healing.site import Site
+from kfix.cli.options import AsJson
+from kfix.cli.seam import the_app
+from kfix.errors import RefusedError
+from kfix.report.console import console_on
+from kfix.report.runbook.history import print_records, print_runs
+from kfix.report.terminal import say, say_json
+
+
+def history(
+    ctx: typer.Context,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="One run, event by event; none lists all.")] = None,
+    json_output: AsJson = False,
+) -> None:
+    """What was run here, by whom, and how it ended; read from the journals."""
+    site = Site(the_app(ctx).environ)
+    if run is not None:
+        _one(site, run, json_output)
+        return
+    found = all_runs(site)
+    if json_output:
+        for one in found:
+            say_json(asdict(one), ascii_only=False)
+    elif found:
+        print_runs(found, console_on(sys.stdout))
+    else:
+        say(f"no runs yet under {runs_folder(site)}")
+
+
+def _one(site: Site, text: str, json_output: bool) -> None:
+    directory, journal, about = one_run(site, text)
+    if json_output:
+        for record in journal.records:
+            say_json(record, ascii_only=False)
+    else:
+        print_records(journal.records, console_on(sys.stdout))
+    for note in about.notes:
+        say(f"kfix: {note}", err=True)
+    if journal.broken:
+        raise RefusedError(f"{directory.id}: the journal cannot be trusted from there on")

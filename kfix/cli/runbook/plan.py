@@ -1,0 +1,277 @@
+"""`kfix runbook plan`, `apply`, `countersign`: from a finding or a request to a plan, and from a plan to its proof."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kfix.app.access import Access
+from kfix.app.application import App
+from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.app.healing.plans import (
+    approval_flags,
+    countersign_plan,
+    plan_differences,
+    plan_json,
+    read_plan,
+    write_moves,
+    write_plan,
+)
+from kfix.app.healing.session import Approval, healing
+from kfix.app.healing.site import Site
+from kfix.app.healing.wanted import HealRequest, Matched, Nothing, match, wanted
+from kfix.app.text import a_reason
+from kfix.cli.options import (
+    Ack,
+    Approve,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    Countersign,
+    Debounce,
+    FindingKey,
+    JsonIn,
+    Params,
+    PlanFile,
+    PlanOut,
+    PolicyFile,
+    RunbookFolder,
+    RunbookName,
+    StepByStep,
+    Timeout,
+    ZooKeeper,
+)
+from kfix.cli.runbook.screen import Out, after
+from kfix.cli.seam import the_app
+from kfix.errors import UsageError
+from kfix.harmless import lines
+from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.plan.plan import Gate, Plan
+from kfix.report.runbook.plan_notes import print_differences
+from kfix.report.terminal import say_document, say_json
+
+_LONGEST = 86_400
+HAS_STEPS = 10
+HAS_TYPED_STEPS = 11
+
+
+def plan(
+    ctx: typer.Context,
+    name: RunbookName,
+    bootstrap_server: BootstrapServer = None,
+    zookeeper: ZooKeeper = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    debounce: Debounce = 10.0,
+    finding: FindingKey = None,
+    param: Params = None,
+    runbooks: RunbookFolder = None,
+    policy: PolicyFile = None,
+    json_in: JsonIn = None,
+    json_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--json-out", metavar="FILE", help="Write the moves for kafka-reassign-partitions, never over a file."
+        ),
+    ] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option(
+            "--diff", metavar="PLAN", help="Show what differs from an older plan; with --json, that and no plan."
+        ),
+    ] = None,
+    output: PlanOut = None,
+    json_output: AsJson = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 10 where there is something to do, 11 with a typed gate.")
+    ] = False,
+) -> None:
+    """Plan a remedy, or what a person asks for, and show it; nothing is changed."""
+    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
+    _free(output, json_out)
+    older = None if diff is None else read_plan(diff)
+    out = Out.of(json_output)
+    found, _, snapshot = _matched(app, access, asked, debounce, out)
+    if len(found.findings) > 1:
+        keys = (f"  --finding {f.key}" for f in found.findings)
+        raise UsageError(lines(f"{name} is for {len(found.findings)} findings here; a plan is for one:", *keys))
+    for one in found.findings:
+        with healing(app, access, snapshot) as session:
+            made = _told(*session.plan(asked, one, snapshot), out)
+        if made is None:
+            continue
+        out.show(made)
+        if older is not None:
+            _tell_differences(older, made, out)
+        if json_out is not None:
+            _write_moves(made, json_out, out)
+        if output is not None:
+            write(made, output, out)
+        if json_output and older is None:
+            say_document(plan_json(made))
+        if exit_code:
+            raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
+
+
+def _asked(
+    app: App,
+    name: str,
+    runbooks: Path | None,
+    finding: str | None,
+    param: list[str] | None,
+    json_in: Path | None,
+    policy: Path | None,
+    debounce: float,
+) -> HealRequest:
+    if not 0 <= debounce <= _LONGEST:
+        raise UsageError(f"--debounce is seconds, 0 to {_LONGEST}")
+    return wanted(
+        Site(app.environ), name, runbooks, finding=finding, params=param or (), moves_file=json_in, policy=policy
+    )
+
+
+def _matched(
+    app: App, access: Access, asked: HealRequest, debounce: float, out: Out
+) -> tuple[Matched, Diagnosis, Snapshot]:
+    options = DiagnoseOptions(debounce=debounce, waiting=out.waiting)
+    diagnosis, snapshot = app.clusters.diagnose(access, options)
+    found = match(asked, diagnosis, snapshot)
+    out.warn(found.warnings)
+    if found.nothing:
+        out.people.print(found.nothing)
+    return found, diagnosis, snapshot
+
+
+def _told(made: Plan | Nothing, warnings: tuple[str, ...], out: Out) -> Plan | None:
+    out.warn(warnings)
+    if isinstance(made, Plan):
+        return made
+    for line in made.lines:
+        out.people.print(line)
+    return None
+
+
+def _free(*files: Path | None) -> None:
+    """Told before the cluster is looked at; the writing itself goes over no file in any case."""
+    named = [file for file in files if file is not None]
+    for file in named:
+        if os.path.lexists(file):
+            raise UsageError(f"{file} exists and is not overwritten", hint="name another file")
+    if len({file.absolute() for file in named}) < len(named):
+        raise UsageError(f"{named[0]} cannot be the plan and its moves at once", hint="name two files")
+
+
+def write(made: Plan, output: Path, out: Out) -> None:
+    write_plan(made, output)
+    out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
+    out.people.print(f"  kfix runbook apply --plan {output} {approval_flags(made)}", soft_wrap=True, highlight=False)
+
+
+def _tell_differences(older: Plan, made: Plan, out: Out) -> None:
+    rows = plan_differences(older, made)
+    out.people.print()
+    out.people.print(f"against plan {older.short_id} of {older.created.by}:")
+    print_differences(rows, out.people)
+    for what, was, is_ in rows if out.json else ():
+        say_json({"what": what, "was": was, "is": is_}, ascii_only=False)
+
+
+def _write_moves(made: Plan, path: Path, out: Out) -> None:
+    count = write_moves(made, path)
+    out.people.print(f"{count} moves written to {path}; without kfix, and without its guards and throttles:")
+    command = f"kafka-reassign-partitions.sh --bootstrap-server HOST:PORT --reassignment-json-file {path} --execute"
+    out.people.print(f"  {command}", soft_wrap=True)
+
+
+def apply(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Plan this runbook, show it, ask, carry it out.")
+    ] = None,
+    bootstrap_server: BootstrapServer = None,
+    zookeeper: ZooKeeper = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = 5.0,
+    debounce: Debounce = 10.0,
+    plan_file: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="Carry out this plan instead, exactly as it is.")
+    ] = None,
+    finding: FindingKey = None,
+    param: Params = None,
+    runbooks: RunbookFolder = None,
+    policy: PolicyFile = None,
+    json_in: JsonIn = None,
+    approve: Approve = None,
+    ack: Ack = None,
+    countersign: Countersign = None,
+    step: StepByStep = False,
+    json_output: AsJson = False,
+) -> None:
+    """Carry out a remedy behind its gates and prove that it helped. --approve, --ack, --countersign go with --plan."""
+    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    out = Out.of(json_output)
+    approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
+    if plan_file is not None:
+        if name is not None or finding is not None or param or runbooks is not None or json_in is not None:
+            raise UsageError("--plan goes alone: the plan says which runbook, finding and parameters")
+        _apply_plan(app, access, read_plan(plan_file), approval, policy, out)
+        return
+    if name is None:
+        raise UsageError("say which runbook, or --plan FILE", hint="kfix runbook list")
+    if approval.given:
+        raise UsageError(
+            "--approve, --ack and --countersign name a plan, so they go with --plan FILE",
+            hint=f"kfix runbook plan {name} -o plan.json, look at it, then apply --plan plan.json",
+        )
+    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
+    found, diagnosis, snapshot = _matched(app, access, asked, debounce, out)
+    keys = ", ".join(f.key for f in found.findings)
+    changed: list[str] = []
+    for number, one in enumerate(found.findings, 1):
+        if len(found.findings) > 1:
+            out.people.print(f"{number} of {len(found.findings)}, one after the other: {keys}")
+        with after(changed):
+            # What was changed for the finding before this one is not in the first snapshot.
+            seen = app.clusters.snapshot(access, SnapshotOptions()) if changed else snapshot
+            with healing(app, access, seen) as session:
+                made = _told(*session.plan(asked, one, seen), out)
+                if made is not None:
+                    out.show(made)
+                    healed = session.carry_out(made, approval, asked.policy, out.attendance(made, app.human), diagnosis)
+                    out.close(made, healed)
+                    changed += healed.changed
+
+
+def _apply_plan(app: App, access: Access, given: Plan, approval: Approval, policy: Path | None, out: Out) -> None:
+    """What is wrong with the approval or falls short of the policy is refused before the cluster is reached."""
+    rules = Site(app.environ).policy(policy)
+    rules.refuse(given)
+    approval.to(given)
+    with healing(app, access.for_plan(given)) as session:
+        out.show(given)
+        out.close(given, session.carry_out(given, approval, rules, out.attendance(given, app.human)))
+
+
+def countersign(
+    plan_file: PlanFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signature there, never over a file.")
+    ],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why you stand behind this plan.")],
+    json_output: AsJson = False,
+) -> None:
+    """Sign a plan as the second person; whoever applies it passes the file to apply --countersign."""
+    why = a_reason(reason)
+    out = Out.of(json_output)
+    given = read_plan(plan_file)
+    out.show(given)
+    signed = countersign_plan(given, output, why)
+    out.people.print(f"signed by {signed['by']}: {output}; whoever applies plan {given.short_id}:", soft_wrap=True)
+    out.people.print(f"  kfix runbook apply --plan {plan_file} --countersign {output}", soft_wrap=True)
+    if json_output:
+        say_json(signed, ascii_only=False)

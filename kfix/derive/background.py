@@ -1,0 +1,149 @@
+"""What is the same for all partitions of a snapshot: who lives, who is gone for good, racks, effective settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kfix.model.cluster.snapshot import Mode, Snapshot
+from kfix.model.numbers import whole_number
+
+UNKNOWN: Final = -1
+#: The session of a killed broker outlives it, so that the one that takes its place may have come up before it "left".
+_OUTLIVES_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """`live` is None where nobody knows; `authority`: ZooKeeper's record counts more than any broker's view."""
+
+    live: frozenset[int] | None
+    racks: Mapping[int, str]
+    assigned: frozenset[int]
+    lost: Mapping[int, tuple[int, bool]]
+    n_brokers: int
+    registered_ms: Mapping[int, int]
+    taken_ms: int
+    authority: bool
+    settings: Callable[[str, int], tuple[int, bool, bool]] = field(repr=False)
+
+
+def background_of(snapshot: Snapshot) -> Background:
+    zookeeper = snapshot.zookeeper
+    live = live_brokers(snapshot)
+    registrations = zookeeper.registrations if zookeeper else {}
+    assigned = frozenset(b for replicas in assignments_of(snapshot) for b in replicas)
+    racks = {b: r for view in snapshot.views.values() for b, r in view.racks.items() if r}
+    racks |= {b: r.rack for b, r in registrations.items() if r.rack}
+    return Background(
+        live=live,
+        racks=racks,
+        assigned=assigned,
+        lost=lost_brokers(snapshot, live, assigned),
+        n_brokers=len(assigned | (live or frozenset())),
+        registered_ms={b: r.registered_ms for b, r in registrations.items()},
+        taken_ms=int(snapshot.taken_at * 1000),
+        authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
+        settings=_settings(snapshot),
+    )
+
+
+def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
+    if snapshot.zookeeper is not None:
+        return frozenset(snapshot.zookeeper.registrations)
+    # A pasted text is one view without a list of brokers: it tells nothing about who lives.
+    lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
+    if not lists:
+        return None
+    votes = Counter(broker for alive in lists for broker in alive)
+    return frozenset(b for b, n in votes.items() if 2 * n > len(lists))
+
+
+def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
+    """The distinct replica lists: few, however many partitions there are."""
+    found = {v.replicas for view in snapshot.views.values() for v in view.partitions.values()}
+    if snapshot.zookeeper is not None:
+        found |= {a.replicas for a in snapshot.zookeeper.assignments.values()}
+    return found
+
+
+def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
+    """How many partitions have exactly these replicas: by ZooKeeper, else by the view that knows most partitions."""
+    if snapshot.zookeeper is not None:
+        return Counter(a.replicas for a in snapshot.zookeeper.assignments.values())
+    fullest = max((view.partitions for view in snapshot.views.values()), key=len, default={})
+    return Counter(view.replicas for view in fullest.values())
+
+
+def lost_brokers(
+    snapshot: Snapshot, live: frozenset[int] | None, assigned: frozenset[int]
+) -> dict[int, tuple[int, bool]]:
+    """Assigned ids that exist no more: id -> (the broker that came instead, whether it sits on the same address).
+
+    An id that is merely away looks the same. Two signs tell: its address now answers under another id, or a broker
+    without any replica has registered since it left - an empty broker that is older is only a new, empty broker.
+    """
+    if live is None or snapshot.zookeeper is None:
+        return {}
+    registrations = snapshot.zookeeper.registrations
+    at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
+    idle = sorted(live - assigned)
+    found: dict[int, tuple[int, bool]] = {}
+    for broker in sorted(assigned - live):
+        heir = at.get(snapshot.remembered_brokers.get(broker, ""))
+        if heir is not None:
+            found[broker] = (heir, True)
+            continue
+        left = left_ms(snapshot, broker)
+        for other in idle:
+            since = registrations[other].registered_ms
+            if left is None or since <= 0 or since >= left - _OUTLIVES_MS:
+                found[broker] = (other, False)
+                break
+    return found
+
+
+def left_ms(snapshot: Snapshot, broker: int) -> int | None:
+    """When a dead broker left, by the oldest record that shows it gone; None where no record does."""
+    if snapshot.zookeeper is None:
+        return None
+    oldest: int | None = None
+    assigned = snapshot.zookeeper.assignments
+    for tp, state in snapshot.zookeeper.states.items():
+        if oldest is not None and state.mtime_ms >= oldest:
+            continue
+        gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
+        if gone and tp in assigned and broker in assigned[tp].replicas:
+            oldest = state.mtime_ms
+    return oldest
+
+
+def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
+    """(min.insync.replicas, unclean election, whether that is known) of a topic whose leader is given.
+
+    A topic's own setting wins; else the leader's default counts, and without it the strictest of the brokers.
+    """
+    topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
+    topics.update(snapshot.topic_configs)
+    brokers = {b: c for b, c in snapshot.broker_configs.items() if c}
+    known: dict[tuple[str, int], tuple[int, bool, bool]] = {}
+
+    def look_up(topic: str, leader: int, key: str) -> list[str]:
+        own = topics.get(topic, {}).get(key)
+        if own is not None:
+            return [own]
+        if leader in brokers and key in brokers[leader]:
+            return [brokers[leader][key]]
+        return [c[key] for c in brokers.values() if key in c]
+
+    def settings(topic: str, leader: int) -> tuple[int, bool, bool]:
+        at = (topic, leader)
+        if at not in known:
+            numbers = [n for v in look_up(topic, leader, "min.insync.replicas") if (n := whole_number(v)) is not None]
+            unclean = look_up(topic, leader, "unclean.leader.election.enable")
+            known[at] = (max(numbers, default=UNKNOWN), "true" in unclean, bool(unclean))
+        return known[at]
+
+    return settings

@@ -1,0 +1,288 @@
+"""What the checks look at: one snapshot, its rows of facts, and the answers that several checks need.
+
+Every answer is worked out once, when first asked for. Nothing here judges: words and severities belong to the checks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kfix.derive.background import assignment_counts, background_of, left_ms
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.derive.naming import brokers_named
+from kfix.derive.overview import Overview
+from kfix.derive.partition_facts import derive
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    BrokerView,
+    ControllerNode,
+    CoordinatorProbe,
+    LogEnd,
+    Mode,
+    PartitionState,
+    PartitionView,
+    Registration,
+    Snapshot,
+    Source,
+    TopicPartition,
+)
+from kfix.model.expected import EXPECTED, Expected
+
+DEAD_CODE = "KFX401"
+SHUT_OUT_CODE = "KFX403"
+
+
+@dataclass(frozen=True)
+class CaseFile(Overview):
+    """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
+
+    `expected`: what the site demands, for the checks of prevention.
+    """
+
+    restart_grace: float = 120.0
+    expected: Expected = EXPECTED
+
+    # --- brokers ---------------------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> frozenset[int] | None:
+        return self.background.live
+
+    @property
+    def registrations(self) -> Mapping[int, Registration]:
+        return self.snapshot.zookeeper.registrations if self.snapshot.zookeeper else {}
+
+    @property
+    def views(self) -> Mapping[int, BrokerView]:
+        return self.snapshot.views
+
+    @property
+    def silent(self) -> Mapping[int, str]:
+        """Registered, asked, and no answer: broker -> why."""
+        return {b: why for b, why in self.snapshot.silent.items() if b in (self.live or ()) and b not in self.views}
+
+    @property
+    def assigned(self) -> frozenset[int]:
+        return self.background.assigned
+
+    @cached_property
+    def dead(self) -> tuple[int, ...]:
+        """Assigned, not alive, and not answering either."""
+        return () if self.live is None else tuple(sorted(self.assigned - self.live - self.views.keys()))
+
+    @cached_property
+    def shut_out(self) -> tuple[int, ...]:
+        """Answers kfix, but is not registered: cut off from ZooKeeper, or on its way in or out."""
+        return () if self.snapshot.zookeeper is None else tuple(sorted(self.views.keys() - self.registrations.keys()))
+
+    @cached_property
+    def missed(self) -> tuple[int, ...]:
+        """Seen in earlier looks, and in none of today's sources: nothing but memory tells of it."""
+        known = (self.live or frozenset()) | self.assigned | self.views.keys()
+        return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
+
+    @property
+    def lost(self) -> Mapping[int, tuple[int, bool]]:
+        """Ids that exist no more -> (who came instead, whether on the same address)."""
+        return self.background.lost
+
+    def gone_for(self, broker: int) -> float | None:
+        left = self._left.get(broker) if broker in self.dead else left_ms(self.snapshot, broker)
+        return None if left is None else self._age(left)
+
+    def back_for(self, broker: int) -> float | None:
+        registered = self.registrations.get(broker)
+        return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
+
+    def restarting(self, broker: int) -> bool:
+        """Gone or back for less than the grace: what it lacks may just be a restart."""
+        away = self.gone_for(broker) if broker in self.dead else self.back_for(broker)
+        return away is not None and away < self.restart_grace
+
+    @cached_property
+    def nothing_blocked(self) -> bool:
+        return not any(
+            (f.leaderless or (f.n_isr < f.min_isr and f.n_isr < f.n_replicas)) and not f.deleting for f in self.facts
+        )
+
+    def calm(self, brokers: Iterable[int]) -> bool:
+        """What is wrong with these brokers looks like a restart, and nobody is kept from working."""
+        ids = tuple(brokers)
+        return bool(ids) and self.nothing_blocked and all(self.restarting(b) for b in ids)
+
+    def explained_by(self, brokers: Iterable[int]) -> tuple[str, ...]:
+        """Keys of the findings that explain why exactly these brokers are missing."""
+        ids = set(brokers)
+        keys = [f"{DEAD_CODE}:{brokers_named(self.dead)}"] if ids.intersection(self.dead) else []
+        keys += [self.cut.key] if self.cut is not None and self.cut.explains(ids - set(self.dead)) else []
+        return (*keys, *(f"{SHUT_OUT_CODE}:broker {b}" for b in self.shut_out if b in ids))
+
+    @cached_property
+    def leads(self) -> Mapping[int, int]:
+        return Counter(f.leader for f in self.facts)
+
+    @cached_property
+    def holds(self) -> Mapping[int, int]:
+        """Replicas that each broker is assigned."""
+        found: Counter[int] = Counter()
+        for replicas, n in assignment_counts(self.snapshot).items():
+            for broker in replicas:
+                found[broker] += n
+        return found
+
+    @cached_property
+    def steady(self) -> bool:
+        """Every broker is known to be there, and none has just come: how the work is spread is meant to last."""
+        live = self.live or frozenset()
+        return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
+
+    # --- partitions ------------------------------------------------------------------------------------------------
+
+    def state(self, tp: TopicPartition) -> PartitionState | None:
+        return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
+
+    def views_of(self, tp: TopicPartition) -> dict[int, PartitionView]:
+        return {b: v.partitions[tp] for b, v in self.views.items() if tp in v.partitions}
+
+    def assignment(self, tp: TopicPartition) -> Assignment:
+        """Empty where no source names one."""
+        if self.snapshot.zookeeper is not None and tp in self.snapshot.zookeeper.assignments:
+            return self.snapshot.zookeeper.assignments[tp]
+        if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
+            return self.snapshot.reassignments[tp]
+        view = self._newest_view(tp)
+        return Assignment(view.replicas if view else ())
+
+    def isr(self, tp: TopicPartition) -> tuple[int, ...]:
+        state = self.state(tp) if self.background.authority else None
+        view = None if state is not None else self._newest_view(tp)
+        return state.isr if state is not None else view.isr if view is not None else ()
+
+    def among_live(self, brokers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(b for b in brokers if b in (self.live or ()))
+
+    def away(self, brokers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(b for b in brokers if self.live is not None and b not in self.live)
+
+    def log_ends(self, tp: TopicPartition) -> Mapping[int, LogEnd]:
+        return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
+
+    def unclean_winner(self, tp: TopicPartition) -> int | None:
+        """The first live replica in assignment order, not the longest log (kafka-facts B8)."""
+        return next(iter(self.among_live(self.assignment(tp).replicas)), None)
+
+    @cached_property
+    def offsets_partitions(self) -> int:
+        return sum(1 for f in self.facts if f.offsets)
+
+    @cached_property
+    def groups(self) -> Mapping[int, tuple[str, ...]]:
+        """Every group that is known by name, by the offsets partition it hashes to."""
+        if not self.offsets_partitions:
+            return {}
+        names = {g.name for g in self.snapshot.groups} | set(self.snapshot.remembered_groups)
+        names |= {p.group for p in self.snapshot.probes}
+        found: dict[int, list[str]] = {}
+        for name in sorted(names):
+            found.setdefault(partition_of_group(name, self.offsets_partitions), []).append(name)
+        return {partition: tuple(group) for partition, group in found.items()}
+
+    @property
+    def probes(self) -> tuple[CoordinatorProbe, ...]:
+        return self.snapshot.probes
+
+    def blocked_groups(self, tps: Iterable[TopicPartition]) -> tuple[str, ...]:
+        """Of the groups on these offsets partitions all but those whose coordinator answered a probe."""
+        well = {p.group for p in self.probes if p.answers}
+        names = [g for tp in tps if tp.topic == OFFSETS_TOPIC for g in self.groups.get(tp.partition, ())]
+        return tuple(sorted(set(names) - well))
+
+    @property
+    def kraft(self) -> bool:
+        return self.snapshot.cluster.mode is Mode.KRAFT
+
+    @property
+    def controller(self) -> ControllerNode | None:
+        return self.snapshot.zookeeper.controller if self.snapshot.zookeeper else None
+
+    @property
+    def backlog(self) -> tuple[int, bool]:
+        """ISR notifications and a preferred election that wait for a controller to take them."""
+        zookeeper = self.snapshot.zookeeper
+        return (zookeeper.isr_notifications, zookeeper.preferred_election_pending) if zookeeper else (0, False)
+
+    @property
+    def zookeeper_name(self) -> str:
+        return f"zookeeper {self.snapshot.zookeeper.server}" if self.snapshot.zookeeper else "zookeeper"
+
+    @property
+    def bootstrap(self) -> str:
+        return self.snapshot.cluster.bootstrap
+
+    @property
+    def racks(self) -> Mapping[int, str]:
+        return self.background.racks
+
+    @property
+    def topic_configs_read(self) -> bool:
+        return bool(self.snapshot.topic_configs)
+
+    @property
+    def failed_sources(self) -> tuple[Source, ...]:
+        return self.snapshot.failed_sources
+
+    @property
+    def taken_at(self) -> float:
+        return self.snapshot.taken_at
+
+    def address(self, broker: int) -> str:
+        known = self.snapshot.addresses.get(broker)
+        return str(known) if known is not None else self.snapshot.remembered_brokers.get(broker, "")
+
+    def setting(self, broker: int, key: str) -> str:
+        return self.snapshot.broker_configs.get(broker, {}).get(key, "")
+
+    def settings(self, key: str) -> dict[int, str]:
+        """What each broker says that told its settings; who did not is absent."""
+        return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
+
+    def own_setting(self, topic: str, key: str) -> str:
+        """What is set on the topic itself; "" where nothing is, or nobody tells."""
+        return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
+
+    def own_settings(self, key: str) -> dict[str, str]:
+        """Each topic on which it is set; none where nobody tells."""
+        configs = self.snapshot.zookeeper.topic_configs if self.snapshot.zookeeper else {}
+        return {topic: config[key] for topic, config in sorted(configs.items()) if key in config}
+
+    @property
+    def moving(self) -> bool | None:
+        """Whether any replica is being moved, by the controller's word or by ZooKeeper; None where neither was read."""
+        zookeeper, told = self.snapshot.zookeeper, self.snapshot.reassignments
+        if told or (zookeeper and (zookeeper.reassigning or any(map(_moves, set(zookeeper.assignments.values()))))):
+            return True
+        return None if zookeeper is None and told is None else False
+
+    @cached_property
+    def _left(self) -> Mapping[int, int | None]:
+        return {broker: left_ms(self.snapshot, broker) for broker in self.dead}
+
+    def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
+        return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
+
+    def _age(self, at_ms: int) -> float | None:
+        """None where the clocks disagree so much that the past lies in the future."""
+        age = self.snapshot.taken_at - at_ms / 1000
+        return age if age >= 0 else None
+
+
+def _moves(assignment: Assignment) -> bool:
+    return bool(assignment.adding or assignment.removing)
+
+
+def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
+    background = background_of(snapshot)
+    return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)

@@ -1,0 +1,214 @@
+"""From the signs of a cut network to the one cut that explains them: which broker or zone, and from whom.
+
+Signatures tried on 2.7.1 with three zones (kafka-facts J):
+- answers us, but is not registered: cut from ZooKeeper's quorum. If it still calls itself controller, two controllers.
+- registered, and only its metadata is old: cut from the controller.
+- registered, nobody's metadata is old, and only those two dropped each other: the link between the two.
+- registered, and dropped by and from everybody: cut from all brokers, though not from ZooKeeper. The controller itself
+  can still write into ZooKeeper, so it is the others whose metadata is old.
+A replica whose log end moves between two samples is slow, not cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kfix.derive.isolation import Gap, ReturnLoss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
+from kfix.derive.naming import brokers_named
+from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+
+_BATCH_MS = 60_000
+
+
+class CutKind(StrEnum):
+    """What is cut. The value is the code of the check that tells it."""
+
+    LINK = "KFX801"  # one broker from another
+    CONTROLLER_LINK = "KFX802"  # brokers from the controller
+    ZONE = "KFX803"  # brokers from ZooKeeper's quorum, and so from the rest
+    CONTROLLER_ZONE = "KFX804"  # the same, and one of them still believes to be controller
+    ALONE = "KFX807"  # one broker from all others, though not from ZooKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`brokers` are on the small side, `peers` those they do not reach.
+
+    `pairs` are partitions with two leaders {partition: (older, newer)}; `controllers` whom each answering broker names;
+    `since_ms` when the first sign was written (0: no record tells); `sampled` whether lag was seen over time.
+    """
+
+    kind: CutKind
+    brokers: tuple[int, ...]
+    peers: tuple[int, ...]
+    gaps: tuple[Gap, ...] = ()
+    stale: Mapping[int, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    pairs: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    stuck: tuple[TopicPartition, ...] = ()
+    losses: tuple[ReturnLoss, ...] = ()
+    controllers: Mapping[int, int] = field(default_factory=dict)
+    since_ms: int = 0
+    sampled: bool = True
+
+    @property
+    def obj(self) -> str:
+        if self.kind is CutKind.LINK:
+            return f"brokers {self.brokers[0]} and {self.peers[0]}"
+        return brokers_named(self.brokers)
+
+    @property
+    def key(self) -> str:
+        """That of its finding."""
+        return f"{self.kind}:{self.obj}"
+
+    def explains(self, brokers: Iterable[int]) -> bool:
+        """Whether troubles of exactly these brokers follow from it."""
+        touched = {*self.brokers, *(self.peers if self.kind in {CutKind.LINK, CutKind.ALONE} else ())}
+        wanted = set(brokers)
+        return bool(wanted) and wanted <= touched
+
+
+def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
+    """None where nothing shows one, and where ZooKeeper was not read: then nobody tells who is on which side.
+
+    `odd` are the partitions where something is missing or told differently.
+    """
+    zookeeper = snapshot.zookeeper
+    if zookeeper is None or len(snapshot.views) < 2:
+        return None
+    shut_out = tuple(sorted(snapshot.views.keys() - zookeeper.registrations.keys()))
+    if shut_out:
+        return _shut_out(snapshot, odd, shut_out)
+    there = zookeeper.registrations.keys() & snapshot.views.keys()
+    controller = zookeeper.controller.broker
+    if not odd or controller not in there or len(there) < 3:
+        return None
+    gaps = gaps_of(snapshot, odd)
+    # One replica that moves proves its link: no other partition of the same two speaks for a cut then.
+    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
+    lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
+    stale = stale_of(snapshot, odd)
+    return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
+        None if stale else _between(snapshot, frozenset(there), lasting)
+    )
+
+
+def _shut_out(snapshot: Snapshot, odd: Collection[TopicPartition], brokers: tuple[int, ...]) -> Cut | None:
+    zookeeper = snapshot.zookeeper
+    assert zookeeper is not None
+    recorded = zookeeper.controller.broker
+    controllers = {b: view.controller for b, view in snapshot.views.items()}
+    usurped = any(controllers[b] in brokers and controllers[b] != recorded for b in brokers)
+    pairs = {tp: pair for tp, pair in two_leaders(snapshot, odd).items() if pair[0] in brokers}
+    dropped = [
+        state.mtime_ms
+        for tp in odd
+        if (state := zookeeper.states.get(tp)) is not None
+        and not set(brokers) & set(state.isr)
+        and set(brokers) & set(zookeeper.assignments[tp].replicas if tp in zookeeper.assignments else ())
+    ]
+    return Cut(
+        CutKind.CONTROLLER_ZONE if usurped else CutKind.ZONE,
+        brokers,
+        tuple(sorted(zookeeper.registrations)),
+        pairs=pairs,
+        losses=losses_of(snapshot, pairs),
+        controllers=controllers,
+        since_ms=_onset(dropped),
+    )
+
+
+def _from_controller(
+    snapshot: Snapshot,
+    there: frozenset[int],
+    controller: int,
+    gaps: tuple[Gap, ...],
+    stale: Mapping[int, tuple[TopicPartition, ...]],
+) -> Cut | None:
+    """Someone has old metadata, and not the controller."""
+    if not stale or controller in stale:
+        return None
+    others = there - {controller}
+    since = _onset(_written(snapshot, tp) for tps in stale.values() for tp in tps)
+    if stale.keys() >= others:
+        return Cut(
+            CutKind.ALONE, (controller,), tuple(sorted(others)), gaps=gaps, stale=stale, since_ms=since,
+            sampled=_sampled(gaps),
+        )  # fmt: skip
+    cut_off = tuple(sorted(stale))
+    dropped_by = {gap.leader for gap in gaps if gap.missing in cut_off}
+    believed = two_leaders(snapshot, sorted({tp for tps in stale.values() for tp in tps}))
+    pairs = {tp: pair for tp, pair in believed.items() if pair[0] in cut_off}
+    alone = len(cut_off) == 1 and dropped_by >= there - set(cut_off)
+    return Cut(
+        CutKind.ALONE if alone else CutKind.CONTROLLER_LINK,
+        cut_off,
+        tuple(sorted(there - set(cut_off))) if alone else (controller,),
+        gaps=tuple(gap for gap in gaps if gap.missing in cut_off or gap.leader in cut_off),
+        stale=stale,
+        pairs=pairs,
+        losses=losses_of(snapshot, pairs),
+        stuck=stuck_of(snapshot, cut_off),
+        since_ms=since,
+        sampled=_sampled(gaps),
+    )
+
+
+def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -> Cut | None:
+    """Nobody's metadata is old: a link between two, or one broker from all."""
+    edges = {frozenset((gap.leader, gap.missing)) for gap in gaps}
+    if not edges:
+        return None
+    since = _onset(gap.since_ms for gap in gaps)
+    if len(edges) == 1:
+        one, other = sorted(next(iter(edges)))
+        if not _in_sync_with_third(snapshot, gaps, one, other):
+            return None
+        return Cut(CutKind.LINK, (one,), (other,), gaps=gaps, since_ms=since, sampled=_sampled(gaps))
+    common = frozenset.intersection(*edges)
+    if len(common) != 1:
+        return None
+    [broker] = common
+    # It must have dropped its own followers, and been dropped: one that only lags behind everybody is slow or stuck,
+    # and one that nobody drops has followers that are.
+    if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker} or all(
+        gap.leader == broker for gap in gaps
+    ):
+        return None
+    return Cut(
+        CutKind.ALONE, (broker,), tuple(sorted(there - {broker})), gaps=gaps, since_ms=since, sampled=_sampled(gaps)
+    )
+
+
+def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int) -> bool:
+    """Both dropped each other; or who was dropped follows somebody else in time, and this leader nowhere.
+
+    One that the same leader keeps elsewhere is stuck or throttled on these partitions alone.
+    """
+    if len({gap.leader for gap in gaps}) == 2:
+        return True
+    zookeeper = snapshot.zookeeper
+    assert zookeeper is not None
+    [missing] = {gap.missing for gap in gaps}
+    [leader] = {gap.leader for gap in gaps}
+    follows = {state.leader for state in zookeeper.states.values() if missing in state.isr and len(state.isr) > 1}
+    return leader not in follows and bool(follows - {one, other})
+
+
+def _sampled(gaps: tuple[Gap, ...]) -> bool:
+    """Each of the links was seen twice, by one of its partitions at least."""
+    seen = {(gap.leader, gap.missing) for gap in gaps if gap.moved is not None}
+    return seen >= {(gap.leader, gap.missing) for gap in gaps}
+
+
+def _onset(written_ms: Iterable[int]) -> int:
+    """When the newest batch of changes began; what is older by more than a minute has another cause. 0: nothing."""
+    times = sorted(written_ms)
+    return next((at for at in times if at >= times[-1] - _BATCH_MS), 0)
+
+
+def _written(snapshot: Snapshot, tp: TopicPartition) -> int:
+    assert snapshot.zookeeper is not None
+    return snapshot.zookeeper.states[tp].mtime_ms

@@ -1,0 +1,55 @@
+"""All that `kfix inspect log-dir` found, and what it amounts to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from kfix.derive.divergence import Comparison, Divergence
+from kfix.model.disk import Grade, LogDir, Oddity, StoredGroups
+
+#: As `kfix diagnose`: docs/exit-codes.md.
+WELL = 0
+WARNINGS = 20
+CRITICAL = 21
+CANNOT_TELL = 22
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """`groups` of the replicas that were asked for; `read_later` are remarks made while these were read."""
+
+    dirs: tuple[LogDir, ...]
+    comparisons: tuple[Comparison, ...]
+    groups: tuple[StoredGroups, ...] = ()
+    read_later: tuple[Oddity, ...] = ()
+
+    @cached_property
+    def cluster(self) -> str:
+        """Empty where no directory tells it."""
+        return next((d.cluster for d in self.dirs if d.cluster), "")
+
+    @cached_property
+    def oddities(self) -> tuple[Oddity, ...]:
+        """The gravest first, each once."""
+        order = (Grade.UNREAD, Grade.ODD, Grade.NOTE)
+        every = dict.fromkeys((*(o for d in self.dirs for o in d.oddities), *self.read_later))
+        return tuple(sorted(every, key=lambda o: order.index(o.grade)))
+
+    def graded(self, grade: Grade) -> tuple[Oddity, ...]:
+        return tuple(o for o in self.oddities if o.grade is grade)
+
+    @cached_property
+    def counts(self) -> Counter[Divergence]:
+        return Counter(c.verdict for c in self.comparisons)
+
+    @property
+    def exit_code(self) -> int:
+        """Records that one replica alone has and the winner has not: critical, whatever could not be read."""
+        if self.counts[Divergence.DIVERGENT]:
+            return CRITICAL
+        if self.graded(Grade.UNREAD):
+            return CANNOT_TELL
+        odd = self.graded(Grade.ODD) or self.counts[Divergence.BEHIND] or self.counts[Divergence.APART]
+        return WARNINGS if odd else WELL

@@ -1,0 +1,75 @@
+"""What was lost between two looks: records that a leader had, and that the log of today no longer has.
+
+A new leader began its epoch where its own log ended. What the old one had beyond that end was cut off when it returned
+(KIP-101). Only a look from before knows that it was there at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """`records` beyond `end`, where the epoch of that leader ended; `committed` of them were below its high watermark:
+    consumers could read them, and acks=all may have acknowledged them. `exact` is False where today's leader did not
+    tell that end: then both are lower bounds.
+    """
+
+    tp: TopicPartition
+    leader: int
+    epoch: int
+    end: int
+    records: int
+    committed: int
+    exact: bool
+    since: float
+
+
+def sample_of(before: Snapshot) -> Sample:
+    """What a later look is compared with. A saved look of `kfix snapshot save` has the log ends of all partitions."""
+    states = before.zookeeper.states if before.zookeeper is not None else {}
+    leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
+    ends = {tp: before.told_ends(tp) for tp in before.log_ends}
+    visible = {
+        tp: seen[leader] for tp, (leader, _, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
+    }
+    return Sample(before.taken_at, ends, leaders, visible)
+
+
+def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
+    """By the samples that know leaders; the oldest first. Nothing where the same leader, or nobody, leads on."""
+    zookeeper = snapshot.zookeeper
+    found: dict[TopicPartition, Lost] = {}
+    for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
+        for tp, (leader, epoch, version) in sample.leaders.items():
+            state = zookeeper.states.get(tp) if zookeeper is not None else None
+            had = sample.ends.get(tp, {}).get(leader)
+            # A lower version is another topic of the same name.
+            if state is None or had is None or state.leader < 0 or state.version < version:
+                continue
+            if state.leader_epoch <= epoch:
+                continue
+            lost = _lost(snapshot, sample, tp, had)
+            if lost is not None and lost.records > 0:
+                found[tp] = lost
+    return tuple(found[tp] for tp in sorted(found))
+
+
+def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> Lost | None:
+    assert snapshot.zookeeper is not None
+    leader, epoch, _ = sample.leaders[tp]
+    now = snapshot.zookeeper.states[tp].leader
+    told = snapshot.epoch_ends.get(tp)
+    exact = told is not None and not told.error and told.epoch == epoch and told.leader == now and told.end >= 0
+    current = snapshot.told_ends(tp).get(now)
+    if exact and told is not None:
+        end = told.end
+    elif current is not None:
+        end = current
+    else:
+        return None
+    committed = max(0, min(sample.visible.get(tp, 0), had) - end)
+    return Lost(tp, leader, epoch, end, max(0, had - end), committed, exact, sample.taken_at)

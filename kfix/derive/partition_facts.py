@@ -1,0 +1,211 @@
+"""One flat row of scalars a partition: what every partition check looks at, live and in the nightly audit alike.
+
+No fact is ever null and none is a list, so that Python and SQL cannot disagree about it (design: fleet). "Unknown" is a
+number of its own: -1 where a count or an age is not known, -2 where no source names a leader or an epoch.
+
+Truth for leader and ISR is ZooKeeper's record where it was read, else the view with the highest leader epoch. Alive
+means registered in ZooKeeper; without ZooKeeper, in the alive list of most answering brokers; without either nobody
+knows, and `n_live_*` are -1, which is neither "none" nor "some".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, get_type_hints
+
+from kfix.derive.background import UNKNOWN, Background, background_of
+from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
+
+NOBODY_SAYS: Final = -2
+#: More replicas than this are a choice, fewer are a risk (kafka-facts G).
+ADVISED_RF: Final = 3
+
+
+class PartitionFacts(NamedTuple):
+    topic: str
+    partition: int
+    leader: int  # -1: none; -2: no source names one
+    leaderless: bool  # no leader, or one that is known to be dead
+    leader_live: bool
+    leader_in_isr: bool
+    leader_epoch: int  # of the highest-epoch view; -2: no view has the partition
+    view_leader: int  # of the same view
+    preferred: int  # first of the assignment; -1: no assignment
+    preferred_in_live_isr: bool
+    n_replicas: int
+    n_isr: int
+    n_live_replicas: int
+    n_live_isr: int
+    n_unknown_replicas: int  # ids that are judged to exist no more
+    target_rf: int  # replicas without those that a reassignment is adding
+    advised_rf: int
+    n_racks: int
+    racks_known: bool
+    cluster_racks: int
+    min_isr: int  # -1: not read
+    unclean: bool
+    unclean_known: bool
+    internal: bool
+    offsets: bool
+    reassigning: bool
+    deleting: bool
+    zk_known: bool  # ZooKeeper's record was read and is the authority
+    zk_leader: int
+    zk_leader_epoch: int
+    zk_version: int
+    zk_agrees: bool  # with the highest-epoch view
+    n_views: int  # brokers that answered and know the partition
+    views_agree: bool
+    liveness_known: bool
+    state_age: int  # seconds since the znode was written
+    stable_for: int  # seconds for which the row has said what it says, at least; -1: not known
+
+    @property
+    def tp(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+FACT_TYPES: Final[Mapping[str, type]] = get_type_hints(PartitionFacts)
+
+
+def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:
+    known = background or background_of(snapshot)
+    zookeeper = snapshot.zookeeper
+    states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
+    assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
+    deleting = zookeeper.deleting if zookeeper else frozenset[str]()
+    asked = zookeeper.reassigning if zookeeper else {}
+    moving = snapshot.reassignments or {}
+    views = [view.partitions for view in snapshot.views.values()]
+    rows = []
+    for tp in partitions_of(snapshot):
+        seen = [v for v in [view.get(tp) for view in views] if v is not None]
+        move = moving.get(tp)
+        assignment = assigned.get(tp)
+        if assignment is None:
+            assignment = move or Assignment(max(seen, key=_epoch).replicas if seen else ())
+        under_way = move is not None or tp in asked or bool(assignment.adding or assignment.removing)
+        agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
+        if not agree:
+            agree = _same(seen, len(views))
+        rows.append(_row(tp, states.get(tp), assignment, seen, known, flags=(under_way, tp.topic in deleting, agree)))
+    return tuple(rows)
+
+
+def partitions_of(snapshot: Snapshot) -> Iterable[TopicPartition]:
+    """Sorted, from every source: a topic that is being deleted has left the brokers' metadata but not ZooKeeper."""
+    found: set[TopicPartition] = set()
+    if snapshot.zookeeper is not None:
+        found.update(snapshot.zookeeper.assignments)
+        found.update(snapshot.zookeeper.states)
+    for view in snapshot.views.values():
+        found.update(view.partitions)
+    return sorted(found)
+
+
+def _row(
+    tp: TopicPartition,
+    state: PartitionState | None,
+    assignment: Assignment,
+    seen: list[PartitionView],
+    known: Background,
+    *,
+    flags: tuple[bool, bool, bool],
+) -> PartitionFacts:
+    reassigning, deleting, views_agree = flags
+    topic = tp.topic
+    replicas = assignment.replicas
+    best = seen[0] if views_agree and seen else max(seen, key=_epoch, default=None)
+    zk = state is not None and known.authority
+    if state is not None and zk:
+        leader, isr = state.leader, state.isr
+        age = (known.taken_ms - state.mtime_ms) // 1000
+        zk_leader, zk_epoch, zk_version = state.leader, state.leader_epoch, state.version
+    else:
+        leader, isr = (best.leader, best.isr) if best is not None else (NOBODY_SAYS, ())
+        age = zk_leader = zk_epoch = zk_version = UNKNOWN
+        zk_leader = zk_epoch = NOBODY_SAYS
+    live = known.live
+    leader_live = live is not None and leader in live
+    preferred = replicas[0] if replicas else UNKNOWN
+    racks = {known.racks[b] for b in replicas if b in known.racks} if known.racks else set()
+    min_isr, unclean, unclean_known = known.settings(topic, leader)
+    leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
+    agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
+    stable = age if age >= 0 else UNKNOWN
+    if leaderless or not agrees:
+        stable = _stable_for(stable, isr, known, hasty=leader >= 0 and (leaderless or _newer(best, zk_epoch)))
+    return PartitionFacts(
+        topic,
+        tp.partition,
+        leader,
+        leaderless,
+        leader_live,
+        leader in isr,
+        best.leader_epoch if best is not None else NOBODY_SAYS,
+        best.leader if best is not None else NOBODY_SAYS,
+        preferred,
+        live is not None and preferred in live and preferred in isr,
+        len(replicas),
+        len(isr),
+        UNKNOWN if live is None else len(live.intersection(replicas)),
+        UNKNOWN if live is None else len(live.intersection(isr)),
+        len(known.lost.keys() & set(replicas)) if known.lost else 0,
+        len(replicas) - len(assignment.adding),
+        min(ADVISED_RF, known.n_brokers),
+        len(racks),
+        bool(racks) and all(b in known.racks for b in replicas),
+        len(set(known.racks.values())) if racks else 0,
+        min_isr,
+        unclean,
+        unclean_known,
+        topic in INTERNAL_TOPICS,
+        topic == OFFSETS_TOPIC,
+        reassigning,
+        deleting,
+        zk,
+        zk_leader,
+        zk_epoch,
+        zk_version,
+        agrees,
+        len(seen),
+        views_agree,
+        live is not None,
+        age if age >= 0 else UNKNOWN,
+        stable,
+    )
+
+
+def _epoch(view: PartitionView) -> int:
+    return view.leader_epoch
+
+
+def _same(seen: list[PartitionView], answering: int) -> bool:
+    """Order within the ISR and the list of offline replicas are no disagreement; not knowing the partition is one."""
+    first = seen[0]
+    return len(seen) == answering and all(
+        (v.leader, v.leader_epoch, set(v.isr)) == (first.leader, first.leader_epoch, set(first.isr)) for v in seen
+    )
+
+
+def _agrees(leader: int, epoch: int, view: PartitionView, live: frozenset[int] | None) -> bool:
+    if epoch != view.leader_epoch:
+        return False
+    # A broker answers -1 for a leader it does not believe to be alive (kafka-facts C): that is no other opinion.
+    return leader == view.leader or (view.leader == UNKNOWN and (live is None or leader not in live))
+
+
+def _newer(view: PartitionView | None, epoch: int) -> bool:
+    return view is not None and view.leader_epoch > epoch
+
+
+def _stable_for(age: int, isr: tuple[int, ...], known: Background, *, hasty: bool) -> int:
+    """An old record is no old fault where a broker has just gone or come back, or where the views are the newer ones.
+
+    `hasty`: the record still names a leader, so it is the world around the record that has changed, nobody knows when.
+    """
+    if hasty or age < 0:
+        return UNKNOWN
+    ages = [(known.taken_ms - known.registered_ms[b]) // 1000 for b in isr if known.registered_ms.get(b, -1) > 0]
+    return max(min([age, *ages]), UNKNOWN)

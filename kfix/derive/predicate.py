@@ -1,0 +1,153 @@
+"""A check's condition as text over the declared facts, such as `leaderless and n_live_isr > 0`.
+
+The text is parsed once, when the catalogue loads; every name and operator is checked against a short list there. From
+the same tree come one Python loop over all checks (0.1 s for 100 000 rows) and a SQL condition for the fleet.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
+from kfix.errors import InvalidFileError
+from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
+
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "=",
+    ast.NotEq: "<>",
+}
+_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
+
+#: What a condition may name.
+NAMES: Mapping[str, type] = {**FACT_TYPES, **EXPECTED_TYPES}
+
+
+class Matcher(Protocol):
+    def __call__(
+        self, rows: Iterable[PartitionFacts], expected: Expected = EXPECTED, /
+    ) -> tuple[list[PartitionFacts], ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    text: str
+    tree: ast.expr = field(repr=False, compare=False)
+    names: frozenset[str] = field(repr=False, compare=False)
+
+    def to_sql(self, expected: Expected = EXPECTED) -> str:
+        """Over a table of facts: what is expected stands in it as numbers."""
+        return _sql(self.tree, values_of(expected))
+
+
+def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate:
+    """`where` is `file:line` of the text; every mistake in it is told at once."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InvalidFileError((f"{where}: not a condition: {text!r} ({error.msg})",)) from error
+    problems: list[str] = []
+    kind = _kind(tree, facts, problems)
+    if not problems and kind is not bool:
+        problems.append(f"a condition is true or false, {text!r} is a number")
+    if problems:
+        raise InvalidFileError(tuple(f"{where}: {p}" for p in problems))
+    return Predicate(text, tree, frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
+
+
+def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
+    """The type of an expression, bool or int; mistakes are collected."""
+    kind: type = bool
+    match node:
+        case ast.BoolOp(values=parts):
+            _all(parts, bool, facts, problems)
+        case ast.UnaryOp(op=ast.Not(), operand=part):
+            _all([part], bool, facts, problems)
+        case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(o) in _COMPARE for o in ops):
+            before = len(problems)
+            kinds = {_kind(part, facts, problems) for part in (left, *rest)}
+            if len(kinds) > 1 and len(problems) == before:
+                problems.append(f"{ast.unparse(node)!r} compares different things")
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+            _all([left, right], int, facts, problems)
+            kind = int
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            kind = int
+        case ast.Constant(value=bool() | int() as value):
+            kind = type(value)
+        case ast.Name(id=name):
+            kind = _fact(name, facts, problems)
+        case _:
+            problems.append(f"{ast.unparse(node)!r} is not allowed in a condition: and, or, not, comparisons, +, - are")
+    return kind
+
+
+def _all(parts: Sequence[ast.expr], wanted: type, facts: Mapping[str, type], problems: list[str]) -> None:
+    for part in parts:
+        before = len(problems)
+        kind = _kind(part, facts, problems)
+        if kind is not wanted and len(problems) == before:
+            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, {wanted.__name__} is wanted")
+
+
+def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
+    kind = facts.get(name)
+    if kind is not None and kind is not str:
+        return kind
+    close = difflib.get_close_matches(name, facts, n=1)
+    problems.append(f"unknown fact {name!r}" + (f", did you mean {close[0]!r}?" if close and kind is None else ""))
+    return bool
+
+
+def _sql(node: ast.expr, values: Mapping[str, int]) -> str:
+    def sql(part: ast.expr) -> str:
+        return _sql(part, values)
+
+    match node:
+        case ast.BoolOp(op=op, values=parts):
+            text = f"({(' AND ' if isinstance(op, ast.And) else ' OR ').join(map(sql, parts))})"
+        case ast.UnaryOp(op=op, operand=part):
+            text = f"(NOT {sql(part)})" if isinstance(op, ast.Not) else f"-{sql(part)}"
+        case ast.Compare(left=left, ops=ops, comparators=rest):
+            terms = [left, *rest]
+            # SQL has no a < b < c.
+            pairs = zip(terms, ops, rest, strict=False)
+            text = f"({' AND '.join(f'{sql(a)} {_COMPARE[type(op)]} {sql(b)}' for a, op, b in pairs)})"
+        case ast.BinOp(left=left, op=sign, right=right):
+            text = f"({sql(left)} {_ARITHMETIC[type(sign)]} {sql(right)})"
+        case ast.Name(id=name) if name in values:
+            text = str(values[name])
+        case ast.Constant(value=value):
+            text = str(value).upper()
+        case _:
+            text = ast.unparse(node)
+    return text
+
+
+def compile_all(predicates: Sequence[Predicate]) -> Matcher:
+    """One loop for all checks: each row is unpacked once, into the names that some check uses.
+
+    What is expected of the cluster is bound once, before the loop.
+    """
+    used = frozenset[str]().union(*(p.names for p in predicates))
+    unpacked = ", ".join(name if name in used else "_" for name in PartitionFacts._fields)
+    hits = [f"_hit{i}" for i in range(len(predicates))]
+    lines = ["def match(_rows, _expected=_default):"]
+    lines += [f"    {name} = _values(_expected)['{name}']" for name in EXPECTED_TYPES if name in used]
+    lines += [f"    {hit} = []" for hit in hits]
+    lines += ["    for _row in _rows:", f"        {unpacked} = _row"]
+    for hit, predicate in zip(hits, predicates, strict=True):
+        lines += [f"        if {ast.unparse(predicate.tree)}:", f"            {hit}.append(_row)"]
+    lines += [f"    return ({''.join(f'{hit}, ' for hit in hits)})"]
+    scope: dict[str, Any] = {"__builtins__": {}, "_default": EXPECTED, "_values": values_of}
+    # Every name and operator in this text has passed `parse`: nothing of it comes from outside the catalogue.
+    exec(compile("\n".join(lines), "<partition checks>", "exec"), scope)  # noqa: S102
+    match: Matcher = scope["match"]
+    return match

@@ -1,0 +1,131 @@
+"""Names of the facts a plan rests on, such as `__consumer_offsets-26.isr` or `config:topic/orders/retention.ms`.
+
+The name says what to read again; `kfix.probes.facts` reads it. A topic may contain dots, so the last one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.numbers import broker_id
+from kfix.model.plan.args import parse_partition
+
+FactJson = int | str | bool | None | tuple[int, ...]
+
+PARTITION_FACTS = (
+    "leader",
+    "leader_epoch",
+    "isr",
+    "live_isr",
+    "assignment",
+    "live_replicas",
+    "reassigning",
+    "partition_count",
+    "log_tails",
+    "adding",
+    "removing",
+    "replica_bytes",
+)
+CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
+CLUSTER = "cluster"
+_BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value the planner used. `version` is the znode's where it has one: people see that somebody wrote it."""
+
+    key: str
+    value: FactJson
+    source: str
+    version: int | None = None
+
+
+ReadFact = Callable[[str], Fact]
+"""Gives a fact fresh or raises `UnreachableError`; whoever reads through it puts the fact into the read set."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactKey:
+    """A fact's name, taken apart. Exactly one of `tp`, `broker` and `resource` is given; none: the whole cluster.
+
+    `own` is False for the value in force, whoever set it.
+    """
+
+    owner: str
+    name: str
+    tp: TopicPartition | None = None
+    broker: int | None = None
+    resource: tuple[ResourceKind, str] | None = None
+    own: bool = True
+
+    @property
+    def words(self) -> str:
+        if self.resource is None:
+            return self.name.replace("_", " ")
+        return f"{self.name} {'set here' if self.own else 'in force'}"
+
+
+def about(tp: TopicPartition, *names: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in PARTITION_FACTS:
+            raise ValueError(f"there is no fact {name!r} about a partition")
+    return tuple(f"{tp}.{name}" for name in names)
+
+
+def about_cluster(*names: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in CLUSTER_FACTS:
+            raise ValueError(f"there is no fact {name!r} about a cluster")
+    return tuple(f"{CLUSTER}.{name}" for name in names)
+
+
+def about_brokers(*brokers: int) -> tuple[str, ...]:
+    """Whether each of these is registered."""
+    return tuple(f"{_BROKER}{broker}.{_REGISTERED}" for broker in brokers)
+
+
+def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
+    """The resource's own value of each key: absent where it has none and a default is in force."""
+    return tuple(f"{_CONFIG}{kind.value}/{name}/{key}" for key in keys)
+
+
+def about_effective(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
+    """The value of each key that is in force, be it the resource's own or a default."""
+    return tuple(f"{_EFFECTIVE}{kind.value}/{name}/{key}" for key in keys)
+
+
+def split_key(key: str) -> FactKey:
+    """ValueError where no such fact exists."""
+    if key.startswith((_CONFIG, _EFFECTIVE)):
+        prefix, _, path = key.partition(":")
+        kind, _, rest = path.partition("/")
+        name, slash, config = rest.partition("/")
+        if kind not in tuple(ResourceKind) or not name or not slash or not config:
+            raise ValueError(f"there is no fact {key!r}")
+        return FactKey(f"{kind} {name}", config, resource=(ResourceKind(kind), name), own=f"{prefix}:" == _CONFIG)
+    owner, _, name = key.rpartition(".")
+    if owner == CLUSTER and name in CLUSTER_FACTS:
+        return FactKey(owner, name)
+    broker = broker_id(owner.removeprefix(_BROKER))
+    if owner.startswith(_BROKER) and name == _REGISTERED and broker is not None:
+        return FactKey(f"broker {broker}", name, broker=broker)
+    if name not in PARTITION_FACTS:
+        raise ValueError(f"there is no fact {key!r}")
+    return FactKey(owner, name, tp=parse_partition(owner))
+
+
+def brokers(fact: Fact) -> tuple[int, ...]:
+    """The value of a fact that lists brokers; empty where the thing itself does not exist."""
+    return fact.value if isinstance(fact.value, tuple) else ()
+
+
+def show_value(value: FactJson) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, tuple):
+        return "[" + ",".join(map(str, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

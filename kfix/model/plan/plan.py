@@ -1,0 +1,270 @@
+"""A plan: concrete, literal, single use. Runbooks choose, plans list, runs record.
+
+Everything people are shown and everything that runs is in here; whoever carries a plan out needs no runbook, no
+template and no planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+from kfix.model.cluster.snapshot import ClusterIdentity, TopicPartition
+from kfix.model.diagnosis.finding import FactValue
+from kfix.model.plan.args import Args
+from kfix.model.plan.facts import Fact
+
+SCHEMA = "kfix.plan/v1"
+NO_LOSS = "none"
+
+
+class Gate(IntEnum):
+    """Ordered: a runbook may raise the gate of a step, never lower it under the floor of its action."""
+
+    AUTO = 0
+    PLAN = 1
+    STEP = 2
+    TYPED = 3
+    TWO_PERSON = 4
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Risk(StrEnum):
+    """The blast radius in one word; the words are explained in `docs/runbooks.md`."""
+
+    NOTHING = "nothing"
+    ONE_PARTITION = "one partition"
+    ONE_TOPIC = "one topic"
+    ONE_BROKER = "one broker"
+    WHOLE_CLUSTER = "the whole cluster"
+    DATA_LOSS = "records that were acknowledged"
+
+
+class Phase(StrEnum):
+    """When a step has its turn. `ALWAYS` steps run in every ending, `AFTER_GOAL` ones only once the goal is proved."""
+
+    MAIN = "main"
+    ALWAYS = "always"
+    AFTER_GOAL = "after_goal"
+
+
+class OnFailure(StrEnum):
+    """What follows a step that was refused by a guard, or whose proof failed or was inconclusive.
+
+    `NEXT`: the next rung of the ladder has its turn, but a failed guard stops the run. `CONTINUE`: this item is left,
+    the others go on. `ASK`: a person decides; where nobody can be asked it is `STOP`.
+    """
+
+    NEXT = "next"
+    CONTINUE = "continue"
+    STOP = "stop"
+    ASK = "ask"
+    ROLLBACK = "rollback"
+
+
+class OnBreach(StrEnum):
+    """What a broken invariant does to a run: wait until it holds again, or end it."""
+
+    PAUSE = "pause"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCall:
+    """A probe's name with literal arguments."""
+
+    check: str
+    args: Args = field(default_factory=Args)
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{k}={v if not isinstance(v, tuple) else list(v)}" for k, v in self.args.items())
+        return f"{self.check}({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """Holds before every change and all the while a step waits; not knowing is a breach."""
+
+    call: CheckCall
+    on_breach: OnBreach
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The change that takes a change back, literal. `keep`: a rollback leaves it unless everything is asked for."""
+
+    action: str
+    args: Args
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Met at any time means: the rest of the ladder is not needed. `consecutive` good reads in a row are the proof."""
+
+    checks: tuple[CheckCall, ...]
+    timeout: float
+    interval: float
+    consecutive: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`max_loss` starts with `none` or says what may be lost at worst."""
+
+    partitions: int
+    replicas_moved: int
+    bytes: int
+    seconds: float
+    max_loss: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """`pre` are the facts re-read in the same second before the call; `phrase` is what a `typed` gate wants typed.
+
+    Where all of `unless` pass at the step's turn it is not needed and skipped. Steps of one `batch` (0: none) that
+    follow each other are issued together and waited for together; then `pause` seconds pass. Where `inverse` is None
+    nothing undoes it.
+    """
+
+    id: str
+    action: str
+    args: Args
+    gate: Gate
+    risk: Risk
+    why: str
+    what: str
+    target: str
+    phrase: str
+    reversible: bool
+    undo: str
+    command: str
+    pre: tuple[str, ...]
+    require: tuple[CheckCall, ...]
+    unless: tuple[CheckCall, ...]
+    verify: tuple[CheckCall, ...]
+    verify_timeout: float
+    estimate: Estimate
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    batch: int = 0
+    pause: float = 0.0
+    inverse: Undo | None = None
+
+    @property
+    def risk_rank(self) -> int:
+        return list(Risk).index(self.risk)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A branch that was not taken, and why: it answers "why did it not ..."."""
+
+    step: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookRef:
+    id: str
+    version: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFor:
+    """The finding as it was when the plan was made."""
+
+    code: str
+    obj: str
+    summary: str
+    cause: str
+    partitions: tuple[TopicPartition, ...]
+    facts: Mapping[str, FactValue]
+
+    @property
+    def key(self) -> str:
+        return f"{self.code}:{self.obj}"
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    at: float
+    by: str
+    host: str
+    kfix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What the runbook allows at most; the planner refuses above them, it never cuts a plan to size.
+
+    Bytes and seconds; None: no limit. `max_unclean` is 0 unless a runbook says otherwise: loss is opted into twice.
+    """
+
+    max_partitions: int
+    cooldown: float
+    max_brokers: int | None = None
+    max_bytes_moved: int | None = None
+    max_duration: float | None = None
+    max_concurrent_moves: int | None = None
+    max_unclean: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`plan_id` is the sha256 of the canonical body; `kfix.runbook.plan.planfile` computes and checks it.
+
+    `standing` is not part of the proof: it is told, after a run and by `verify`, until it holds. `undoes` names the run
+    that this plan takes back.
+    """
+
+    cluster: ClusterIdentity
+    created: Created
+    expires_at: float
+    runbook: RunbookRef
+    title: str
+    finding: PlannedFor
+    params: Args
+    caps: Caps
+    facts: tuple[Fact, ...]
+    preconditions: tuple[CheckCall, ...]
+    goal: Goal
+    steps: tuple[PlannedStep, ...]
+    invariants: tuple[Invariant, ...] = ()
+    standing: tuple[CheckCall, ...] = ()
+    skipped_at_plan: tuple[Skipped, ...] = ()
+    warnings: tuple[str, ...] = ()
+    undoes: str = ""
+    plan_id: str = ""
+
+    @property
+    def short_id(self) -> str:
+        return self.plan_id[:8]
+
+    @property
+    def highest_gate(self) -> Gate:
+        return max((s.gate for s in self.steps), default=Gate.AUTO)
+
+    def _why_none(self) -> str:
+        """Of several reasons why nothing is lost the one of the step that touches most."""
+        steps = sorted(self.steps, key=lambda s: (-s.estimate.replicas_moved, -s.risk_rank))
+        return next((s.estimate.max_loss for s in steps), NO_LOSS)
+
+    @property
+    def impact(self) -> Estimate:
+        """The worst case: every rung is needed. A partition touched by three rungs counts once."""
+        losses = [s.estimate.max_loss for s in self.steps if not s.estimate.max_loss.startswith(NO_LOSS)]
+        touched = {str(s.args["partition"]) for s in self.steps if "partition" in s.args}
+        return Estimate(
+            partitions=max([len(touched), *(s.estimate.partitions for s in self.steps)]),
+            replicas_moved=sum(s.estimate.replicas_moved for s in self.steps),
+            bytes=sum(s.estimate.bytes for s in self.steps),
+            seconds=sum(s.estimate.seconds for s in self.steps),
+            max_loss="; ".join(dict.fromkeys(losses)) or self._why_none(),
+        )

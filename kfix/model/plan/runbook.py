@@ -1,0 +1,154 @@
+"""A runbook as its author meant it, after the YAML was found free of mistakes. References (`${...}`) are still text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kfix.model.cluster.snapshot import Mode
+from kfix.model.plan.args import ArgKind, ArgValue
+from kfix.model.plan.plan import Caps, Gate, OnBreach, OnFailure, Phase
+
+RawValue = int | float | str | bool | tuple["RawValue", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Decided at plan time only: one named fact of the finding or one parameter, compared with a value."""
+
+    fact: str
+    op: str
+    value: RawValue
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Conditions put together; `how` is `all`, `any` or `not` (of exactly one)."""
+
+    how: str
+    parts: tuple[Condition, ...]
+
+
+Condition = When | Several
+
+
+def words(when: Condition) -> str:
+    if isinstance(when, Several):
+        inside = [f"({words(p)})" if isinstance(p, Several) else words(p) for p in when.parts]
+        return f"not {inside[0]}" if when.how == "not" else f" {'and' if when.how == 'all' else 'or'} ".join(inside)
+    return f"{when.fact} {when.op} {list(when.value) if isinstance(when.value, tuple) else when.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """`batch` items are issued together; the first `canary` of them go alone before the rest. 0: one by one."""
+
+    items: str
+    name: str
+    batch: RawValue = 0
+    canary: int = 0
+    pause: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTemplate:
+    check: str
+    args: Mapping[str, RawValue]
+    when: Condition | None = None
+    for_each: ForEach | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantTemplate:
+    check: CheckTemplate
+    on_breach: OnBreach
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where replicas should lie: computed once, while planning; `kfix.runbook.file.placements` knows the kinds."""
+
+    kind: str
+    args: Mapping[str, RawValue]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTemplate:
+    id: str
+    action: str
+    why: str
+    with_: Mapping[str, RawValue]
+    gate: Gate | None
+    when: Condition | None
+    for_each: ForEach | None
+    require: tuple[CheckTemplate, ...]
+    unless: tuple[CheckTemplate, ...]
+    verify: tuple[CheckTemplate, ...]
+    verify_timeout: RawValue
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    from_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """`default` None: it must be given. `low` and `high` are the least and most it may be."""
+
+    kind: ArgKind
+    default: ArgValue | None
+    help: str
+    low: ArgValue | None = None
+    high: ArgValue | None = None
+    choices: tuple[ArgValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoalTemplate:
+    checks: tuple[CheckTemplate, ...]
+    timeout: RawValue
+    interval: RawValue
+    consecutive: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What a runbook's own test wants: the steps of the plan, its highest gate, or who refuses it."""
+
+    steps: tuple[str, ...]
+    max_gate: Gate | None
+    refused_by: str
+    healed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookTest:
+    name: str
+    cluster: str
+    finding: Mapping[str, RawValue]
+    expect: Expect
+    params: Mapping[str, RawValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Runbook:
+    """`codes` are the findings it is for; `request` is what it is for without any: `topic`, `cluster` or ""."""
+
+    id: str
+    version: int
+    owner: str
+    modes: frozenset[Mode]
+    title: str
+    about: str
+    codes: tuple[str, ...]
+    request: str
+    params: Mapping[str, Param]
+    caps: Caps
+    preconditions: tuple[CheckTemplate, ...]
+    goal: GoalTemplate
+    steps: tuple[StepTemplate, ...]
+    tests: tuple[RunbookTest, ...]
+    sha256: str
+    origin: str = ""
+    placement: Placement | None = None
+    invariants: tuple[InvariantTemplate, ...] = ()
+    standing: tuple[CheckTemplate, ...] = ()

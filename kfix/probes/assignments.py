@@ -1,0 +1,55 @@
+"""A partition's replicas, and whether they are being moved: the record and the controller are both asked.
+
+The controller drops a finished move from its list a moment before or after the record is rewritten; as long as either
+speaks of a move there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.plan.facts import show_value
+from kfix.ports import ClusterReader
+
+
+def standing(reader: ClusterReader, tp: TopicPartition) -> Assignment | None:
+    """None where the partition does not exist; UnreachableError where that or a move cannot be told."""
+    return moved(reader.recorded(tp), reader.reassignments().get(tp))
+
+
+def moved(reading: PartitionReading, move: Assignment | None) -> Assignment | None:
+    recorded = reading.assignment
+    if recorded is None and reading.errors:
+        raise UnreachableError(f"{reading.tp}: the assignment could not be read: {'; '.join(reading.errors)}")
+    return recorded if recorded is None or move is None or under_way(recorded) else move
+
+
+def under_way(assignment: Assignment) -> bool:
+    return bool(assignment.adding or assignment.removing)
+
+
+def target_of(assignment: Assignment) -> tuple[int, ...]:
+    """What the replicas are to be once the move is done."""
+    return tuple(b for b in assignment.replicas if b not in assignment.removing)
+
+
+def original_of(assignment: Assignment) -> tuple[int, ...]:
+    """What a cancel goes back to. Kafka does not remember their order (ReplicaAssignment.originReplicas)."""
+    return tuple(b for b in assignment.replicas if b not in assignment.adding)
+
+
+def ids(brokers: Iterable[int]) -> str:
+    return show_value(tuple(brokers))
+
+
+def move_words(assignment: Assignment | None) -> str:
+    if assignment is None:
+        return "the partition does not exist"
+    if not under_way(assignment):
+        return f"replicas {ids(assignment.replicas)}, no move under way"
+    parts = (("adding", assignment.adding), ("removing", assignment.removing))
+    doing = ", ".join(f"{word} {ids(brokers)}" for word, brokers in parts if brokers)
+    return f"moving from {ids(original_of(assignment))} to {ids(target_of(assignment))}: {doing}"

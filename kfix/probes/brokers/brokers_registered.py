@@ -1,0 +1,32 @@
+"""Each of these brokers is registered: a move to one that is not would hang, a throttle on one would time out."""
+
+from __future__ import annotations
+
+from kfix.model.plan.answer import Answer, judge
+from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.facts import about_brokers
+from kfix.ports import ClusterReader
+from kfix.probes.assignments import ids
+from kfix.probes.base import Probe
+
+
+def ask(args: Args, reader: ClusterReader) -> Answer:
+    """No broker named is inconclusive: nothing to ask is not "all of them"."""
+    wanted = args.brokers("brokers")
+    registered = reader.registered_brokers()
+    missing = tuple(b for b in wanted if b not in registered)
+    observed = f"registered {ids(sorted(registered))}" + (f", missing {ids(missing)}" if missing else "")
+    return judge(not missing if wanted else None, observed, f"brokers {ids(wanted)} registered")
+
+
+def reads(args: Args) -> tuple[str, ...]:
+    return about_brokers(*args.brokers("brokers"))
+
+
+PROBE = Probe(
+    name="brokers_registered",
+    summary="all of the brokers are registered",
+    params={"brokers": ArgKind.BROKERS},
+    reads=reads,
+    ask=ask,
+)

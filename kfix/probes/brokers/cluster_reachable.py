@@ -1,0 +1,17 @@
+"""The cluster tells who it is and at least one broker is registered."""
+
+from __future__ import annotations
+
+from kfix.model.plan.answer import Answer, judge
+from kfix.model.plan.args import Args
+from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
+
+
+def ask(_args: Args, reader: ClusterReader) -> Answer:
+    registered = reader.registered_brokers()
+    observed = f"{reader.identity().name}, registered brokers {sorted(registered)}"
+    return judge(bool(registered), observed, "a registered broker")
+
+
+PROBE = Probe(name="cluster_reachable", summary="the cluster answers and a broker is registered", ask=ask)

@@ -1,0 +1,103 @@
+"""A new controller would take no record from any partition of the cluster.
+
+It reads everything from ZooKeeper (kafka-facts B1, B7). Every partition on which ZooKeeper and the brokers differ
+switches to ZooKeeper's leader, or to the first live member of its ISR, and everybody else truncates to that one: it
+must hold what the followed leader holds. Every partition without a leader is elected for, outside the ISR where
+`unclean.leader.election.enable` allows it. All partitions are looked at, those of the finding too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import PartitionReading, ResourceKind
+from kfix.model.plan.answer import Answer, Verdict, judge
+from kfix.model.plan.args import Args
+from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
+from kfix.probes.logs.compare import holds
+from kfix.probes.logs.isr_holds_leader_log import followed
+from kfix.probes.words import state_words
+
+_UNCLEAN = "unclean.leader.election.enable"
+_WANTED = "no partition that a new controller would take records from"
+_SHOWN = 3
+
+
+def ask(_args: Args, reader: ClusterReader) -> Answer:
+    readings = reader.every_partition()
+    problems: list[tuple[Verdict, str]] = []
+    looked_at = 0
+    for reading in readings.values():
+        found = _judged(reading, reader)
+        looked_at += found is not None
+        if found is not None and not found.passed:
+            problems.append((found.verdict, f"{reading.tp}: {found.observed}"))
+    gaps = sorted({error for reading in readings.values() for error in reading.errors})
+    failed = [text for verdict, text in problems if verdict is Verdict.FAIL]
+    if failed:
+        return judge(False, _several(failed), _WANTED)
+    if problems or gaps:
+        return judge(None, _several([text for _, text in problems] + gaps), _WANTED)
+    observed = f"{len(readings)} partitions; {looked_at} of them without a leader or with two, and none loses by it"
+    return judge(True, observed, _WANTED)
+
+
+def _judged(reading: PartitionReading, reader: ClusterReader) -> Answer | None:
+    """None: a new controller finds there what all know already."""
+    if reading.state is None:
+        return None if not reading.errors else judge(None, state_words(reading), _WANTED)
+    live_isr, leaderless = reading.live_isr, reading.leaderless
+    if live_isr is None or leaderless is None or reading.assignment is None:
+        return judge(None, state_words(reading), _WANTED)
+    others = followed(reading) - {reading.state.leader}
+    alive = others & (reading.registered or frozenset())
+    if not leaderless and not others:
+        return None
+    heir = reading.state.leader
+    if leaderless:
+        if not live_isr:
+            return _without_heir(reading, alive, reader)
+        heir = next((b for b in reading.assignment.replicas if b in live_isr), live_isr[0])
+    return holds(reader, reading.tp, heir, alive, _WANTED)
+
+
+def _without_heir(reading: PartitionReading, alive: set[int], reader: ClusterReader) -> Answer:
+    """Nobody in sync lives: left as it is, unless Kafka may elect somebody else or a working leader is lost."""
+    if alive:
+        dead = f"brokers follow {sorted(alive)}, ZooKeeper's ISR {list(reading.isr or ())} is dead"
+        return judge(False, f"{dead}: it would lose its leader", _WANTED)
+    allowed = list(_unclean_allowed(reading.tp.topic, reader))
+    if any(allowed):
+        return judge(False, f"{state_words(reading)}, and {_UNCLEAN} is true", _WANTED)
+    return judge(True if allowed else None, f"{state_words(reading)}, {_UNCLEAN} is false", _WANTED)
+
+
+def _unclean_allowed(topic: str, reader: ClusterReader) -> Iterator[bool]:
+    """The topic's own value; where it has none that of every broker, since each may become the controller."""
+    found = reader.configs(ResourceKind.TOPIC, topic, (_UNCLEAN,)).get(_UNCLEAN)
+    if found is not None and found.own:
+        yield _is_true(found.value, f"topic {topic}")
+        return
+    for broker in sorted(reader.registered_brokers()):
+        own = reader.configs(ResourceKind.BROKER, str(broker), (_UNCLEAN,)).get(_UNCLEAN)
+        yield _is_true(None if own is None else own.value, f"broker {broker}")
+
+
+def _is_true(value: str | None, whose: str) -> bool:
+    if value is None:
+        raise UnreachableError(f"{whose} does not tell {_UNCLEAN}")
+    return value.lower() == "true"
+
+
+def _several(texts: list[str]) -> str:
+    more = len(texts) - _SHOWN
+    return "; ".join(texts[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+PROBE = Probe(
+    name="reelection_is_safe",
+    summary="of no partition of the cluster a new controller would take records: logs and unclean elections looked at",
+    ask=ask,
+)

@@ -1,0 +1,23 @@
+"""The partition has exactly these replicas in this order, and nothing is on its way any more."""
+
+from __future__ import annotations
+
+from kfix.model.plan.answer import Answer, judge
+from kfix.model.plan.args import ArgKind, Args
+from kfix.ports import ClusterReader
+from kfix.probes.assignments import ids, move_words, standing, under_way
+from kfix.probes.base import Probe
+
+
+def ask(args: Args, reader: ClusterReader) -> Answer:
+    wanted, now = args.brokers("replicas"), standing(reader, args.tp())
+    good = now is not None and not under_way(now) and now.replicas == wanted
+    return judge(good, move_words(now), f"replicas {ids(wanted)}, no move under way")
+
+
+PROBE = Probe(
+    name="assignment_is",
+    summary="the replicas are exactly these, in this order, and no move is under way",
+    params={"partition": ArgKind.PARTITION, "replicas": ArgKind.BROKERS},
+    ask=ask,
+)

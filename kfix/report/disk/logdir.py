@@ -1,0 +1,201 @@
+"""Log directories for people: what differs first, then what was found in odd files, then what is well, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from rich.console import Console
+
+from kfix.derive.divergence import Comparison, Divergence, ElectionLoss
+from kfix.derive.inspection import Inspection
+from kfix.harmless import one_line
+from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
+from kfix.report.findings.lines import Line, print_lines
+
+STEP = 2
+EPOCHS_SHOWN = 6
+ODD_SHOWN = 20
+_STYLES = {Divergence.DIVERGENT: "bold red", Divergence.BEHIND: "bold yellow", Divergence.APART: "bold yellow"}
+_GRADES = {
+    Grade.UNREAD: ("not read, so not known:", "bold yellow"),
+    Grade.ODD: ("damaged, or not as Kafka leaves it:", "bold yellow"),
+    Grade.NOTE: ("worth knowing:", "bold"),
+}
+
+
+def print_inspection(found: Inspection, console: Console, *, only_divergent: bool = False) -> None:
+    print_lines(inspection_lines(found, only_divergent=only_divergent), console)
+
+
+def inspection_lines(found: Inspection, *, only_divergent: bool = False) -> Iterator[Line]:
+    yield from _top(found)
+    for comparison in sorted((c for c in found.comparisons if c.differs), key=lambda c: (_ORDER[c.verdict], c.tp)):
+        yield Line("")
+        yield from _difference(comparison)
+    for stored in found.groups:
+        yield Line("")
+        yield from _groups(stored)
+    for grade in Grade.UNREAD, Grade.ODD, Grade.NOTE:
+        yield from _oddities(found, grade)
+    well = [c for c in found.comparisons if not c.differs]
+    if well and not only_divergent:
+        yield Line("")
+        yield Line("no difference:" if len(found.dirs) > 1 else "holds:", style="bold")
+        for comparison in well:
+            yield from _well(comparison, many=len(found.dirs) > 1)
+
+
+_ORDER = {Divergence.DIVERGENT: 0, Divergence.APART: 1, Divergence.BEHIND: 2, Divergence.SAME: 3, Divergence.ALONE: 4}
+
+
+def _top(found: Inspection) -> Iterator[Line]:
+    said = [
+        f"{found.counts[v]} {v.value}"
+        for v in (Divergence.DIVERGENT, Divergence.BEHIND, Divergence.APART)
+        if found.counts[v]
+    ]
+    odd = [(Grade.ODD, "odd file", "odd files"), (Grade.UNREAD, "not read", "not read")]
+    said += [f"{n} {one if n == 1 else many}" for grade, one, many in odd if (n := len(_files(found, grade)))]
+    many = len(found.comparisons)
+    what = f"{many} partition{'' if many == 1 else 's'}: {', '.join(said) or 'no difference, nothing odd'}"
+    worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not said else "bold yellow")
+    yield Line(f"cluster {one_line(found.cluster) or 'not told'}, {what}", style=worst, hang=STEP)
+    for each in found.dirs:
+        yield Line(_directory(each), STEP, hang=STEP)
+
+
+def _files(found: Inspection, grade: Grade) -> set[str]:
+    return {o.file for o in found.graded(grade)}
+
+
+def _directory(each: LogDir) -> str:
+    name = "broker not told" if each.broker is None else f"broker {each.broker}"
+    size = bytes_said(sum(r.size for r in each.replicas))
+    state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
+    many = len(each.replicas)
+    return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
+
+
+def _difference(comparison: Comparison) -> Iterator[Line]:
+    yield Line(f"{comparison.verdict.value.upper()} {comparison.tp}", style=_STYLES[comparison.verdict])
+    yield from _table(comparison)
+    if comparison.why:
+        yield Line(f"not compared: {one_line(comparison.why)}", STEP, hang=STEP)
+        return
+    for leader in comparison.replicas:
+        losses = comparison.lost_if_led_by(leader)
+        wins = ", the best log" if leader is comparison.winner else ""
+        said = "nothing is lost" if not losses else "; ".join(_lost(loss) for loss in losses)
+        yield Line(f"if {one_line(leader.name)} leads{wins}: {said}", STEP, hang=STEP)
+
+
+def _lost(loss: ElectionLoss) -> str:
+    who, tail = one_line(loss.replica.name), loss.tail
+    if tail is None:
+        return f"{who} loses what it has from offset {loss.kept} on, up to {loss.replica.log_end - 1}"
+    many = "records" if tail.records is None else f"{tail.records} record{'' if tail.records == 1 else 's'}"
+    return f"{who} loses {many}, offsets {tail.start} to {tail.end - 1}, {bytes_said(tail.size)}{_times(tail)}"
+
+
+def _times(tail: Tail) -> str:
+    if tail.first_ms is None or tail.last_ms is None:
+        return ""
+    return f", {moment(tail.first_ms)} to {moment(tail.last_ms)}"
+
+
+def _table(comparison: Comparison) -> Iterator[Line]:
+    head = ("replica", "log start", "log end", "hw at least", "flushed", "epoch:start")
+    rows = [head, *(_row(r) for r in (*comparison.replicas, *comparison.aside))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head) - 1)]
+    for number, row in enumerate(rows):
+        cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:-1], widths[1:], strict=True)), row[-1]]
+        yield Line("  ".join(cells), STEP, "" if number else "dim", verbatim=True)
+
+
+def _row(replica: Replica) -> tuple[str, ...]:
+    name = one_line(replica.name) + (f" ({replica.state})" if replica.state else "")
+    marks = (replica.high_watermark, replica.recovery_point)
+    told = ("-" if m is None else str(m) for m in marks)
+    return (name, str(replica.log_start), str(replica.log_end), *told, epochs_said(replica))
+
+
+def epochs_said(replica: Replica) -> str:
+    """The newest ones; an epoch without records is in parentheses."""
+    written = set(replica.written)
+    said = [f"{e.epoch}:{e.start}" if e in written else f"({e.epoch}:{e.start})" for e in replica.epochs]
+    more = len(said) - EPOCHS_SHOWN
+    return " ".join([f"... {more} older"] * (more > 0) + said[-EPOCHS_SHOWN:]) or "none"
+
+
+def _well(comparison: Comparison, *, many: bool) -> Iterator[Line]:
+    for replica in comparison.replicas[:1]:
+        names = ", ".join(sorted(map(_short, comparison.replicas)))
+        alone = " alone" if comparison.verdict is Divergence.ALONE else ""
+        where = f" on {names}{alone}" if many else ""
+        yield Line(f"{comparison.tp}{where}: {', '.join(_holds(replica))}", STEP, hang=STEP)
+
+
+def _holds(replica: Replica) -> Iterator[str]:
+    first, end = replica.log_start, replica.log_end
+    yield f"offsets {first} to {end - 1}" if end > first else f"empty at offset {end}"
+    if replica.high_watermark is not None:
+        yield f"hw at least {replica.high_watermark}"
+    yield bytes_said(replica.size)
+    yield f"epochs {epochs_said(replica)}"
+    if replica.walked < replica.segments:
+        yield f"{replica.walked} of {replica.segments} segments walked"
+
+
+def _short(replica: Replica) -> str:
+    return one_line(replica.directory) if replica.broker is None else str(replica.broker)
+
+
+def _groups(stored: StoredGroups) -> Iterator[Line]:
+    where = f"{stored.replica.tp} (on {one_line(stored.replica.name)})"
+    many = len(stored.groups)
+    unsure = "" if stored.complete else ", and maybe others: not all batches could be read"
+    yield Line(f"{many} group{'' if many == 1 else 's'} in {where}{unsure}", style="bold", hang=STEP)
+    for group in stored.groups:
+        yield Line(_group(group), STEP, hang=STEP)
+
+
+def _group(group: StoredGroup) -> str:
+    many = "no offsets" if not group.offsets else f"offsets of {group.offsets} partition{'s' * (group.offsets != 1)}"
+    last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
+    members = "" if group.members is None else f", {group.members} member{'s' * (group.members != 1)}"
+    return f"{one_line(group.name) or '(the empty name)'}: {many}{last}{members}"
+
+
+def names_lines(found: Iterable[StoredGroups]) -> list[str]:
+    """One name a line, for other commands."""
+    return sorted({one_line(g.name) for stored in found for g in stored.groups if g.name})
+
+
+def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
+    odd = found.graded(grade)
+    if odd:
+        title, style = _GRADES[grade]
+        yield Line("")
+        yield Line(title, style=style)
+    for each in odd[:ODD_SHOWN]:
+        at = "" if each.at is None else f", byte {each.at}"
+        yield Line(f"{one_line(each.file)}{at}: {one_line(each.what)}", STEP, hang=STEP)
+    if len(odd) > ODD_SHOWN:
+        yield Line(f"and {len(odd) - ODD_SHOWN} more: --json tells all", STEP)
+
+
+def bytes_said(size: int) -> str:
+    amount = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def moment(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms"

@@ -1,0 +1,97 @@
+"""A diagnosis as JSON, `kfix.diagnosis/v1`: fields are added, never renamed or taken away within v1.
+
+schema          "kfix.diagnosis/v1"
+cluster         id, or address where no id was told
+taken_at        seconds since the epoch, UTC
+worst           "info", "warning", "critical", or null where nothing was found
+exit_code       what `kfix diagnose` exits with: 0, 20, 21, 22
+looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
+could_not_read  sources that failed, with the error; what they would have told is not known
+prevention      true: what works today and will bite one day was judged too
+vantages        places that the look was put together from (saved with --vantage), [] for a live one; each:
+    name, taken_at
+    reach                by "broker N" and "zookeeper HOST:PORT": true, false, or null where it was not asked from there
+    errors               why, for each that is false
+unfinished_runs  runs on this cluster that were begun on this host and not finished, [] for a saved snapshot; each:
+    id, runbook, finding, user, host, kfix
+    began, last          times of the first and the last record of its journal, ISO 8601, UTC
+    outcome              how it ended, "" where it was killed or is still being carried out
+    alive                true: its process is still carrying it out; it does not count for exit_code
+    changed, doubtful    its steps: changed the cluster; issued, and the result was not recorded
+    throttles            true: it has set throttles that it has not put back
+    broken               true: its journal is damaged, so there may be more
+findings        heads, worst first; each:
+    key, code, object    stable over runs; key is code and object
+    severity, worst      its own, and the worst of itself and what is folded under it
+    summary              one sentence with numbers
+    unsettled            true: it has just begun, an ordinary election looks like this
+    prevention           true: nothing is broken by it today
+    cause                text, confidence: certain, likely, possible, unknown
+    evidence             source, what, value, age (seconds or null)
+    blocked              who, groups (by name), others_unknown
+    remedies             least harm first: text, command ("" where a person must act), runbook ("" where none)
+    never                what must not be done, and why
+    partitions           "topic-number"
+    facts                what a runbook refers to as finding.NAME
+    follows              keys of findings that explain this one
+    folded               findings that follow from this one, same shape
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kfix.harmless import for_json
+from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.report.findings.reach import vantages_json
+from kfix.report.findings.verdict import exit_code
+
+SCHEMA = "kfix.diagnosis/v1"
+
+
+def findings_json(diagnosis: Diagnosis, *, indent: int | None = 2) -> str:
+    return for_json(as_dict(diagnosis), indent=indent)
+
+
+def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "cluster": diagnosis.cluster,
+        "taken_at": diagnosis.taken_at,
+        "worst": None if diagnosis.worst is None else diagnosis.worst.word,
+        "exit_code": exit_code(diagnosis),
+        "looked_at": dict(diagnosis.looked_at),
+        "could_not_read": list(diagnosis.could_not_read),
+        "prevention": diagnosis.prevention,
+        "vantages": vantages_json(diagnosis.vantages),
+        "unfinished_runs": [asdict(run) for run in diagnosis.unfinished],
+        "findings": [finding_dict(f) for f in diagnosis.findings],
+    }
+
+
+def finding_dict(finding: Finding) -> Mapping[str, Any]:
+    return {
+        "key": finding.key,
+        "code": finding.code,
+        "object": finding.obj,
+        "severity": finding.severity.word,
+        "worst": finding.worst.word,
+        "summary": finding.summary,
+        "unsettled": finding.unsettled,
+        "prevention": finding.prevention,
+        "cause": {"text": finding.cause.text, "confidence": finding.cause.confidence.value},
+        "evidence": [asdict(e) for e in finding.evidence],
+        "blocked": {
+            "who": finding.blocked.who,
+            "groups": list(finding.blocked.groups),
+            "others_unknown": finding.blocked.others_unknown,
+        },
+        "remedies": [asdict(r) for r in finding.remedies],
+        "never": list(finding.never),
+        "partitions": [str(tp) for tp in finding.partitions],
+        "facts": {k: list(v) if isinstance(v, tuple) else v for k, v in finding.facts.items()},
+        "follows": list(finding.follows),
+        "folded": [finding_dict(f) for f in finding.folded],
+    }

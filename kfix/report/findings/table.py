@@ -1,0 +1,144 @@
+"""A diagnosis for people: heads first, each with cause, who is blocked, evidence, what helps and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from rich.console import Console
+
+from kfix.model.diagnosis.finding import Blocked, Diagnosis, Evidence, Finding, Remedy, Severity
+from kfix.report.findings.lines import Line, lines_text, print_lines
+from kfix.report.findings.reach import reach_lines
+from kfix.report.findings.unfinished_runs import unfinished_lines
+from kfix.report.findings.verdict import counts, cut_short
+
+STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+#: Sources that were not read are listed together at the end.
+UNREAD = "KFX901"
+GROUPS_SHOWN = 12
+STEP = 2
+
+
+def print_findings(diagnosis: Diagnosis, console: Console) -> None:
+    print_lines(findings_lines(diagnosis), console)
+
+
+def findings_text(diagnosis: Diagnosis, width: int = 100) -> str:
+    return lines_text(findings_lines(diagnosis), width)
+
+
+def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield from _top(diagnosis)
+    yield from reach_lines(diagnosis.vantages)
+    for finding in diagnosis.findings:
+        if finding.code != UNREAD:
+            yield Line("")
+            yield from finding_lines(finding, full=finding.worst > Severity.INFO)
+    yield from _not_read(diagnosis)
+    yield from unfinished_lines(diagnosis.unfinished)
+    if any(f.code != UNREAD for f in diagnosis.findings):
+        worst = max(diagnosis.walk(), key=lambda f: f.severity)
+        yield Line("")
+        yield Line(f"more about a code: kfix explain {worst.code}", style="dim")
+
+
+def _top(diagnosis: Diagnosis) -> Iterator[Line]:
+    at = datetime.fromtimestamp(diagnosis.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
+    worst = diagnosis.worst
+    if worst is None or worst is Severity.INFO:
+        verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but not everything was read"
+        if cut_short(diagnosis) and not diagnosis.could_not_read:
+            verdict = "nothing found, but a run is unfinished"
+        numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
+    style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
+    yield Line(f"{diagnosis.cluster}: {numbers} ({at})", style=style, hang=STEP)
+    yield Line(_looked_at(diagnosis), style="dim", hang=STEP)
+
+
+def _looked_at(diagnosis: Diagnosis) -> str:
+    n = diagnosis.looked_at
+    return (
+        f"looked at {_count(n, 'broker')} ({n.get('registered', 0)} alive), {_count(n, 'partition')} of "
+        f"{_count(n, 'topic')}, {_count(n, 'group')} ({_count(n, 'probe')} of coordinators), "
+        f"{_count(n, 'source')} in {n.get('milliseconds', 0) / 1000:.2f} s"
+    )
+
+
+def _count(looked_at: Mapping[str, int], noun: str) -> str:
+    n = looked_at.get(f"{noun}s", 0)
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
+    unread = [f for f in diagnosis.walk() if f.code == UNREAD]
+    if unread:
+        yield Line("")
+        yield Line("not read, so not known:", style=STYLES[Severity.WARNING])
+    for finding in unread:
+        yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
+
+
+def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:
+    """Not in full is advice, and what is folded: it follows from its head."""
+    inner = indent + STEP
+    word = finding.worst.word.upper()
+    yield Line(f"{word} {finding.code} {finding.obj}", indent, STYLES[finding.worst], hang=STEP)
+    yield Line(finding.summary, inner)
+    yield Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", inner, hang=STEP)
+    yield from blocked_lines(finding.blocked, inner)
+    if full and evidence:
+        yield from evidence_lines(finding.evidence, inner)
+    if full or finding.severity is Severity.CRITICAL or indent == 0:
+        yield from remedy_lines(finding.remedies, inner)
+    if full or finding.severity is Severity.CRITICAL:
+        yield from _never(finding.never, inner)
+    children = [child for child in finding.folded if child.code != UNREAD]
+    if children:
+        yield Line("follows from this:", inner, "bold")
+    for child in children:
+        yield from finding_lines(child, inner + STEP, full=False)
+
+
+def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
+    said = [blocked.who] if blocked.who else []
+    if blocked.groups:
+        shown = blocked.groups[:GROUPS_SHOWN]
+        rest = len(blocked.groups) - len(shown)
+        said.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
+    if blocked.others_unknown:
+        said.append("maybe other groups: no source can list them")
+    if said:
+        yield Line(f"blocked: {'; '.join(said)}", indent, hang=STEP)
+
+
+def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line]:
+    if evidence:
+        yield Line("evidence:", indent, "bold")
+    for row in evidence:
+        age = "" if row.age is None or row.age < 0 else f" ({_age(row.age)} old)"
+        yield Line(f"{row.source}: {row.what}: {row.value}{age}", indent + STEP, hang=STEP)
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def remedy_lines(remedies: tuple[Remedy, ...], indent: int) -> Iterator[Line]:
+    if remedies:
+        yield Line("what helps, least harm first:", indent, "bold")
+    for number, remedy in enumerate(remedies, 1):
+        yield Line(f"{number}. {remedy.text}", indent + STEP, hang=3)
+        if remedy.command:
+            yield Line(remedy.command, indent + STEP + 3, "green", verbatim=True)
+
+
+def _never(never: tuple[str, ...], indent: int) -> Iterator[Line]:
+    if never:
+        yield Line("what not to do:", indent, "bold")
+    for text in never:
+        yield Line(f"- {text}", indent + STEP, hang=2)

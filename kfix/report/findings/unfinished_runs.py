@@ -1,0 +1,49 @@
+"""Runs that were begun on this host and not finished: who changed what, until when, and how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kfix import __version__
+from kfix.model.run import UnfinishedRun
+from kfix.report.findings.lines import Line
+
+_STEPS_SHOWN = 4
+_STEP = 2
+
+
+def unfinished_lines(runs: tuple[UnfinishedRun, ...]) -> Iterator[Line]:
+    if runs:
+        yield Line("")
+        yield Line("unfinished runs on this host:", style="bold yellow")
+    for run in runs:
+        yield Line(f"{run.id}: {run.runbook} for {run.finding}, by {run.user} on {run.host}", _STEP, hang=_STEP)
+        yield Line(f"{_fate(run)}; {_deeds(run)}", 2 * _STEP, hang=_STEP)
+        yield Line(_next(run), 2 * _STEP, "green", verbatim=True)
+
+
+def _fate(run: UnfinishedRun) -> str:
+    if run.alive:
+        return f"began {run.began}, and its process is still carrying it out"
+    if run.broken:
+        return f"began {run.began}; its journal is damaged after {run.last}, so it may have changed more"
+    end = f"stopped {run.last} ({run.outcome.replace('_', ' ')})" if run.outcome else f"was killed after {run.last}"
+    return f"began {run.began}, {end}"
+
+
+def _deeds(run: UnfinishedRun) -> str:
+    said = [f"changed {_some(run.changed)}"] if run.changed else []
+    said += [f"the result of {_some(run.doubtful)} is unknown"] if run.doubtful else []
+    said += ["its throttles are still set"] if run.throttles else []
+    return "; ".join(said) or "what it changed is unknown"
+
+
+def _next(run: UnfinishedRun) -> str:
+    if run.alive or run.broken or run.kfix != __version__:
+        return f"kfix runbook history {run.id}"
+    return f"kfix runbook resume {run.id}   or   kfix runbook abort {run.id} --reason TEXT"
+
+
+def _some(steps: Sequence[str]) -> str:
+    rest = len(steps) - _STEPS_SHOWN
+    return ", ".join(steps) if rest <= 1 else f"{', '.join(steps[:_STEPS_SHOWN])} and {rest} more"

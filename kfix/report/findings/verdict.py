@@ -1,0 +1,62 @@
+"""The verdict in one number: the exit code that every output of a diagnosis shares (docs/exit-codes.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kfix.harmless import one_line
+from kfix.model.diagnosis.finding import Diagnosis, Severity
+from kfix.model.run import UnfinishedRun
+
+HEALTHY = 0
+WARNINGS = 20
+CRITICAL = 21
+CANNOT_TELL = 22
+
+_WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
+#: What monitoring plugins exit with.
+_NAGIOS = {HEALTHY: 0, WARNINGS: 1, CRITICAL: 2, CANNOT_TELL: 3}
+
+
+def exit_code(diagnosis: Diagnosis) -> int:
+    """What is critical was seen, whatever else was not; without it, a source that was not read decides."""
+    if diagnosis.worst is Severity.CRITICAL:
+        return CRITICAL
+    if diagnosis.could_not_read:
+        return CANNOT_TELL
+    return WARNINGS if diagnosis.worst is Severity.WARNING or cut_short(diagnosis) else HEALTHY
+
+
+def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
+    """The unfinished runs that nobody carries out now: a person has to end them."""
+    return tuple(run for run in diagnosis.unfinished if not run.alive)
+
+
+def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
+    """Of all findings, the folded ones too."""
+    found = Counter(f.severity for f in diagnosis.walk())
+    return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
+
+
+def nagios_line(diagnosis: Diagnosis) -> str:
+    """One line for monitoring plugins: state, cluster, the worst head, and performance data after the bar."""
+    code = exit_code(diagnosis)
+    numbers = counts(diagnosis)
+    if code == CANNOT_TELL:
+        text = f"could not read {'; '.join(diagnosis.could_not_read)}"
+    elif (diagnosis.worst or Severity.INFO) is Severity.INFO and (runs := cut_short(diagnosis)):
+        text = f"run {runs[0].id} of {runs[0].user} is unfinished"
+    elif diagnosis.findings and code != HEALTHY:
+        head = diagnosis.findings[0]
+        more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""
+        text = f"{head.code} {head.summary}{more}"
+    else:
+        text = f"{diagnosis.looked_at.get('partitions', 0)} partitions, nothing found"
+    data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
+    # The bar begins the performance data, so the text must not have one.
+    told = f"{diagnosis.cluster}: {text}".replace("|", "/")
+    return one_line(f"KFIX {_WORDS[code]} - {told} | {data}")
+
+
+def nagios_exit_code(diagnosis: Diagnosis) -> int:
+    return _NAGIOS[exit_code(diagnosis)]

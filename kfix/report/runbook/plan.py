@@ -1,0 +1,137 @@
+"""A plan and the list of runbooks, for people. Colour only on a terminal; rich itself respects NO_COLOR."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from kfix.model.plan.facts import show_value, split_key
+from kfix.model.plan.plan import CheckCall, Gate, Phase, Plan, PlannedStep
+from kfix.model.plan.runbook import Runbook
+from kfix.report.console import block, joined, styled, table
+
+_COLOURS = {
+    Gate.AUTO: "dim",
+    Gate.PLAN: "cyan",
+    Gate.STEP: "yellow",
+    Gate.TYPED: "bold red",
+    Gate.TWO_PERSON: "bold red",
+}
+_PHASES = {Phase.ALWAYS: "in every ending: ", Phase.AFTER_GOAL: "once the goal is proved: "}
+
+
+def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
+    head = joined(
+        ("PLAN ", "bold"),
+        (plan.short_id, "bold"),
+        (f"   {plan.runbook.id} v{plan.runbook.version}   on {plan.cluster.name}", ""),
+        (f" over {plan.cluster.security}" if plan.cluster.security.protocol not in {"", "PLAINTEXT"} else "", ""),
+    )
+    console.print(head)
+    console.print(styled(plan.title, "bold"))
+    _rows(console, [("finding", f"{plan.finding.key}  {plan.finding.summary}"), ("cause", plan.finding.cause)])
+    console.print()
+    console.print(_steps(steps))
+    rows = [("not taken", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
+    rows += [("warning", w) for w in plan.warnings]
+    rows += [("rests on", line) for line in _facts(plan)]
+    goal = plan.goal
+    rows.append(("proof", f"{goal.consecutive} good reads in a row, within {goal.timeout:g} s, of"))
+    rows += [("", line) for line in _checks(goal.checks)]
+    rows += [("watched", f"{line}; else {how}") for how, line in _invariants(plan)]
+    rows += [("standing", line) for line in _checks(plan.standing)]
+    rows += [("at worst", _impact(plan)), ("expires", _time(plan.expires_at))]
+    _rows(console, rows)
+
+
+def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collection[str] = ()) -> None:
+    """`own` are the ids of those that kfix did not ship: where they come from is told."""
+    found = table(header_style="bold")
+    for name in ("runbook", "fixes", "what it is for", *(("from",) if own else ())):
+        found.add_column(name, overflow="fold")
+    for runbook in runbooks:
+        row = [runbook.id, ", ".join(fixes(runbook)), first_sentence(runbook.about)]
+        found.add_row(*row, *((str(Path(runbook.origin).parent) if runbook.id in own else "kfix",) if own else ()))
+    console.print(found)
+
+
+def fixes(runbook: Runbook) -> list[str]:
+    """Codes, and what may be asked for without one."""
+    return [*runbook.codes, *([f"a request ({runbook.request})"] if runbook.request else [])]
+
+
+def first_sentence(text: str) -> str:
+    return text.split(". ", 1)[0].rstrip(".") + "."
+
+
+def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
+    made = table(header_style="bold", padding=(0, 2, 0, 0))
+    made.add_column("#", justify="right")
+    made.add_column("step", overflow="fold")
+    made.add_column("gate")
+    made.add_column("what, why, undo", overflow="fold")
+    said: tuple[object, ...] | None = None
+    for number, step in steps:
+        told = [styled(_PHASES.get(step.phase, "") + step.what)]
+        # The same rung for many partitions tells its reason once, and how it is undone unless that is of another kind.
+        undo = step.reversible, step.inverse is None, step.inverse is not None and step.inverse.keep
+        rung = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
+        if said != rung:
+            told += [styled(f"why:  {step.why}", "dim"), styled(f"undo: {step.undo}", "dim"), styled("")]
+        said = rung
+        made.add_row(str(number), step.id, styled(step.gate.word, _COLOURS[step.gate]), block(*told))
+    return made
+
+
+def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
+    """A label is told once where several lines follow it; a long line is folded under its own text."""
+    made = table(show_header=False, padding=(0, 2, 0, 0))
+    made.add_column("", no_wrap=True, style="bold")
+    made.add_column("", overflow="fold")
+    before = ""
+    for label, text in rows:
+        made.add_row("" if label == before else label, text)
+        before = label or before
+    console.print(made)
+
+
+def _facts(plan: Plan) -> list[str]:
+    owners: dict[str, list[str]] = {}
+    for fact in plan.facts:
+        parts = split_key(fact.key)
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
+    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
+
+
+def _checks(checks: Iterable[CheckCall]) -> list[str]:
+    """The same check of many partitions is told once."""
+    groups: dict[str, list[str]] = {}
+    for call in checks:
+        rest = [f"{k}={v}" for k, v in call.args.items() if k != "partition"]
+        words = " ".join([str(call.args.get("partition", "")), *rest])
+        groups.setdefault(call.check, []).append(words.strip())
+    return [f"{check}: {', '.join(words)}".removesuffix(": ") for check, words in groups.items()]
+
+
+def _invariants(plan: Plan) -> list[tuple[str, str]]:
+    kinds = dict.fromkeys(one.on_breach.value for one in plan.invariants)
+    return [
+        (how, line) for how in kinds for line in _checks(i.call for i in plan.invariants if i.on_breach.value == how)
+    ]
+
+
+def _impact(plan: Plan) -> str:
+    impact = plan.impact
+    partitions = f"{impact.partitions} partition{'' if impact.partitions == 1 else 's'}"
+    return (
+        f"{partitions}, {impact.replicas_moved} replicas moved, {impact.bytes} bytes, about {impact.seconds:g} s "
+        f"if every step is needed; loss: {impact.max_loss}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

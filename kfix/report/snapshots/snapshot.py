@@ -1,0 +1,38 @@
+"""A snapshot in a few lines: which cluster, when, what each source said or why it said nothing."""
+
+from __future__ import annotations
+
+import time
+
+from kfix.harmless import Lines, lines
+from kfix.model.cluster.snapshot import Snapshot
+
+
+def described(snapshot: Snapshot) -> Lines:
+    taken = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(snapshot.taken_at))
+    zookeeper = snapshot.zookeeper
+    seen_from = []
+    for vantage in snapshot.vantages:
+        seen_from.append(f"  seen from {vantage.name}: reaches {', '.join(vantage.reached) or 'nobody'}")
+        seen_from += [f"    not {who}: {why}" for who, why in vantage.unreached.items()]
+    partitions = max((len(v.partitions) for v in snapshot.views.values()), default=0)
+    rows = [
+        f"cluster {snapshot.cluster.name} ({snapshot.cluster.mode.value}), taken {taken} by kfix {snapshot.kfix}",
+        *seen_from,
+        f"  brokers that answered: {', '.join(map(str, snapshot.views)) or 'none'}; partitions they list: {partitions}",
+    ]
+    if zookeeper is not None:
+        registered = ", ".join(map(str, sorted(zookeeper.registrations)))
+        rows.append(
+            f"  ZooKeeper {zookeeper.server}: registered {registered or 'none'}; "
+            f"controller {zookeeper.controller.broker}, epoch {zookeeper.controller.epoch}; "
+            f"partition states {len(zookeeper.states)}"
+        )
+    answering = sum(p.answers for p in snapshot.probes)
+    rows.append(
+        f"  groups listed: {len(snapshot.groups)}; coordinators probed: {len(snapshot.probes)}, answering: {answering}"
+    )
+    rows += [
+        f"  {'read  ' if s.ok else 'FAILED'} {s.name} {s.seconds:.2f} s  {s.error}".rstrip() for s in snapshot.sources
+    ]
+    return lines(*rows)

@@ -1,0 +1,156 @@
+"""One change: fresh guards and facts, intent on the disk, the call, its result on the disk. Never issued twice.
+
+Where an answer was lost the cluster is looked at, not asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kfix.actions.base import ActionStatus
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.facts import Fact
+from kfix.model.plan.plan import PlannedStep
+from kfix.ports import Clock, ClusterReader
+from kfix.runbook.execution.context import RunProgress
+from kfix.runbook.execution.guards import Guards
+from kfix.runbook.journal.interrupts import held_back
+from kfix.runbook.journal.journal import Journal
+from kfix.runbook.plan.codec import to_plain
+from kfix.runbook.safety.door import Passage
+from kfix.runbook.safety.outcomes import Stop
+
+# Facts older than this are read again before a change, however short the way from the look to the call.
+FRESH_SECONDS = 1.0
+
+# Kafka's codes after which nothing was changed: not sent or fenced off (1), unknown or invalid (3, 17, 35, 39, 40, 42),
+# not allowed (29, 31, 44), not the controller (41), nothing to do or nobody to elect (60, 80, 83, 84, 85). Any other
+# answer, such as 7 REQUEST_TIMED_OUT, may come after the change.
+_SURELY_NOT_DONE = frozenset({1, 3, 17, 29, 31, 35, 39, 40, 41, 42, 44, 60, 80, 83, 84, 85})
+
+RightBefore = Callable[[PlannedStep], None]
+
+_SEEN = frozenset({ActionStatus.DONE, ActionStatus.IN_PROGRESS})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    reader: ClusterReader
+    passage: Passage
+    clock: Clock
+    journal: Journal
+    guards: Guards
+    progress: RunProgress
+    unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
+
+    def make(self, step: PlannedStep, right_before: RightBefore) -> ChangeResult:
+        """`right_before` raises `Stop` where something that takes no time to check does not hold any more."""
+        looked_at = self.clock.monotonic()
+        self.guards.check(step)
+        now = self.guards.recheck(step)
+        right_before(step)
+        with held_back():
+            self.journal.write(
+                "step.intent",
+                step=step.id,
+                action=step.action,
+                args=to_plain(step.args),
+                pre_image=values_of(now),
+                inverse=to_plain(step.inverse),
+            )
+            self.progress.begun = True
+            if self.clock.monotonic() - looked_at > FRESH_SECONDS:
+                self._look_again(step, right_before)
+            self.note(step, now)
+            result = self._call(step)
+            self.journal.write(
+                "step.result",
+                step=step.id,
+                ok=result.accepted,
+                code=result.code,
+                error="" if result.accepted else f"{result.name} {result.message}".strip(),
+                changed=None if result.unknown else result.accepted,
+            )
+        if result.unknown:
+            self._find_out(step, now)
+        if result.accepted or result.unknown:
+            self.move_on(step)
+        else:
+            self.unmoved.pop(step.id, None)
+        return result
+
+    def adopt(self, step: PlannedStep, before: Mapping[str, Fact]) -> ActionStatus:
+        """A run was killed between the intent and its result: how far the change got is read, never guessed."""
+        found = ACTIONS[step.action].probe(step.args, before, self.reader)
+        self.journal.write("step.probe", step=step.id, progress=found.value)
+        if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
+            self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
+            self.progress.issued.append(step)
+            self.progress.changed.append(f"{step.id}: {step.what}")
+            self.move_on(step)
+        elif found is ActionStatus.NOT_STARTED:
+            self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
+        return found
+
+    def note(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None = None) -> None:
+        """A change of which it is not yet written what it moved. `rate` is what a throttle was set to in mid-run."""
+        self.unmoved[step.id] = (step, before, rate)
+
+    def catch_up(self) -> None:
+        """What a kill, a Ctrl-C or a reading that failed kept from being written is written, where it is seen now."""
+        for step, before, rate in list(self.unmoved.values()):
+            tried = [step.args] if rate is None else [step.args.with_(rate=rate), step.args]
+            if any(ACTIONS[step.action].probe(args, before, self.reader) in _SEEN for args in tried):
+                self.move_on(step)
+
+    def move_on(self, step: PlannedStep) -> None:
+        """The run's own change moves facts that later steps rest on; nobody else's may."""
+        try:
+            now = self.guards.baseline.move_on(ACTIONS[step.action].writes(step.args), self.reader)
+        except UnreachableError as error:
+            # Later steps then find the old facts changed and stop: unknown is not unchanged.
+            self.journal.write("note", step=step.id, text=f"the facts after the change cannot be read: {error}")
+            return
+        self.unmoved.pop(step.id, None)
+        self.journal.write("facts.moved_on", step=step.id, facts=values_of(now))
+
+    def _look_again(self, step: PlannedStep, right_before: RightBefore) -> None:
+        """A broker or the disk was slow; the facts come last. The intent stands in the journal, so its end must too."""
+        try:
+            self.guards.check(step)
+            self.guards.recheck(step)
+            right_before(step)
+        except Stop:
+            self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
+            raise
+
+    def _call(self, step: PlannedStep) -> ChangeResult:
+        self.progress.issued.append(step)
+        try:
+            result = self.passage.send(step.action, step.args)
+        except UnreachableError as error:
+            result = ChangeResult(-1, "NO_ANSWER", str(error))
+        except BaseException:
+            # A second Ctrl-C, or a mistake in kfix: nobody knows whether the call had left.
+            self.progress.changed.append(f"{step.id}: {step.what} (cut off: it may or may not have happened)")
+            raise
+        if not result.accepted and result.code not in _SURELY_NOT_DONE:
+            result = ChangeResult(-1, result.name, result.message)
+        if result.accepted or result.unknown:
+            said = "" if result.accepted else " (no answer: it may or may not have happened)"
+            self.progress.changed.append(f"{step.id}: {step.what}{said}")
+        return result
+
+    def _find_out(self, step: PlannedStep, before: Mapping[str, Fact]) -> None:
+        """No answer came. The cluster is looked at; the call is not made again, whatever the look says."""
+        found = ACTIONS[step.action].probe(step.args, before, self.reader)
+        self.journal.write("step.probe", step=step.id, progress=found.value)
+        if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
+            self.journal.write("note", step=step.id, text="the answer was lost, the change was made: adopted")
+
+
+def values_of(facts: Mapping[str, Fact]) -> dict[str, object]:
+    return {key: to_plain(fact.value) for key, fact in facts.items()}

@@ -1,0 +1,73 @@
+"""Who does what in one run: the parts that share its journal, its facts and its progress, put together once."""
+
+from __future__ import annotations
+
+from kfix.model.plan.plan import Gate, Plan
+from kfix.runbook.execution.apply import Apply
+from kfix.runbook.execution.asking import Asking
+from kfix.runbook.execution.change import Change
+from kfix.runbook.execution.context import Context, RunProgress
+from kfix.runbook.execution.copying import Meter
+from kfix.runbook.execution.guards import Guards
+from kfix.runbook.execution.locks import Locked
+from kfix.runbook.execution.rethrottle import Rethrottle
+from kfix.runbook.execution.settle import Settle
+from kfix.runbook.execution.waiting import Waits
+from kfix.runbook.execution.watch import Watch
+from kfix.runbook.gate.gates import AnswerReader, Gatekeeper
+from kfix.runbook.journal.journal import Journal, Samples
+from kfix.runbook.journal.runs import RunDir
+from kfix.runbook.safety.door import Passage
+from kfix.runbook.safety.drift import PlannedFacts
+
+
+class Components:
+    def __init__(
+        self,
+        plan: Plan,
+        scene: Context,
+        run: RunDir,
+        locked: Locked,
+        journal: Journal,
+        baseline: PlannedFacts,
+        progress: RunProgress,
+        passage: Passage,
+        spent: float = 0.0,
+    ) -> None:
+        """`spent`: seconds that the run took before this process took over."""
+        reader, clock = scene.reader, scene.clock
+        lowest = Gate.STEP if scene.step_by_step or locked.cluster is None else Gate.AUTO
+        self.journal = journal
+        self.samples = Samples(journal)
+        self.guards = Guards(reader, journal, self.samples, baseline)
+        self.change = Change(reader, passage, clock, journal, self.guards, progress)
+        rethrottle = Rethrottle(run.path, plan, scene.reader, passage, scene.clock, journal, progress, self.change)
+        waits = Waits(clock, journal)
+        meter = Meter(reader, clock, journal, waits)
+        began = clock.monotonic() - spent
+        lock = locked.cluster
+        self.watch = Watch(
+            plan,
+            reader,
+            clock,
+            journal,
+            self.samples,
+            lock,
+            rethrottle,
+            meter,
+            passage,
+            began,
+            self.guards,
+            progress,
+        )
+        settle = Settle(reader, clock, journal, self.samples, self.watch, plan.goal.interval)
+
+        def early(took: float, least: float) -> None:
+            journal.write("gate.early", seconds=round(took, 3), least=round(least, 3))
+
+        self.person = AnswerReader(scene.human, clock, early)
+        keeper = Gatekeeper(plan, self.person, scene.given, lowest)
+        asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
+        self.apply = Apply(
+            plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle
+        )

@@ -1,0 +1,59 @@
+"""What must hold in the very second before a change: the step's own checks, and the facts its plan rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kfix.errors import UnreachableError
+from kfix.harmless import lines
+from kfix.model.plan.facts import Fact
+from kfix.model.plan.plan import Plan, PlannedStep
+from kfix.ports import ClusterReader
+from kfix.probes.registry import ask
+from kfix.runbook.journal.journal import Journal, Samples
+from kfix.runbook.plan.codec import to_plain
+from kfix.runbook.safety.drift import PlannedFacts, table
+from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    reader: ClusterReader
+    journal: Journal
+    samples: Samples
+    baseline: PlannedFacts
+
+    def preconditions(self, plan: Plan) -> None:
+        """What must hold for the plan as a whole, until its first change."""
+        for call in plan.preconditions:
+            answer = ask(call, self.reader)
+            self.samples.told(call, answer, part="precondition")
+            if not answer.passed:
+                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text)
+
+    def check(self, step: PlannedStep) -> None:
+        for call in step.require:
+            answer = ask(call, self.reader)
+            self.samples.told(call, answer, step=step.id, part="require")
+            if not answer.passed:
+                text = f"step {step.id} needs {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text)
+
+    def recheck(self, step: PlannedStep) -> Mapping[str, Fact]:
+        """The facts as they are now; any that differs from what the plan rests on ends the step by name."""
+        try:
+            now, drifts = self.baseline.compare(step.pre, self.reader)
+        except UnreachableError as error:
+            raise Stop(Outcome.REFUSED, f"step {step.id}: the facts cannot be read again: {error}") from error
+        for drift in drifts:
+            self.journal.write(
+                "facts.recheck", step=step.id, key=drift.key, was=to_plain(drift.was), is_=to_plain(drift.is_)
+            )
+        if drifts:
+            text = lines(
+                f"step {step.id}: the world changed since the plan was made", table(drifts), "the plan is stale"
+            )
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+        return now

@@ -1,0 +1,90 @@
+"""Waits until what steps were to bring about is there: all steps of a batch together, each judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kfix.harmless import lines
+from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.plan import PlannedStep
+from kfix.ports import Clock, ClusterReader
+from kfix.runbook.execution.waiting import Wait
+from kfix.runbook.execution.watch import Watch, hopeless
+from kfix.runbook.journal.journal import Journal, Samples
+from kfix.runbook.safety.proof import Asked, sample, verdict_of
+
+# A wait of minutes need not look five times a second.
+_SLOWEST = 2.0
+_SLOWER_AFTER = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    step: PlannedStep
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    reader: ClusterReader
+    clock: Clock
+    journal: Journal
+    samples: Samples
+    watch: Watch
+    interval: float
+
+    def wait(self, steps: Sequence[PlannedStep]) -> tuple[Unproved, ...]:
+        """What did not come about. A step for which waiting is in vain does not hold up the others."""
+        began = self.clock.monotonic()
+        waiting = list(steps)
+        failed: list[Unproved] = []
+        while True:
+            seconds = self.clock.monotonic() - began
+            looks = {step.id: self._look(step) for step in waiting}
+            for step in [s for s in waiting if verdict_of(looks[s.id]) is Verdict.PASS]:
+                self.journal.write("step.verified", step=step.id, seconds=round(seconds, 3))
+                waiting.remove(step)
+            pause = self.interval if seconds < _SLOWER_AFTER else max(self.interval, _SLOWEST)
+            for step in list(waiting):
+                why = self._in_vain(step)
+                if why or seconds + pause > step.verify_timeout:
+                    verdict = Verdict.FAIL if why else verdict_of(looks[step.id])
+                    failed.append(self._unproved(step, verdict, why or _words(looks[step.id])))
+                    waiting.remove(step)
+            if not waiting:
+                return tuple(failed)
+            self.watch.poll(waiting, self._wait(waiting[0], looks, seconds))
+            self.clock.sleep(pause)
+
+    def _wait(self, step: PlannedStep, looks: Mapping[str, Asked], seconds: float) -> Wait | None:
+        """Of the first step that is waited for the first check that does not pass yet."""
+        for call, answer in looks[step.id]:
+            if not answer.passed:
+                return Wait.of(call, answer, seconds=seconds, limit=step.verify_timeout, step=step.id)
+        return None
+
+    def _in_vain(self, step: PlannedStep) -> str:
+        """An invariant that pauses the run goes first: what is hopeless now may be well when it holds again."""
+        if not hopeless(step, self.reader):
+            return ""
+        self.watch.invariants()
+        return hopeless(step, self.reader)
+
+    def _look(self, step: PlannedStep) -> Asked:
+        asked = sample(step.verify, self.reader)
+        for call, answer in asked:
+            self.samples.told(call, answer, step=step.id, part="verify")
+        return asked
+
+    def _unproved(self, step: PlannedStep, verdict: Verdict, text: str) -> Unproved:
+        self.journal.write("step.unproved", step=step.id, verdict=verdict.value, text=text)
+        return Unproved(step, verdict, text)
+
+
+def _words(asked: Asked) -> str:
+    def told(answer: Answer) -> str:
+        return f"{answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+
+    return lines(*(f"{call}: {told(answer)}" for call, answer in asked if not answer.passed))

@@ -1,0 +1,52 @@
+"""What a run waits for, and until when: reported now and then, so that nobody stares at a still screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kfix.model.plan.answer import Answer
+from kfix.model.plan.plan import CheckCall
+from kfix.ports import Clock
+from kfix.runbook.journal.journal import Journal, utc
+
+_REPORT_EVERY = 5.0
+# What comes about within this time needs no words.
+_AT_ONCE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`seconds` is how long the run has waited, `left` how long it waits at most from now on. `step` may be ""."""
+
+    step: str
+    what: str
+    observed: str
+    wanted: str
+    seconds: float
+    left: float
+
+    @classmethod
+    def of(cls, call: CheckCall, answer: Answer, *, seconds: float, limit: float, step: str = "") -> Wait:
+        return cls(step, str(call), answer.observed, answer.wanted, seconds, max(0.0, limit - seconds))
+
+
+@dataclass(slots=True)
+class Waits:
+    clock: Clock
+    journal: Journal
+    reported_at: float = field(default=float("-inf"))
+
+    def report(self, wait: Wait) -> None:
+        now = self.clock.monotonic()
+        if wait.seconds < _AT_ONCE or now - self.reported_at < _REPORT_EVERY:
+            return
+        self.reported_at = now
+        self.journal.write(
+            "wait",
+            **({"step": wait.step} if wait.step else {}),
+            check=wait.what,
+            observed=wait.observed,
+            wanted=wait.wanted,
+            until=utc(self.clock.now() + wait.left),
+            seconds_left=round(wait.left),
+        )

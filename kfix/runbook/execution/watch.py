@@ -1,0 +1,174 @@
+"""What is looked at before every change and all the while a run waits: the lock, the time, the invariants, the person.
+
+A breach pauses or ends the run; not knowing is a breach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import RefusedError, UnreachableError
+from kfix.model.plan.answer import Answer
+from kfix.model.plan.plan import Gate, Invariant, OnBreach, Phase, Plan, PlannedStep
+from kfix.ports import Clock, ClusterLock, ClusterReader
+from kfix.probes.registry import ask
+from kfix.runbook.execution.context import RunProgress
+from kfix.runbook.execution.copying import Meter
+from kfix.runbook.execution.guards import Guards
+from kfix.runbook.execution.rethrottle import Rethrottle
+from kfix.runbook.execution.waiting import Wait
+from kfix.runbook.journal.journal import Journal, Samples, utc
+from kfix.runbook.safety.door import Passage
+from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+
+# A pause that lasts longer than this is no pause any more.
+PAUSE_SECONDS = 600.0
+UNREADABLE_SECONDS = 60.0
+_LOOK_EVERY = 1.0
+
+
+@dataclass(slots=True)
+class Watch:
+    plan: Plan
+    reader: ClusterReader
+    clock: Clock
+    journal: Journal
+    samples: Samples
+    lock: ClusterLock | None
+    rethrottle: Rethrottle
+    meter: Meter
+    passage: Passage
+    began: float
+    guards: Guards
+    progress: RunProgress
+    looked_at: float = field(default=float("-inf"))
+
+    def before_change(self, step: PlannedStep) -> None:
+        """Checks all that must hold before a change, before the question and again after the answer.
+
+        What is put back is put back whatever a run came to; only who has lost the lock sends nothing more.
+        """
+        self.right_before(step)
+        if step.phase is Phase.ALWAYS:
+            return
+        if not self.progress.changed:
+            self.guards.preconditions(self.plan)
+        self.invariants()
+        self._network(step)
+        self._concurrent(step)
+
+    def right_before(self, step: PlannedStep) -> None:
+        """Checks what takes no time to check, after every question and reading: the next thing is the intent."""
+        self._lock()
+        if step.phase is Phase.ALWAYS:
+            return
+        self._duration()
+        self._expiry(step)
+
+    def poll(self, waiting: Iterable[PlannedStep], wait: Wait | None = None) -> None:
+        """Between two looks at what is waited for; the invariants at most once a second."""
+        steps = tuple(waiting)
+        self._lock()
+        if steps and all(step.phase is Phase.ALWAYS for step in steps):
+            return
+        self._duration()
+        if self.clock.monotonic() - self.looked_at >= _LOOK_EVERY:
+            self.invariants()
+        if steps:
+            self.rethrottle.poll()
+        self.meter.poll(steps, wait)
+
+    def _lock(self) -> None:
+        if self.lock is not None and not self.lock.held():
+            self.journal.write("lock.lost", scope=self.lock.scope)
+            raise Stop(Outcome.LOCK_LOST, f"the lock is lost ({self.lock.scope}): somebody else may act now")
+
+    def _network(self, step: PlannedStep) -> None:
+        try:
+            self.passage.before_change(step)
+        except RefusedError as error:
+            self.journal.write("invariant", check="network_is_whole", observed=str(error), action=OnBreach.STOP)
+            raise Stop(Outcome.BREACH, str(error), error.hint) from error
+
+    def _expiry(self, step: PlannedStep) -> None:
+        """A plan begins before it expires; a typed step of it is carried out before that, too."""
+        now, late = self.clock.now(), self.plan.expires_at
+        if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
+            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)}, and it is {utc(now)}"
+            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+
+    def _duration(self) -> None:
+        cap = self.plan.caps.max_duration
+        spent = self.clock.monotonic() - self.began
+        if cap is not None and spent > cap:
+            self.journal.write("limit.hit", limit="max_duration", seconds=round(spent, 1), cap=cap)
+            raise Stop(Outcome.LIMIT, f"the run took {spent:.0f} s, {cap:g} s are allowed (limits.max_duration)")
+
+    def _concurrent(self, step: PlannedStep) -> None:
+        cap = self.plan.caps.max_concurrent_moves
+        if cap is None or not step.estimate.replicas_moved:
+            return
+        moving = self._moving()
+        if moving >= cap:
+            self.journal.write("limit.hit", limit="max_concurrent_moves", moving=moving, cap=cap)
+            text = f"{moving} partitions are being moved, {cap} at once are allowed (limits.max_concurrent_moves)"
+            raise Stop(Outcome.LIMIT, text)
+
+    def _moving(self) -> int:
+        """The controller is being elected now and then; a run of hours waits for it."""
+        since = self.clock.monotonic()
+        while True:
+            try:
+                return len(self.reader.reassignments())
+            except UnreachableError as error:
+                if self.clock.monotonic() - since > UNREADABLE_SECONDS:
+                    text = f"how many partitions are being moved cannot be read: {error}"
+                    raise Stop(Outcome.UNREACHABLE, text) from error
+                seconds = self.clock.monotonic() - since
+                left = max(0.0, UNREADABLE_SECONDS - seconds)
+                wanted = "how many partitions are being moved can be read"
+                self.meter.waits.report(Wait("", "the controller", str(error), wanted, seconds, left))
+            self._lock()
+            self.clock.sleep(_LOOK_EVERY)
+
+    def invariants(self) -> None:
+        self.looked_at = self.clock.monotonic()
+        for invariant in self.plan.invariants:
+            answer = self._ask(invariant)
+            if answer.passed:
+                continue
+            self._breach(invariant, answer)
+
+    def _ask(self, invariant: Invariant) -> Answer:
+        answer = ask(invariant.call, self.reader)
+        self.samples.told(invariant.call, answer, part="invariant")
+        return answer
+
+    def _breach(self, invariant: Invariant, answer: Answer) -> None:
+        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+        self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
+        if invariant.on_breach is OnBreach.STOP:
+            raise Stop(Outcome.BREACH, f"an invariant is broken: {words}")
+        since = self.clock.monotonic()
+        until = utc(self.clock.now() + PAUSE_SECONDS)
+        self.journal.write("pause", why=words, until=until, seconds_left=round(PAUSE_SECONDS))
+        while not (answer := self._ask(invariant)).passed:
+            seconds = self.clock.monotonic() - since
+            self.meter.waits.report(Wait.of(invariant.call, answer, seconds=seconds, limit=PAUSE_SECONDS))
+            if seconds > PAUSE_SECONDS:
+                raise Stop(Outcome.BREACH, f"an invariant has been broken for {PAUSE_SECONDS:g} s: {words}")
+            self._lock()
+            self._duration()
+            self.clock.sleep(_LOOK_EVERY)
+        self.journal.write("resume", seconds=round(self.clock.monotonic() - since, 1))
+
+
+def hopeless(step: PlannedStep, reader: ClusterReader) -> str:
+    """Why waiting for this step is in vain; empty where it is not, or where nobody knows."""
+    for call in ACTIONS[step.action].hopeless(step.args):
+        answer = ask(call, reader)
+        if answer.verdict == "fail":
+            return f"{call}: {answer.observed}; wanted: {answer.wanted}"
+    return ""

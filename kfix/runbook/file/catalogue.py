@@ -1,0 +1,58 @@
+"""Where runbooks are: shipped with kfix, in the user's own folder, and in a folder given with `--runbooks`."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from kfix.documents.problems import did_you_mean
+from kfix.errors import InvalidFileError, UsageError
+from kfix.model.plan.runbook import Runbook
+from kfix.runbook.file.load import load_file
+
+
+def shipped_dir() -> Path:
+    """In a wheel they lie within the package, in a checkout beside it."""
+    inside = resources.files("kfix").joinpath("_runbooks")
+    if isinstance(inside, Path) and inside.is_dir():
+        return inside
+    return Path(str(resources.files("kfix"))).parent / "runbooks"
+
+
+def files(site: Path | None, own: Path | None = None) -> dict[str, Path]:
+    """Names and files. Of one name the site's goes before the user's own, and that before the shipped one."""
+    found = {path.stem: path for path in sorted(shipped_dir().glob("*.yaml"))}
+    for folder in (own, site):
+        if folder is not None:
+            if not folder.is_dir():
+                raise UsageError(f"{folder}: there is no such folder of runbooks")
+            found |= {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return dict(sorted(found.items()))
+
+
+def load_all(site: Path | None, own: Path | None = None) -> tuple[Runbook, ...]:
+    return validate(tuple(files(site, own).values()))
+
+
+def load(name: str, site: Path | None, own: Path | None = None) -> Runbook:
+    found = files(site, own)
+    if name not in found:
+        hint = f"known: {', '.join(found)}" if found else "there are none"
+        raise UsageError(f"unknown runbook {name!r}{did_you_mean(name, found)}", hint=hint)
+    return load_file(found[name])
+
+
+def validate(paths: tuple[Path, ...], *, codes: frozenset[str] = frozenset()) -> tuple[Runbook, ...]:
+    """All mistakes of all files in one go. `codes` are the findings that exist; none given: they are not checked."""
+    problems: list[str] = []
+    good: list[Runbook] = []
+    for path in paths:
+        try:
+            good.append(load_file(path, codes=codes))
+        except InvalidFileError as error:
+            problems += error.problems
+        except UsageError as error:
+            problems.append(str(error))
+    if problems:
+        raise InvalidFileError(tuple(problems))
+    return tuple(good)

@@ -1,0 +1,35 @@
+"""A runbook file into a `Runbook`, or all of its mistakes, each as `file:line:col: text`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+
+from kfix.documents.problems import Problem
+from kfix.documents.reading import read_model, read_text
+from kfix.model.plan.runbook import Runbook
+from kfix.runbook.file import schema
+from kfix.runbook.file.build import build
+from kfix.runbook.file.lint import lint
+
+
+def load_file(path: FilePath, *, codes: frozenset[str] = frozenset()) -> Runbook:
+    return load_text(read_text(path, "file"), origin=str(path), stem=path.stem, codes=codes)
+
+
+def load_text(text: str, *, origin: str, stem: str, codes: frozenset[str] = frozenset()) -> Runbook:
+    """`stem` is what the runbook must be called: its file's name without `.yaml`."""
+
+    def more(data: object) -> Iterable[Problem]:
+        return (*lint(data, codes), *_name(data, stem))
+
+    model = read_model(text, schema.RunbookModel, origin=origin, what="runbook", more=more)
+    return build(model, hashlib.sha256(text.encode()).hexdigest(), origin)
+
+
+def _name(data: object, stem: str) -> Iterable[Problem]:
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    name = metadata.get("id") if isinstance(metadata, dict) else None
+    if isinstance(name, str) and name != stem:
+        yield Problem(("metadata", "id"), f"the runbook is called {name!r} but its file {stem!r}")

@@ -1,0 +1,137 @@
+"""A second person's signature under a plan: a small file that names the plan and is owned by who signed it.
+
+What it proves: the kernel attests the file's owner, so another user of this host (or of a file system that both share)
+put it there for this very plan, and that user is neither who applies it nor the one the plan says made it. One person
+with one account cannot plan, sign and apply.
+
+What it does not prove: root can forge any owner. A name in a plan is what the planner's host said; what is compared by
+the kernel's word is who signed and who applies. A file system without owners (FAT, some network shares) proves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import socket
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kfix.errors import ApprovalError, RefusedError, UsageError
+from kfix.model.plan.plan import Plan
+from kfix.runbook.hints import plan_again
+from kfix.runbook.journal.journal import utc
+
+SCHEMA = "kfix.countersign/v1"
+_FIELDS = frozenset({"schema", "plan_id", "by", "uid", "host", "at", "reason"})
+_MAX_BYTES = 16_384
+
+
+def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object]:
+    """Writes the signature of whoever runs this; never over a file, and nobody else may write to it."""
+    by = _name(os.getuid())
+    if by == plan.created.by:
+        raise RefusedError(f"{by} made plan {plan.short_id}: a second person has to sign it")
+    if now > plan.expires_at:
+        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}: there is nothing to sign"
+        raise RefusedError(text, hint=plan_again(plan))
+    signed = {
+        "schema": SCHEMA,
+        "plan_id": plan.plan_id,
+        "by": by,
+        "uid": os.getuid(),
+        "host": socket.gethostname(),
+        "at": utc(now),
+        "reason": reason,
+    }
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+    except OSError as error:
+        raise UsageError(f"{path}: the signature cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            # Whoever applies the plan must be able to read it, whatever the signer's umask is.
+            os.fchmod(file.fileno(), 0o644)
+            file.write(json.dumps(signed, indent=2, ensure_ascii=True) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UsageError(f"{path}: the signature cannot be written: {error.strerror}; nothing is left there") from error
+    return signed
+
+
+def signer(path: Path, plan: Plan, applies: int) -> str:
+    """Who signed. `ApprovalError` says what is wrong with the signature; `applies` is the uid that carries it out."""
+    text, owner = _read(path)
+    signed = _parse(text, path)
+    name = _name(owner)
+    wrong = ""
+    if signed["plan_id"] != plan.plan_id:
+        wrong = f"it is for plan {str(signed['plan_id'])[:8]}, not for {plan.short_id}"
+    elif signed["uid"] != owner:
+        wrong = f"it says uid {signed['uid']}, and the file belongs to uid {owner} ({name})"
+    elif signed["by"] != name:
+        wrong = f"it says {signed['by']!r}, and the file belongs to {name}"
+    elif owner == applies:
+        wrong = f"{name} signed it and carries the plan out: a second person has to sign"
+    elif name == plan.created.by:
+        wrong = f"{name} signed it and made the plan: a second person has to sign"
+    if wrong:
+        raise _not_good(path, wrong)
+    return name
+
+
+def _read(path: Path) -> tuple[str, int]:
+    """Owner and text of one and the same open file: nobody can exchange it in between."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: there is no such signature") from error
+    except OSError as error:
+        if path.is_symlink():
+            raise _not_good(path, "it is a symbolic link") from error
+        raise UsageError(f"{path}: the signature cannot be read: {error.strerror}") from error
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise _not_good(path, "it is not a plain file")
+        if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise _not_good(path, "others than its owner may write to it (chmod 644)")
+        text = os.read(handle, _MAX_BYTES + 1)
+    finally:
+        os.close(handle)
+    if len(text) > _MAX_BYTES:
+        raise _not_good(path, "it is too long")
+    return text.decode("utf-8", "replace"), about.st_uid
+
+
+def _parse(text: str, path: Path) -> Mapping[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_good(path, "it is no JSON") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.keys() != _FIELDS:
+        raise _not_good(path, f"it is not of the form {SCHEMA}")
+    if type(data["uid"]) is not int or not str(data["reason"]).strip():
+        raise _not_good(path, "it lacks a user's number or a reason")
+    return data
+
+
+def _not_good(path: Path, why: str) -> ApprovalError:
+    return ApprovalError(
+        f"{path}: not a good signature: {why}; nothing was changed",
+        hint="a second person: kfix runbook countersign PLAN -o FILE --reason TEXT",
+    )
+
+
+def _name(uid: int) -> str:
+    """As the system's own list of users has it: the environment may say anything."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

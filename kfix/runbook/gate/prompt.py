@@ -1,0 +1,128 @@
+"""What a person reads at a gate, as plain text: the same text is kept beside the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfix.harmless import Lines, lines
+from kfix.model.plan.facts import Fact, show_value, split_key
+from kfix.model.plan.plan import Estimate, Gate, Phase, Plan, PlannedStep
+from kfix.runbook.gate.gates import Screen, sure_phrases
+
+_SHOWN = 8
+
+
+def screen(
+    plan: Plan, number: int, asked: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
+) -> Screen:
+    """`asked` is the step and the gate that is in force in this run."""
+    step, level = asked
+    text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
+    return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
+
+
+def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
+    covered = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number and s.gate <= Gate.PLAN]
+    beyond = [(n, s) for n, s in enumerate(plan.steps, 1) if s.gate > Gate.PLAN]
+    rows = [
+        f"APPROVE PLAN {plan.short_id}   {plan.runbook.id}   on {plan.cluster.name}",
+        f"finding   {plan.finding.key}",
+        f"cause     {plan.finding.cause}",
+        _list("covers", _some([f"{n} {s.id}: {s.what}" for n, s in covered])),
+    ]
+    if beyond:
+        first = {s.id for _, s in sure_phrases(plan)}
+        rows += _asks_again("at once, before anything is changed, for", [s for _, s in beyond if s.id in first])
+        rows += _asks_again("again before", [s for _, s in beyond if s.id not in first])
+    rows += [
+        f"at worst  {impact_words(plan.impact)}",
+        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
+        *_stopping(plan, changed),
+    ]
+    return lines(*rows)
+
+
+def _asks_again(when: str, steps: list[PlannedStep]) -> list[str]:
+    rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for s in steps)
+    return [f"asks      {when} each {' and each '.join(rungs)}"] if rungs else []
+
+
+def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
+    return lines(
+        f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
+        f"what      {step.what}",
+        f"why       {step.why}",
+        _list("now", _now(now)),
+        f"touches   {step.risk.value}",
+        f"at worst  {impact_words(step.estimate)}",
+        f"undo      {step.undo}",
+        *_stopping(plan, changed),
+    )
+
+
+def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
+    left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
+    if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
+        left += "; throttles are put back, and copies under way go on"
+    return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  leaves {left}"]
+
+
+def _list(label: str, rows: list[str]) -> Lines:
+    first, *more = rows or [""]
+    return lines(f"{label:<10}{first}", *(f"{'':<10}{row}" for row in more))
+
+
+def _some(rows: list[str]) -> list[str]:
+    """A plan for fifty partitions must still fit a screen; the plan above it and the journal have them all."""
+    return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more like these"]
+
+
+def _now(now: Mapping[str, Fact]) -> list[str]:
+    """By owner, so that a partition's name is not repeated before each of its facts."""
+    owners: dict[str, list[str]] = {}
+    for key, fact in now.items():
+        parts = split_key(key)
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
+    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
+
+
+def impact_words(estimate: Estimate) -> str:
+    partitions = f"{estimate.partitions} partition{'' if estimate.partitions == 1 else 's'}"
+    if estimate.partitions == 0:
+        partitions = "the whole cluster"
+    moved = f"{estimate.replicas_moved} replicas moved, {estimate.bytes} bytes"
+    return f"{partitions}, {moved}, about {estimate.seconds:g} s; loss: {estimate.max_loss}"
+
+
+def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
+    args = ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items())
+    facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
+    return lines(
+        *[
+            f"action    {step.action}",
+            f"args      {args}",
+            "facts re-read in the same second before it",
+            *facts,
+            "required before it",
+            *(f"  {call}" for call in step.require),
+            f"proved by, within {step.verify_timeout:g} s",
+            *(f"  {call}" for call in step.verify),
+            "by hand",
+            *(f"  {line}" for line in step.command.splitlines()),
+        ]
+    )
+
+
+def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
+    reasons = {
+        Gate.PLAN: "The plan changes the cluster. One answer covers every step of the level 'plan'; others ask again.",
+        Gate.STEP: f"{step.action} asks by itself: it touches {step.risk.value} or rests on facts of this very second.",
+        Gate.TYPED: (
+            "The phrase names the cluster and a fact that was read just now, so that neither habit nor a script made "
+            "for another plan can give it. It is typed here, or given beforehand with --ack while the plan is at most "
+            "5 minutes old."
+        ),
+        Gate.TWO_PERSON: "The site's policy wants a second person: the plan is countersigned, and the phrase is typed.",
+        Gate.AUTO: "It changes nothing.",
+    }
+    return lines(reasons[level], plan.title, step.why)

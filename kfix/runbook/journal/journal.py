@@ -1,0 +1,160 @@
+"""The journal of a run: one JSON object a line, written before and after each change, each line chained to the last.
+
+A record is on the disk before the next thing happens. The chain tells an edit; a torn last line is what a crash leaves
+and is told, not hidden; a broken middle means that nobody knows what happened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from kfix.documents.opening import read_file
+from kfix.errors import KfixError, UsageError
+from kfix.harmless import for_json
+from kfix.model.plan.answer import Answer
+from kfix.model.plan.plan import CheckCall
+from kfix.ports import Clock
+from kfix.runbook.journal.interrupts import held_back
+from kfix.runbook.journal.records import wrong_in
+
+Record = Mapping[str, Any]
+Listener = Callable[[Record], None]
+_START = "0" * 64
+
+
+class JournalError(KfixError):
+    """The journal cannot be written: without it nothing more is changed."""
+
+    exit_code = 3
+
+
+class JournalFile(Protocol):
+    """What a journal needs of its file; a test's file may be full."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int: ...
+
+
+class Journal:
+    """`after` is what the file holds already: its chain goes on where it ends."""
+
+    def __init__(
+        self, file: JournalFile, common: Record, clock: Clock, listener: Listener, after: ReadBack | None = None
+    ) -> None:
+        self._file = file
+        self._common = dict(common)
+        self._clock = clock
+        self._listener = listener
+        self._seq = 0 if after is None else len(after.records)
+        self._prev = _START if after is None else after.tail
+
+    def write(self, type_: str, **fields: Any) -> None:
+        """On the disk when it returns. The listener hears of it after that, never before."""
+        record = {
+            "v": 1,
+            "seq": self._seq,
+            "prev": self._prev,
+            "t": utc(self._clock.now()),
+            "mono": round(self._clock.monotonic(), 3),
+            "type": type_,
+            **self._common,
+            **fields,
+        }
+        line = for_json(record, compact=True).encode()
+        # A Ctrl-C between the line and its place in the chain would have the next line break the chain.
+        with held_back(always=True):
+            try:
+                self._file.write(line + b"\n")
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise JournalError(f"the journal cannot be written: {error.strerror}") from error
+            self._seq += 1
+            self._prev = hashlib.sha256(line).hexdigest()
+        # An output that is full, closed or of a narrow encoding must not stop a run half-way.
+        with suppress(OSError, ValueError):
+            self._listener(record)
+
+
+@dataclass(slots=True)
+class Samples:
+    """Answers of checks into the journal. Through a long wait only what differs from the last answer is written."""
+
+    journal: Journal
+    last: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
+
+    def told(self, call: CheckCall, answer: Answer, *, part: str, step: str | None = None, in_row: int = 0) -> None:
+        where, said = (part, step, call), (answer.verdict, answer.observed, in_row)
+        if self.last.get(where) == said:
+            return
+        self.last[where] = said
+        fields: dict[str, Any] = {} if step is None else {"step": step}
+        self.journal.write(
+            "verify.sample",
+            **fields,
+            part=part,
+            check=str(call),
+            observed=answer.observed,
+            wanted=answer.wanted,
+            verdict=answer.verdict.value,
+            in_row=in_row,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """`torn` is a last line without an end; `broken` names the line from which on nothing can be trusted.
+
+    `tail` is the hash that the next record must name, `size` how many bytes the whole lines take.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    torn: bool = False
+    broken: str = ""
+    tail: str = _START
+    size: int = 0
+
+
+def read_back(path: Path) -> ReadBack:
+    try:
+        raw = read_file(path)
+    except OSError as error:
+        return ReadBack((), broken=f"{path}: {error.strerror}")
+    except UsageError as error:
+        return ReadBack((), broken=str(error))
+    *lines, rest = raw.split(b"\n")
+    records: list[dict[str, Any]] = []
+    prev = _START
+    for number, line in enumerate(lines, 1):
+        record, wrong = _parse(line)
+        if not wrong and (record.get("prev") != prev or record.get("seq") != number - 1):
+            wrong = "does not follow the line before it"
+        if wrong:
+            return ReadBack(tuple(records), bool(rest), f"{path}:{number}: {wrong}; it was edited or damaged")
+        records.append(record)
+        prev = hashlib.sha256(line).hexdigest()
+    return ReadBack(tuple(records), torn=bool(rest), tail=prev, size=len(raw) - len(rest))
+
+
+def _parse(line: bytes) -> tuple[dict[str, Any], str]:
+    """The record, and what is wrong with it."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}, "is not a record"
+    return record, wrong_in(record)
+
+
+def utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

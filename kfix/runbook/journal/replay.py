@@ -1,0 +1,117 @@
+"""A journal read back into what a run had done when it ended or was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kfix.model.plan.facts import Fact, FactJson
+from kfix.model.plan.plan import Phase, Plan, PlannedStep, Undo
+
+#: Endings after which there is nothing to go on with.
+FINAL = frozenset({"proved", "already_well", "aborted"})
+#: What the id of a step begins with that takes another one back.
+UNDO = "undo-"
+
+
+@dataclass(slots=True)
+class Replay:
+    """`done`: steps that changed something, in their order. `open`: intents whose result nobody recorded, with the
+    facts of that moment. `facts`: what the run's own changes moved. `unmoved`: changes of which that was not yet
+    written, with the facts before them; `rates`: those of throttles changed in mid-run. `outcome` "" where the run has
+    no end. `nothing_stands`: its last ending put back all that it had changed. `spent`: seconds that it took, without
+    those in which nobody carried it out.
+    """
+
+    done: list[str] = field(default_factory=list)
+    verified: set[str] = field(default_factory=set)
+    open: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
+    facts: dict[str, FactJson] = field(default_factory=dict)
+    unmoved: dict[str, Mapping[str, Fact]] = field(default_factory=dict)
+    rates: dict[str, int] = field(default_factory=dict)
+    outcome: str = ""
+    nothing_stands: bool = False
+    spent: float = 0.0
+
+
+def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
+    """Records of steps that the plan does not have are left to whoever compares the plan's hash."""
+    found = Replay()
+    last: float | None = None
+    for record in records:
+        now = record.get("mono")
+        if record.get("type") in {"run.start", "run.resumed"}:
+            last = None
+        if isinstance(now, int | float) and last is not None:
+            found.spent += max(0.0, now - last)
+        last = now if isinstance(now, int | float) else last
+        _step(found, str(record.get("step", "")), record)
+        match record.get("type"):
+            case "facts.moved_on":
+                found.facts |= {k: _fact(v) for k, v in (record.get("facts") or {}).items()}
+            case "run.end":
+                found.outcome = str(record.get("outcome", ""))
+                found.nothing_stands = _nothing_stands(record)
+            case "run.resumed":
+                found.outcome = ""
+                found.nothing_stands = False
+    return found
+
+
+def _nothing_stands(end: Mapping[str, Any]) -> bool:
+    """Whether an ending put everything back that its run had changed."""
+    return all(name in end and not end[name] for name in ("changed", "left", "under_way"))
+
+
+def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
+    match record.get("type"):
+        case "step.intent":
+            image = record.get("pre_image") or {}
+            found.open[step] = {k: Fact(k, _fact(v), "journal") for k, v in image.items()}
+        case "step.result" if record.get("changed") is not None:
+            image = found.open.pop(step, {})
+            if record["changed"]:
+                found.unmoved[step] = image
+            if record["changed"] and step.startswith(UNDO):
+                # An interrupted run cancelled this move itself. No step of the plan of a rollback has such a step.
+                found.done = [name for name in found.done if name != step.removeprefix(UNDO)]
+                found.verified.discard(step.removeprefix(UNDO))
+            if record["changed"]:
+                found.done = [*(name for name in found.done if name != step), step]
+        case "throttle.intent":
+            found.unmoved[step] = {}
+            found.rates[step] = int(record["args"]["rate"])
+        case "facts.moved_on":
+            found.unmoved.pop(step, None)
+        case "step.operator_did":
+            found.open.pop(step, None)
+            found.unmoved.pop(step, None)
+            found.done.append(step)
+            found.verified.add(step)
+        case "step.verified":
+            found.verified.add(step)
+
+
+def begin_again(found: Replay, plan: Plan) -> None:
+    """Throttles that an ending put back, while replicas are still to be copied, are to be set, and put back, again."""
+    at = {name: number for number, name in enumerate(found.done)}
+    moving = any(s.estimate.replicas_moved and s.id not in found.verified for s in plan.steps)
+    again: set[str] = set()
+    for back in (s for s in plan.steps if s.phase is Phase.ALWAYS and s.id in at):
+        undone = (s.id for s in plan.steps if s.inverse is not None and s.id in at and _is(s.inverse, back))
+        for name in undone:
+            if at[name] > at[back.id]:
+                again.add(back.id)
+            elif moving:
+                again |= {name, back.id}
+    found.done = [name for name in found.done if name not in again]
+    found.verified -= again
+
+
+def _is(inverse: Undo, step: PlannedStep) -> bool:
+    return (inverse.action, inverse.args) == (step.action, step.args)
+
+
+def _fact(value: Any) -> FactJson:
+    return tuple(value) if isinstance(value, list) else value

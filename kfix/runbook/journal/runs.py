@@ -1,0 +1,151 @@
+"""Where runs are kept: `<state>/kfix/runs/<run-id>/` with the plan, the journal and what people were shown."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from kfix.errors import RefusedError, UsageError
+from kfix.model.plan.plan import Plan
+from kfix.private import new_folder, open_private, private_folder
+from kfix.runbook.journal.journal import JournalError, ReadBack, read_back
+from kfix.runbook.plan import planfile
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def plan_path(self) -> Path:
+        return self.path / "plan.json"
+
+    @property
+    def journal_path(self) -> Path:
+        return self.path / "journal.ndjson"
+
+    def plan(self) -> Plan:
+        return planfile.read(self.plan_path)
+
+    def journal(self) -> ReadBack:
+        return read_back(self.journal_path)
+
+    def open_journal(self) -> BinaryIO:
+        handle = open_private(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        return os.fdopen(handle, "ab")
+
+    def reopen_journal(self, back: ReadBack) -> BinaryIO:
+        """To write on after the last whole line; a torn one is cut off."""
+        handle = open_private(self.journal_path, os.O_WRONLY | os.O_APPEND)
+        os.ftruncate(handle, back.size)
+        return os.fdopen(handle, "ab")
+
+    def keep_screen(self, name: str, text: str) -> str:
+        """What the human saw, by hash; the text lies beside the journal that names it."""
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        try:
+            handle = open_private(self.path / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise JournalError(f"what was shown cannot be kept: {error.strerror}") from error
+        return digest
+
+
+class RunStore:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.runs_dir = home / "runs"
+        self.locks_dir = home / "locks"
+
+    def create(self, plan: Plan, now: float) -> RunDir:
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+        path = self.runs_dir / f"{stamp}-{plan.short_id}"
+        try:
+            private_folder(self.runs_dir, self.home)
+            for n in range(2, 100):
+                if not path.exists():
+                    break
+                path = self.runs_dir / f"{stamp}-{plan.short_id}-{n}"
+            new_folder(path)
+        except OSError as error:
+            raise RefusedError(f"{path}: the run cannot be recorded: {error.strerror}; nothing was changed") from error
+        run = RunDir(path)
+        try:
+            planfile.write(plan, run.plan_path)
+        except UsageError as error:
+            # An empty folder would look like a run whose journal is lost, and spend the plan.
+            with suppress(OSError):
+                path.rmdir()
+            raise RefusedError(f"the run cannot be recorded: {error}; nothing was changed") from error
+        return run
+
+    def runs(self) -> Iterator[RunDir]:
+        """Oldest first: the ids begin with the time."""
+        if self.runs_dir.is_dir():
+            yield from (RunDir(p) for p in sorted(self.runs_dir.iterdir()) if p.is_dir())
+
+    def find(self, text: str) -> RunDir:
+        """A run by its id, or by any part of it that only one run has."""
+        all_runs = tuple(self.runs())
+        found = [r for r in all_runs if r.id == text] or [r for r in all_runs if text and text in r.id]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(f"{text!r} may be {', '.join(r.id for r in found)}: say more of it")
+        last = f"the last one is {all_runs[-1].id}" if all_runs else f"there are none under {self.runs_dir}"
+        raise UsageError(f"there is no run {text!r}; {last}", hint="kfix runbook history lists them")
+
+    def spent_by(self, plan_id: str) -> RunDir | None:
+        """The run in which a change of this plan was begun. A run that was declined before that does not spend it."""
+        for run in self.runs():
+            if plan_id[:8] in run.id and _began(run.journal()):
+                return run
+        return None
+
+    def taken_back_by(self, run_id: str) -> RunDir | None:
+        """The run that began to take back the changes of this one."""
+        for run in self.runs():
+            back = run.journal()
+            if back.records and back.records[0].get("undoes") == run_id and _began(back):
+                return run
+        return None
+
+    def last_change(self, plan: Plan) -> tuple[RunDir, dict[str, Any]] | None:
+        """The newest run that changed this cluster by this runbook for a finding on one of these partitions.
+
+        With its last intent.
+        """
+        for run in reversed(tuple(self.runs())):
+            records = run.journal().records
+            if not records or not _is_for(records[0], plan):
+                continue
+            intents = [r for r in records if r["type"] == "step.intent"]
+            if intents:
+                return run, intents[-1]
+        return None
+
+
+def _began(journal: ReadBack) -> bool:
+    """A damaged journal counts as begun: what it hides may be a change."""
+    return bool(journal.broken) or any(r["type"] == "step.intent" for r in journal.records)
+
+
+def _is_for(start: Mapping[str, Any], plan: Plan) -> bool:
+    """A finding's key may hold a count; what it is about is its partitions, where it has any."""
+    if (start.get("cluster"), start.get("runbook")) != (plan.cluster.name, plan.runbook.id):
+        return False
+    partitions = {str(tp) for tp in plan.finding.partitions}
+    return start.get("finding") == plan.finding.key or bool(partitions & set(start.get("partitions", ())))

@@ -1,0 +1,65 @@
+"""Whether a plan is what kfix would make of the world it says it was made of: every argument is worked out again.
+
+A hash tells an edit by somebody who cannot hash, and `planfile.audit` a plan without its guards. Arguments that were
+read from the cluster, such as who will win an election, are compared with the cluster itself, after its facts were
+found unchanged and before anybody is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.actions.base import NotApplicable
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import KfixError
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Phase, Plan, PlannedStep
+from kfix.ports import ClusterReader
+from kfix.probes.facts import FactReader
+
+# Grows while records are written; it is an estimate and decides nothing.
+_ESTIMATES = frozenset({"bytes"})
+
+# What is compared also in a run that has changed something already: nothing that a plan does moves these by itself.
+_ALWAYS_COMPARED = frozenset({"config.set", "leader.elect_unclean"})
+
+
+def unfaithful(plan: Plan, reader: ClusterReader, done: frozenset[str] = frozenset()) -> Iterator[str]:
+    """One line a step that says something else than the cluster does.
+
+    What is put back, in an ending or after the goal, says what an earlier step found. Of a plan that takes a run back
+    `taking_back` knows whether it is that run's. `done` are steps of before; the others' facts may have moved by them.
+    """
+    if plan.undoes:
+        return
+    read = FactReader(reader)
+    found: set[tuple[str, Args]] = set()
+    for step in plan.steps:
+        put_back = step.phase is not Phase.MAIN and (step.action, step.args) in found
+        if step.inverse is not None:
+            found.add((step.inverse.action, step.inverse.args))
+        if (
+            put_back
+            or step.id in done
+            or not ACTIONS[step.action].changes
+            or (done and step.action not in _ALWAYS_COMPARED)
+        ):
+            continue
+        yield from _compare(step, read)
+
+
+def without_estimates(args: Args) -> Args:
+    return Args({k: v for k, v in args.items() if k not in _ESTIMATES})
+
+
+def _compare(step: PlannedStep, read: FactReader) -> Iterator[str]:
+    action = ACTIONS[step.action]
+    given = Args({k: v for k, v in step.args.items() if k not in action.frozen})
+    try:
+        found = action.freeze(given, read)
+    except (NotApplicable, KfixError) as reason:
+        yield f"step {step.id}: {reason}"
+        return
+    for name, value in without_estimates(found).items():
+        if step.args.get(name) != value:
+            yield f"step {step.id}: {name} is {step.args.get(name)} in the plan, the cluster says {value}"

@@ -1,0 +1,240 @@
+"""The plan's file: JSON people can review, frozen by a hash over its canonical form.
+
+Written once with mode 0600 and never over another file. What comes back is checked as if a stranger had written it: the
+hash tells an edit, `audit` tells a plan that no kfix would have made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kfix import __version__
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.documents.opening import read_file
+from kfix.documents.shown import short
+from kfix.errors import UsageError
+from kfix.harmless import for_json
+from kfix.model.plan.args import Args, coerce
+from kfix.model.plan.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
+from kfix.private import new_private
+from kfix.probes.registry import ALL as PROBES
+from kfix.runbook.plan.codec import from_plain, to_plain
+from kfix.runbook.plan.limits import over_limits
+from kfix.runbook.plan.steps import partition_counts
+
+#: How long a plan is good for. Who types a phrase must have looked at the cluster just now.
+PLAN_SECONDS = 30 * 60.0
+TYPED_PLAN_SECONDS = 5 * 60.0
+#: Of one mistake; what stands in a forged plan may be of any length.
+_LONGEST = 600
+_DAY = 86_400.0
+_END_OF_TIME = 253_402_300_800.0  # the year 10000
+
+
+def seal(plan: Plan) -> Plan:
+    """The same plan under its own hash."""
+    return replace(plan, plan_id=_hash(_body(plan)))
+
+
+def to_json(plan: Plan) -> str:
+    body = {**_body(plan), "plan_id": plan.plan_id, "impact": to_plain(plan.impact)}
+    return for_json(body, indent=2, sort_keys=True) + "\n"
+
+
+def write(plan: Plan, path: Path) -> None:
+    try:
+        handle = new_private(path)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
+    except OSError as error:
+        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}") from error
+    try:
+        # A lone surrogate, as of a file name that is no text, becomes the JSON escape it reads back from.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(to_json(plan))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}; nothing is left there") from error
+
+
+def read(path: Path) -> Plan:
+    try:
+        text = read_file(path).decode("utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: there is no such plan") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the plan cannot be read: {error}") from error
+    return from_json(text, str(path))
+
+
+def from_json(text: str, origin: str) -> Plan:
+    try:
+        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+    except ValueError as error:
+        raise UsageError(
+            f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan NAME"
+        ) from error
+    except RecursionError as error:
+        raise UsageError(f"{origin}: not a plan: nested too deeply") from error
+    if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
+        raise UsageError(f"{origin}: not a plan of the form {SCHEMA}")
+    data.pop("impact", None)
+    claimed = data.pop("plan_id", None)
+    actual = _hash({**data, "schema": SCHEMA})
+    if claimed != actual:
+        text = (
+            f"{origin}: the plan was changed after it was made: it says {str(claimed)[:8]}, its content is {actual[:8]}"
+        )
+        raise UsageError(text, hint="make a new one with kfix runbook plan NAME")
+    try:
+        plan: Plan = from_plain(Plan, {**data, "plan_id": actual}, "plan")
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{origin}: not a plan of this kfix: {error}") from error
+    audit(plan, origin)
+    return plan
+
+
+def audit(plan: Plan, origin: str) -> None:
+    """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
+    for problem in (*_audit_whole(plan), *over_limits(plan)):
+        raise UsageError(f"{origin}: {problem[:_LONGEST]}")
+    for step in plan.steps:
+        problem = _audit_step(step, {fact.key for fact in plan.facts}) or _audit_restore(step, plan)
+        if not problem and plan.created.kfix == __version__:
+            problem = _audit_words(step, plan.cluster.name)
+        if problem:
+            raise UsageError(f"{origin}: step {step.id[:_LONGEST]}: {problem[:_LONGEST]}")
+    for call in (*plan.preconditions, *plan.goal.checks, *plan.standing, *(i.call for i in plan.invariants)):
+        problem = _audit_check(call)
+        if problem:
+            raise UsageError(f"{origin}: {problem[:_LONGEST]}")
+
+
+def _audit_whole(plan: Plan) -> Iterator[str]:
+    if not plan.steps or not plan.goal.checks:
+        yield f"a plan without {'a check of its goal' if plan.steps else 'steps'}"
+    longest = TYPED_PLAN_SECONDS if plan.highest_gate >= Gate.TYPED else PLAN_SECONDS
+    if not 0 <= plan.expires_at - plan.created.at <= longest:
+        yield f"no such plan is good for longer than {longest / 60:g} minutes"
+    if not 0 <= plan.created.at < _END_OF_TIME:
+        yield "a plan of no time that there is"
+    if plan.goal.consecutive < 1 or not 0 < plan.goal.interval <= _DAY:
+        yield "a goal that is proved without a look, or looked at too seldom"
+    for name, times in Counter(step.id for step in plan.steps).items():
+        if times > 1:
+            yield f"{times} steps are called {name}"
+
+
+def _audit_step(step: PlannedStep, facts: set[str]) -> str:
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"unknown action {step.action!r}"
+    kinds = action.kinds
+    problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
+    problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
+    problem = problem or ("" if step.verify else "no check proves it")
+    problem = problem or ("" if step.batch >= 0 and 0 <= step.pause <= _DAY else "a batch or a pause that cannot be")
+    if problem:
+        return problem
+    try:
+        for name, kind in kinds.items():
+            coerce(kind, step.args[name])
+    except ValueError as error:
+        return str(error)
+    floor = action.gate_for(step.args)
+    if step.gate < floor:
+        return f"gate {step.gate.word!r} is below the floor {floor.word!r} of {action.name}"
+    reads = {*action.reads(step.args), *partition_counts(step.phase, step.action, step.args)}
+    guards = set(action.guards(step.args))
+    whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
+    return "" if whole else f"guards or facts that {action.name} rests on are missing"
+
+
+def _audit_restore(step: PlannedStep, plan: Plan) -> str:
+    """What asks nobody may only put back what another step of the same plan found."""
+    if step.gate is not Gate.AUTO or not ACTIONS[step.action].changes:
+        return ""
+    found = (s.inverse for s in plan.steps if s.inverse is not None)
+    if any((u.action, u.args) == (step.action, step.args) for u in found):
+        return ""
+    return f"{step.action} asks nobody, and puts back what no step of this plan found"
+
+
+def _audit_words(step: PlannedStep, cluster: str) -> str:
+    """What people are shown, and approve, follows from what is sent. Another kfix words it in its own way."""
+    action = ACTIONS[step.action]
+    preview, inverse = action.preview(step.args), action.inverse(step.args)
+    shown = {
+        "what": preview.what,
+        "target": preview.target,
+        "phrase": f"{cluster}/{preview.target}/{preview.live}",
+        "command": preview.command,
+        "estimate": preview.estimate,
+        "risk": action.risk_for(step.args),
+        "reversible": inverse.reversible,
+        "undo": inverse.text,
+        "inverse": inverse.undo,
+    }
+    odd = [name for name, value in shown.items() if getattr(step, name) != value]
+    return f"{odd[0]!r} does not tell what {action.name} with these arguments does" if odd else ""
+
+
+def _audit_check(call: CheckCall) -> str:
+    probe = PROBES.get(call.check)
+    if probe is None:
+        return f"unknown check {call.check!r}"
+    kinds = {**probe.params, **probe.optional}
+    problem = _audit_args(call.args, kinds.keys())
+    try:
+        for name, value in call.args.items():
+            if name in kinds:
+                coerce(kinds[name], value)
+    except ValueError as error:
+        return str(error)
+    return f"{call.check}: {problem}" if problem else ""
+
+
+def _audit_args(args: Args, wanted: Any) -> str:
+    odd = sorted(set(args) ^ set(wanted))
+    return f"argument {odd[0]!r} is missing or surplus" if odd else ""
+
+
+def _body(plan: Plan) -> dict[str, Any]:
+    body: dict[str, Any] = to_plain(plan)
+    del body["plan_id"]
+    return {"schema": SCHEMA, **body}
+
+
+def _hash(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {short(key)} appears twice")
+        found[key] = value
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a value of a plan")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a value of a plan")

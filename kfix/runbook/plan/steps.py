@@ -1,0 +1,82 @@
+"""One step of a plan, made of an action and literal arguments: the same for a runbook's step and for a rollback's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.plan.args import Args
+from kfix.model.plan.facts import about
+from kfix.model.plan.plan import CheckCall, Gate, OnFailure, Phase, PlannedStep
+from kfix.probes.registry import ALL as PROBES
+
+
+@dataclass(frozen=True, slots=True)
+class StepShape:
+    """What the runbook, not the action, says of a step. `gate` is raised to the action's floor, never lowered."""
+
+    id: str
+    why: str
+    gate: Gate = Gate.AUTO
+    require: tuple[CheckCall, ...] = ()
+    unless: tuple[CheckCall, ...] = ()
+    verify: tuple[CheckCall, ...] = ()
+    verify_timeout: float = 10.0
+    phase: Phase = Phase.MAIN
+    on_failure: OnFailure = OnFailure.NEXT
+    batch: int = 0
+    pause: float = 0.0
+
+
+def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
+    """The fact of how many partitions the topic has that a step touches: who adds some makes the plan stale.
+
+    What is put back in every ending rests on nothing of the kind.
+    """
+    if phase is Phase.ALWAYS or not ACTIONS[action].changes:
+        return ()
+    if "partition" in args:
+        topic = args.tp().topic
+    elif "topic" in args:
+        topic = args.text("topic")
+    elif args.get("kind") == ResourceKind.TOPIC:
+        topic = args.text("name")
+    else:
+        return ()
+    return about(TopicPartition(topic, 0), "partition_count")
+
+
+def build_step(shape: StepShape, action_name: str, args: Args, cluster: str) -> PlannedStep:
+    """`args` are complete and literal. What proves the action stands in where the runbook names no check."""
+    action = ACTIONS[action_name]
+    preview, inverse = action.preview(args), action.inverse(args)
+    require = tuple(dict.fromkeys((*action.guards(args), *shape.require)))
+    verify = shape.verify or action.proves(args)
+    reads = (key for call in require for key in PROBES[call.check].reads(call.args))
+    return PlannedStep(
+        id=shape.id,
+        action=action_name,
+        args=args,
+        gate=max(shape.gate, action.gate_for(args)),
+        risk=action.risk_for(args),
+        why=shape.why,
+        what=preview.what,
+        target=preview.target,
+        phrase=f"{cluster}/{preview.target}/{preview.live}",
+        reversible=inverse.reversible,
+        undo=inverse.text,
+        command=preview.command,
+        pre=tuple(dict.fromkeys((*action.reads(args), *reads, *partition_counts(shape.phase, action_name, args)))),
+        require=require,
+        unless=shape.unless or verify,
+        verify=verify,
+        verify_timeout=shape.verify_timeout,
+        estimate=preview.estimate,
+        phase=shape.phase,
+        on_failure=shape.on_failure,
+        batch=shape.batch,
+        pause=shape.pause,
+        inverse=inverse.undo,
+    )

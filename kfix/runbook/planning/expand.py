@@ -1,0 +1,59 @@
+"""Loops and checks of a runbook into literal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kfix.errors import RefusedError
+from kfix.model.plan.plan import CheckCall, Skipped
+from kfix.model.plan.runbook import CheckTemplate, ForEach, words
+from kfix.probes.facts import FactReader
+from kfix.probes.registry import ALL as PROBES
+from kfix.runbook.planning.decide import decide
+from kfix.runbook.planning.loops import Items
+from kfix.runbook.planning.values import Names
+
+
+@dataclass(frozen=True, slots=True)
+class Expander:
+    """`skipped` collects what conditions left out, and why."""
+
+    items: Items
+    read: FactReader
+    skipped: list[Skipped]
+    finding: str
+
+    def each(self, name: str, loop: ForEach | None, names: Names) -> Iterator[tuple[str, Names]]:
+        """Literal copies, one an item. One item keeps the plain name; no item at all is an error, never "nothing"."""
+        if loop is None:
+            yield name, names
+            return
+        source = source_of(loop)
+        items = self.items.of(source, loop.name)
+        # Where no replica moves there is nothing to throttle: only a placement may give an empty list.
+        if not items and not source.startswith("placement."):
+            what = "names no partition" if source == "finding.partitions" else f"gives no {source}"
+            raise RefusedError(f"{name}: {self.finding} {what} to go over")
+        for item in items:
+            yield (f"{name}:{item.suffix}" if len(items) > 1 else name), names.inside(item.values)
+
+    def checks(self, templates: tuple[CheckTemplate, ...], where: str, names: Names) -> tuple[CheckCall, ...]:
+        return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", names))
+
+    def _check(self, template: CheckTemplate, where: str, names: Names) -> Iterator[CheckCall]:
+        """A condition may be about the item: of the partitions of several topics some are the offsets topic's."""
+        probe = PROBES[template.check]
+        left_out = False
+        for _, one in self.each(where, template.for_each, names):
+            if template.when is not None and not decide(template.when, one.known, where):
+                left_out = True
+                continue
+            args = one.args(template.args, {**probe.params, **probe.optional}, where)
+            yield CheckCall(template.check, probe.freeze(args, self.read))
+        if left_out and template.when is not None:
+            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
+
+
+def source_of(loop: ForEach) -> str:
+    return loop.items.removeprefix("${").removesuffix("}")

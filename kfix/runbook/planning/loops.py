@@ -1,0 +1,124 @@
+"""The items that loops of a runbook go over, found once, while planning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kfix.errors import RefusedError, UnreachableError
+from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.placement.impact import batches, throttled
+from kfix.placement.world import Move, World
+from kfix.ports import ClusterReader
+from kfix.probes.configs.resource import THROTTLES
+from kfix.runbook.file.placements import PlacementInput, world_of
+from kfix.runbook.file.references import Value
+
+_NOTHING = {
+    "placement.moves": "no replica has to move",
+    "cluster.throttled": "no replication throttle is on",
+    "cluster.unpreferred": "no preferred replica that is alive and in sync waits for its leadership",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`suffix` tells the step of this item from its neighbours'; `values` are what the item's parts are."""
+
+    suffix: str
+    values: Mapping[str, Value]
+
+
+class Items:
+    def __init__(
+        self, partitions: tuple[TopicPartition, ...], reader: ClusterReader, look: PlacementInput | None
+    ) -> None:
+        self.partitions = partitions
+        self.reader = reader
+        self.look = look
+        self.moves: tuple[Move, ...] = ()
+
+    def of(self, source: str, name: str) -> tuple[Item, ...]:
+        match source:
+            case "finding.partitions":
+                return tuple(_partition(name, tp) for tp in self.partitions)
+            case "placement.moves":
+                return tuple(self._move(name, m) for m in self.moves)
+            case "placement.brokers":
+                copying = [m for m in self.moves if m.adding]
+                brokers = {b for m in copying for b in (*m.before, *m.adding)} & self.world.live.keys()
+                return tuple(Item(str(b), {name: b}) for b in sorted(brokers))
+            case "placement.topics":
+                return tuple(
+                    Item(topic, {f"{name}.name": topic, f"{name}.leaders": leaders, f"{name}.followers": followers})
+                    for topic, (leaders, followers) in throttled(self.moves).items()
+                )
+            case "cluster.throttled":
+                return tuple(
+                    Item(f"{kind.value}-{owner}", {f"{name}.kind": kind.value, f"{name}.name": owner})
+                    for kind, owner in self._throttled()
+                )
+            case "cluster.unpreferred":
+                return tuple(_partition(name, tp) for tp in self._unpreferred())
+        raise ValueError(f"no source of items {source!r}")
+
+    def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
+        """Batches; the canary is chosen among moves (the smallest), of other items it is the first."""
+        if source == "placement.moves" and self.moves:
+            # A partition without a leader cannot be copied: as a canary it would stop those that can.
+            able = [m for m in self.moves if m.tp in self.world.leaders]
+            unable = [m for m in self.moves if m.tp not in self.world.leaders]
+            for some, alone in ((able, canary), (unable, 0)):
+                for batch in batches(some, size, alone, self.world.sizes) if some else ():
+                    yield tuple(self._move(name, m) for m in batch)
+            return
+        items = self.of(source, name)
+        first, rest = items[:canary], items[canary:]
+        if first:
+            yield first
+        for start in range(0, len(rest), size):
+            yield rest[start : start + size]
+
+    def nothing(self, sources: Iterable[str]) -> str:
+        """Why there is nothing to do, where a goal goes over items of which there are none."""
+        return next((why for source in sources if (why := _NOTHING.get(source)) and not self.of(source, "")), "")
+
+    @cached_property
+    def world(self) -> World:
+        return world_of(self._seen.snapshot, self.reader)
+
+    @property
+    def _seen(self) -> PlacementInput:
+        if self.look is None:
+            raise RefusedError("this runbook looks at the whole cluster, and no look was given")
+        return self.look
+
+    def _move(self, name: str, move: Move) -> Item:
+        return Item(str(move.tp), {f"{name}.partition": move.tp, f"{name}.replicas": move.replicas})
+
+    def _throttled(self) -> Iterator[tuple[ResourceKind, str]]:
+        zookeeper = self._seen.snapshot.zookeeper
+        if zookeeper is None:
+            raise UnreachableError("which brokers and topics there are was not read")
+        for broker in sorted(zookeeper.registrations):
+            found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
+            if any(value.own for value in found.values()):
+                yield ResourceKind.BROKER, str(broker)
+        for topic, config in sorted(zookeeper.topic_configs.items()):
+            if any(key in config for key in THROTTLES[ResourceKind.TOPIC]):
+                yield ResourceKind.TOPIC, topic
+
+    def _unpreferred(self) -> Iterator[TopicPartition]:
+        """Led by another than the preferred replica, although that one is alive and in sync."""
+        world = self.world
+        for tp in sorted(self.partitions or world.assignments):
+            replicas = world.assignments.get(tp, ())
+            first = replicas[0] if replicas else -1
+            if first in world.live and first in world.isr.get(tp, ()) and world.leaders.get(tp) != first:
+                yield tp
+
+
+def _partition(name: str, tp: TopicPartition) -> Item:
+    return Item(str(tp), {name: tp, f"{name}.topic": tp.topic})

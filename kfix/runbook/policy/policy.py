@@ -1,0 +1,68 @@
+"""A site's own rules: gates raised and limits lowered, never the other way round. `policyfile` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from kfix.errors import RefusedError
+from kfix.harmless import lines
+from kfix.model.plan.plan import Caps, Gate, Plan, PlannedStep
+from kfix.runbook.hints import plan_again
+from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`gates` by action. `limits` hold the most a plan may do, whatever its runbook allows."""
+
+    gates: Mapping[str, Gate] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
+
+    def gate(self, action: str) -> Gate:
+        return self.gates.get(action, Gate.AUTO)
+
+    def caps(self, caps: Caps) -> Caps:
+        """The smaller of both; of the cooldown the longer."""
+        changed: dict[str, float] = {}
+        for name, limit in self.limits.items():
+            own = getattr(caps, name)
+            keep = max if name == "cooldown" else min
+            changed[name] = limit if own is None else keep(own, limit)
+        return replace(caps, **changed)  # type: ignore[arg-type]
+
+    def raised(self, plan: Plan) -> Plan:
+        """A plan that no runbook made, such as a rollback's: its gates raised, its limits left alone."""
+        steps = tuple(s if self._fits(s) else replace(s, gate=self.gate(s.action)) for s in plan.steps)
+        if steps == plan.steps:
+            return plan
+        typed = any(s.gate >= Gate.TYPED for s in steps)
+        longest = plan.created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS)
+        return seal(replace(plan, steps=steps, expires_at=min(plan.expires_at, longest)))
+
+    def refuse(self, plan: Plan) -> None:
+        """A plan may be older than the policy, or made where there is none: what falls short is told by name."""
+        problems = list(self._short(plan))
+        if problems:
+            text = lines(f"plan {plan.short_id} falls short of the policy {self.origin}:", *problems)
+            raise RefusedError(lines(text, "nothing was changed"), hint=plan_again(plan))
+
+    def _short(self, plan: Plan) -> Iterator[str]:
+        for step in plan.steps:
+            if not self._fits(step):
+                yield f"  step {step.id}: gate {step.gate.word}, {self.gate(step.action).word} for {step.action}"
+        if plan.undoes:
+            return
+        allowed = self.caps(plan.caps)
+        for name in self.limits:
+            had, limit = getattr(plan.caps, name), getattr(allowed, name)
+            if had != limit:
+                yield f"  limits.{name}: {'none' if had is None else f'{had:g}'}, the policy says {limit:g}"
+
+    def _fits(self, step: PlannedStep) -> bool:
+        """What asks nobody puts back what was there: no policy keeps it from that."""
+        return step.gate is Gate.AUTO or step.gate >= self.gate(step.action)
+
+
+NO_POLICY = Policy()

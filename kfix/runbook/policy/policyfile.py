@@ -1,0 +1,61 @@
+"""The policy's file: YAML as strict as a runbook's, all mistakes at once, each as `file:line:col: text`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.documents.problems import Path, Problem, unknown
+from kfix.documents.reading import read_model, read_text
+from kfix.documents.shapes import StrictModel
+from kfix.model.plan.plan import Gate
+from kfix.runbook.file.schema import Bytes, Duration
+from kfix.runbook.policy.policy import Policy
+
+
+class PolicyLimits(StrictModel):
+    max_partitions: Annotated[int, Field(ge=0)] | None = None
+    max_brokers: Annotated[int, Field(ge=1)] | None = None
+    max_bytes_moved: Bytes | None = None
+    max_duration: Duration | None = None
+    max_concurrent_moves: Annotated[int, Field(ge=1)] | None = None
+    max_unclean: Annotated[int, Field(ge=0)] | None = None
+    cooldown: Duration | None = None
+
+
+class PolicyModel(StrictModel):
+    """Gates by action, never below the action's floor; limits, never above what a runbook has."""
+
+    api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
+    kind: Literal["Policy"]
+    gates: dict[str, Literal["step", "typed", "two_person"]] = Field(default_factory=dict)
+    limits: PolicyLimits = PolicyLimits()
+
+
+def load_policy(path: FilePath) -> Policy:
+    return parse_policy(read_text(path, "policy"), str(path))
+
+
+def parse_policy(text: str, origin: str) -> Policy:
+    model = read_model(text, PolicyModel, origin=origin, what="policy", more=_floors)
+    gates = {action: Gate[word.upper()] for action, word in model.gates.items()}
+    return Policy(gates, model.limits.model_dump(exclude_none=True), origin)
+
+
+def _floors(data: object) -> Iterator[Problem]:
+    """On the plain data, so that a mistake in the shape hides none in the meaning."""
+    gates = data.get("gates") if isinstance(data, dict) else None
+    for name, word in gates.items() if isinstance(gates, dict) else ():
+        path: Path = ("gates", name)
+        if name not in ACTIONS:
+            yield Problem(path, unknown("action", name, ACTIONS), at_key=True)
+            continue
+        floor = ACTIONS[name].gate_floor
+        if floor is Gate.AUTO:
+            yield Problem(path, f"{name} asks nobody: it changes nothing, or puts back what was there", at_key=True)
+        elif isinstance(word, str) and word.upper() in Gate.__members__ and Gate[word.upper()] < floor:
+            yield Problem(path, f"gate {word!r} is below the floor {floor.word!r} of action {name}")

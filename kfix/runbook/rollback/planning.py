@@ -1,0 +1,172 @@
+"""What takes a run back: a plan of its own, made of the inverses its journal recorded, last first.
+
+What nothing undoes is named up front. Good copies that a run made are kept unless everything is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from kfix.actions.base import NotApplicable
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import KfixError, RefusedError
+from kfix.harmless import lines
+from kfix.model.cluster.snapshot import Assignment, TopicPartition
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import (
+    CheckCall,
+    Created,
+    Gate,
+    Goal,
+    OnFailure,
+    Phase,
+    Plan,
+    PlannedStep,
+    Skipped,
+    Undo,
+)
+from kfix.ports import ClusterReader
+from kfix.probes.assignments import target_of
+from kfix.probes.facts import FactReader
+from kfix.runbook.journal.replay import replay
+from kfix.runbook.journal.runs import RunDir, RunStore
+from kfix.runbook.plan.fidelity import without_estimates
+from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+from kfix.runbook.plan.steps import StepShape, build_step
+from kfix.runbook.safety.proof import lasting
+from kfix.runbook.safety.target import refuse_elsewhere
+
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")
+_PROVE_SECONDS = 120.0
+_MOVE_SECONDS = 3600.0
+
+
+def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, everything: bool) -> Plan:
+    """`everything`: also what a rollback keeps by itself, such as replicas that were added and are in sync."""
+    back = run.journal()
+    if back.broken:
+        raise RefusedError(f"{run.id}: {back.broken}: nobody knows what there is to take back")
+    plan = run.plan()
+    if plan.created.kfix != created.kfix:
+        raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is {created.kfix}")
+    refuse_elsewhere(plan, reader.identity(), run.id)
+    done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
+    if not done:
+        raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")
+    maker = _Maker(plan, reader, done, everything)
+    steps = tuple(maker.steps())
+    if not steps:
+        reasons = [f"  {s.step}: {s.reason}" for s in maker.skipped]
+        none_left = f"all that {run.id} changed was put back by the run itself"
+        raise RefusedError(lines(f"nothing of {run.id} can be taken back:", *reasons) if reasons else none_left)
+    keys = dict.fromkeys(key for step in steps for key in step.pre)
+    checks = lasting(steps)
+    made = replace(
+        plan,
+        created=created,
+        expires_at=created.at + (TYPED_PLAN_SECONDS if any(s.gate >= Gate.TYPED for s in steps) else PLAN_SECONDS),
+        title=f"Take back run {run.id}",
+        caps=replace(plan.caps, max_duration=None, max_bytes_moved=None, max_brokers=None),
+        facts=tuple(maker.read(key) for key in keys),
+        preconditions=(CheckCall("cluster_reachable", Args()),),
+        goal=Goal(checks, _MOVE_SECONDS if maker.copies else _PROVE_SECONDS, plan.goal.interval, plan.goal.consecutive),
+        steps=steps,
+        invariants=(),
+        standing=(),
+        skipped_at_plan=tuple(maker.skipped),
+        warnings=tuple(f"{s.step} will not be undone: {s.reason}" for s in maker.skipped),
+        undoes=run.id,
+    )
+    return seal(made)
+
+
+class _Maker:
+    def __init__(self, plan: Plan, reader: ClusterReader, done: list[str], everything: bool) -> None:
+        self.plan = plan
+        self.done = done
+        self.everything = everything
+        self.read = FactReader(reader)
+        self.reader = reader
+        self.skipped: list[Skipped] = []
+        self.copies = False
+        # What the run put back itself, in its ending.
+        ended = {s.id: s for s in plan.steps if s.phase is Phase.ALWAYS}
+        self.put_back = {(ended[name].action, ended[name].args) for name in done if name in ended}
+        self._moving: Mapping[TopicPartition, Assignment] | None = None
+
+    def steps(self) -> Iterator[PlannedStep]:
+        by_id = {step.id: step for step in self.plan.steps}
+        for name in reversed(self.done):
+            step = by_id[name]
+            try:
+                undo = self._undo(step)
+            except NotApplicable as reason:
+                self.skipped.append(Skipped(name, str(reason)))
+                continue
+            if undo is not None:
+                yield self._step(step, undo)
+            if undo is not None and undo.action == "reassign.cancel" and step.inverse is not None:
+                # Kafka keeps the replicas of before and not their order (tried on 2.7.1).
+                order = step.inverse.args.with_(before=undo.args.brokers("original"), bytes=0)
+                if order.brokers("replicas") != order.brokers("before"):
+                    yield self._step(step, Undo(step.inverse.action, order), "order")
+
+    def _undo(self, step: PlannedStep) -> Undo | None:
+        if not ACTIONS[step.action].changes or step.action == "throttle.restore":
+            return None
+        if step.inverse is not None and (step.inverse.action, step.inverse.args) in self.put_back:
+            return None
+        if step.inverse is None:
+            raise NotApplicable(step.undo)
+        if step.action == "reassign.move" and step.args.tp() in self.moving:
+            # What is still on its way is turned round, which loses no copy that anybody relied on.
+            self._must_be_own(step)
+            cancel = ACTIONS["reassign.cancel"].freeze(Args({"partition": step.args.text("partition")}), self.read)
+            return Undo("reassign.cancel", cancel)
+        if step.inverse.keep and not self.everything:
+            raise NotApplicable("finished, and kept: its copies are good; --all takes it back as well")
+        return step.inverse
+
+    def _must_be_own(self, step: PlannedStep) -> None:
+        """Only a move to where this run sent it is this run's."""
+        target = target_of(self.moving[step.args.tp()])
+        if target != step.args.brokers("replicas"):
+            words = f"it is being moved to {list(target)}, not to {list(step.args.brokers('replicas'))}"
+            raise NotApplicable(f"{words}: somebody else's move is left alone")
+
+    @property
+    def moving(self) -> Mapping[TopicPartition, Assignment]:
+        if self._moving is None:
+            self._moving = self.reader.reassignments()
+        return self._moving
+
+    def _step(self, step: PlannedStep, undo: Undo, what: str = "undo") -> PlannedStep:
+        shape = StepShape(
+            id=f"{what}-{step.id}",
+            why=f"takes back step {step.id}: {step.what}",
+            gate=Gate.PLAN,
+            verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
+            on_failure=OnFailure.CONTINUE,
+        )
+        made = build_step(shape, undo.action, undo.args, self.plan.cluster.name)
+        self.copies |= made.estimate.replicas_moved > 0
+        return made
+
+
+def refuse_odd_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> None:
+    """A plan that says it takes a run back must be made of that run's own inverses, and of nothing else."""
+    run = RunDir(store.runs_dir / plan.undoes)
+    if not _RUN_ID.fullmatch(plan.undoes) or not run.plan_path.exists():
+        raise RefusedError(f"plan {plan.short_id} takes back run {plan.undoes!r}, which is not known here")
+    allowed: set[tuple[str, Args]] = set()
+    for everything in (True, False):
+        with suppress(KfixError):
+            made = make_rollback(run, reader, plan.created, everything=everything)
+            allowed |= {(s.action, without_estimates(s.args)) for s in made.steps}
+    odd = [s.id for s in plan.steps if (s.action, without_estimates(s.args)) not in allowed]
+    if odd:
+        text = f"plan {plan.short_id}: step {odd[0]} is not what takes back run {plan.undoes} as things stand"
+        raise RefusedError(f"{text}; nothing was changed", hint=f"make a new one: kfix runbook rollback {plan.undoes}")

@@ -1,0 +1,128 @@
+"""The one door to a cluster's changes.
+
+Whoever carries out a plan holds a `Passage`, and only `Door.admit` gives one. So the site's policy and the refusal
+while the network is cut (docs/adr/011) hold for every caller, and nothing else in kfix reaches a `ClusterChanger`
+(docs/adr/013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kfix.actions.registry import ALL as ACTIONS
+from kfix.errors import ReadOnlyViolationError
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.diagnosis.finding import Finding
+from kfix.model.plan.args import Args
+from kfix.model.plan.plan import Gate, Phase, Plan, PlannedStep
+from kfix.ports import Clock, ClusterChanger
+from kfix.runbook.policy.policy import Policy
+from kfix.runbook.safety.cut_network import refuse_while_cut
+
+#: A diagnosis older than this (seconds) says too little about the network to rest a change on it.
+DIAGNOSIS_SECONDS = 30.0
+
+# A move that is under way is taken back by a cancel, which no plan has as a step.
+_MOVE, _CANCEL = "reassign.move", "reassign.cancel"
+_RATE = "throttle.rate"
+
+#: Diagnoses the cluster now and returns its findings. It writes nothing.
+Diagnose = Callable[[], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """The findings of a diagnosis made just now, and when it was made (`Clock.monotonic`, seconds)."""
+
+    findings: tuple[Finding, ...]
+    at: float
+
+
+class Door:
+    """Keeps the changer of one cluster.
+
+    `policy` is the site's. `diagnose` is called before the first change, and again where the last diagnosis is older
+    than `DIAGNOSIS_SECONDS`; `just_now` is one that the caller made for this very run, and saves the first call.
+    """
+
+    def __init__(
+        self,
+        changer: ClusterChanger,
+        policy: Policy,
+        diagnose: Diagnose,
+        clock: Clock,
+        just_now: Diagnosed | None = None,
+    ) -> None:
+        self.policy = policy
+        self._changer = changer
+        self._diagnose = diagnose
+        self._clock = clock
+        self._at = float("-inf")
+        if just_now is not None:
+            refuse_while_cut(just_now.findings)
+            self._at = just_now.at
+
+    def admit(self, plan: Plan) -> Passage:
+        """Raises RefusedError where the plan falls short of the policy, or the network is cut."""
+        self.policy.refuse(plan)
+        self.refuse_while_cut()
+        return Passage(self, self._changer, plan, endings_only=False)
+
+    def admit_endings(self, plan: Plan) -> Passage:
+        """For the abort of a run: a passage that only puts back what the run set for its own time, such as throttles.
+
+        Neither policy nor a cut network keeps a run from that.
+        """
+        return Passage(self, self._changer, plan, endings_only=True)
+
+    def refuse_while_cut(self) -> None:
+        """Raises RefusedError that names the cut; UnreachableError where the cluster cannot be diagnosed."""
+        now = self._clock.monotonic()
+        if now - self._at <= DIAGNOSIS_SECONDS:
+            return
+        refuse_while_cut(self._diagnose())
+        self._at = self._clock.monotonic()
+
+
+class Passage:
+    """Leave to carry out one plan. Made by `Door` alone."""
+
+    def __init__(self, door: Door, changer: ClusterChanger, plan: Plan, *, endings_only: bool) -> None:
+        self._door = door
+        self._changer = changer
+        self._endings_only = endings_only
+        steps = [s for s in plan.steps if s.phase is Phase.ALWAYS] if endings_only else plan.steps
+        inverses = {s.inverse.action for s in steps if s.inverse is not None}
+        actions = {s.action for s in steps} | inverses
+        self._actions = frozenset(actions | {_CANCEL} if _MOVE in actions and not endings_only else actions)
+
+    @property
+    def may_cancel(self) -> bool:
+        """Whether a person who interrupts a run may have its moves cancelled: not where the policy wants more than an
+        answer to a screen for a cancel, or for the move that puts the order of the replicas back.
+        """
+        return max(self._door.policy.gate(_CANCEL), self._door.policy.gate(_MOVE)) <= Gate.STEP
+
+    @property
+    def may_rethrottle(self) -> bool:
+        """Whether another throttle may be taken up in mid-run, where nobody is asked."""
+        return self._door.policy.gate(_RATE) <= Gate.PLAN
+
+    def refuse_while_cut(self) -> None:
+        """Before a change that is no step of the plan, such as a cancel: as `Door.refuse_while_cut`."""
+        self._door.refuse_while_cut()
+
+    def before_change(self, step: PlannedStep) -> None:
+        """Looks at the network again where the last look is too old, as after a person's long thought.
+
+        What puts back what was there is let through in any case.
+        """
+        if step.phase is not Phase.ALWAYS and not self._endings_only:
+            self._door.refuse_while_cut()
+
+    def send(self, action: str, args: Args) -> ChangeResult:
+        """Sends one change. Raises ReadOnlyViolationError for an action that the admitted plan does not have."""
+        if action not in self._actions:
+            raise ReadOnlyViolationError(f"{action} is no action of the plan that was admitted; nothing was sent")
+        return ACTIONS[action].apply(args, self._changer)

@@ -1,0 +1,27 @@
+"""Refuses a cluster, or a way to reach it, other than the one that a plan was made for.
+
+Another listener may have other rights, lead to other addresses, or be watched by other people: what was approved for
+one is not carried out over another in silence. The SASL user may differ: a second person has a login of their own.
+"""
+
+from __future__ import annotations
+
+from kfix.errors import RefusedError
+from kfix.model.cluster.snapshot import ClusterIdentity
+from kfix.model.plan.plan import Plan
+
+
+def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
+    """Raises RefusedError where `here` is another cluster than the plan's, or is reached over another security protocol
+    or SASL mechanism. `subject` names the plan or the run.
+    """
+    if here.name != plan.cluster.name:
+        raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")
+    before, now = plan.cluster.security, here.security
+    if (now.protocol, now.mechanism) == (before.protocol, before.mechanism):
+        return
+    way = "without --command-config" if before.protocol == "PLAINTEXT" else "with the plan's --command-config FILE"
+    raise RefusedError(
+        f"{subject} was made over {before}, this is {now}; nothing was changed",
+        hint=f"repeat it {way}",
+    )
