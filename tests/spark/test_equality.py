@@ -14,8 +14,8 @@ from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
 from kfix.model.audit.inventory import Inventory, Mute
-from tests.unit.fleet.nights import cluster, day_of, entry, night
-from tests.unit.fleet.nights import told as told_by
+from tests.unit.fleet.audit_runs import cluster, day_of, entry, night
+from tests.unit.fleet.audit_runs import told as told_by
 
 FINDINGS = pa.table(
     {

@@ -1,6 +1,6 @@
-"""The inventory as a run's manifest keeps it: an audit of a stored run needs no file of its day.
+"""The inventory as recorded in a run's manifest, so that a stored run can be audited without the file of its day.
 
-Client properties are not kept: they say how to be let in, and a manifest is read by many.
+Client properties are not recorded: they hold credentials, and many people can read a manifest.
 """
 
 from __future__ import annotations
@@ -45,11 +45,14 @@ def record_mute(mute: Mute) -> dict[str, Any]:
 
 
 def recorded_inventory(manifest: Mapping[str, Any]) -> Inventory:
-    """Of a run (`Run.manifest`). A run that kept none has one of plain entries. UsageError where it is damaged."""
+    """Returns the inventory recorded in `Run.manifest`; a run without one gets entries with default values.
+
+    Raises UsageError if it is damaged.
+    """
     entries = manifest.get("entries", {})
     names = {*manifest["clusters"], *manifest["failed"]}
     try:
-        # In the order of the file; what an earlier attempt collected, and the file no longer names, comes last.
+        # In the order of the file; clusters of an earlier attempt that the file no longer names come last.
         clusters = {n: _entry(n, raw) for n, raw in entries.items() if n in names}
         clusters |= {n: ClusterEntry(n) for n in sorted(names - clusters.keys())}
         mutes = tuple(_mute(m) for m in manifest.get("mutes", ()))

@@ -1,4 +1,4 @@
-"""An audit for people at a terminal, or in a cron mail: headline, what is not known, riskiest clusters, what is new."""
+"""An audit for a terminal or a cron mail: headline, clusters of unknown state, riskiest clusters, new findings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LIMIT = 10
 
 
 def print_audit(report: AuditReport, console: Console, *, only_new: bool = False, limit: int = LIMIT) -> None:
-    """`limit` bounds each list (clusters, findings, what was not read); the rest is counted, never dropped in silence.
+    """Prints the audit. `limit` is the maximum length of each list; the rest is counted.
 
-    `only_new`: nothing at all is printed where nothing is new or worse, no further cluster went unread and no mute
-    expired; what a cluster in maintenance has is no news. Otherwise the headline and the news, without standing lists.
+    With `only_new`, nothing is printed unless a finding is new or worse, another cluster could not be read, or a mute
+    expired; clusters in maintenance do not count. Otherwise the headline and the news are printed.
     """
     print_lines(audit_lines(report, only_new=only_new, limit=limit), console)
 
@@ -48,8 +48,8 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     if not numbers:
         numbers = ["nothing found, but not every cluster was read"] if sums.unknown else ["nothing found"]
     score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
-    if sums.score >= 0 and sums.score_before >= 0:
-        score += f" ({sums.score - sums.score_before:+d} since {report.trend[-2].day.isoformat()})"
+    if sums.score >= 0 and sums.previous_score >= 0:
+        score += f" ({sums.score - sums.previous_score:+d} since {report.trend[-2].day.isoformat()})"
     yield Line(f"audit of {report.day}: {', '.join(numbers)}; score {score}", style=style, hang=STEP)
     collected = f"{sums.collected} of {amount(sums.clusters, 'cluster')} collected"
     yield Line(f"{collected}{_compared(report, sums)}", hang=STEP)
@@ -57,10 +57,10 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
 
 
 def _compared(report: AuditReport, sums: Totals) -> str:
-    if not report.before:
+    if not report.previous_run:
         return f"; the first audit, so all is new; {sums.muted} muted"
     return (
-        f"; against {report.before_day or one_line(report.before)}: {sums.new} new, {sums.worse} worse, "
+        f"; against {report.previous_day or one_line(report.previous_run)}: {sums.new} new, {sums.worse} worse, "
         f"{sums.still} still there, {sums.fixed} fixed; {sums.muted} muted"
     )
 
@@ -113,7 +113,7 @@ def _news(report: AuditReport, limit: int) -> Iterator[Line]:
     found = tuple(sorted(found, key=lambda f: f.cluster in at_work))
     if found:
         yield Line("")
-        yield Line("new and worse:" if report.before else "findings:", style="bold")
+        yield Line("new and worse:" if report.previous_run else "findings:", style="bold")
     for row in found[:limit]:
         yield from _finding(row, at_work=row.cluster in at_work)
     yield from _rest(len(found), limit, "finding")

@@ -7,7 +7,7 @@ store           where looks and rows are kept
 kfix, engine    version of kfix; "local" or "spark"
 exit_code       what the audit exits with, by fail_on: 0, 20, 21, 22
 fail_on         the threshold: warning, critical, new-warning, new-critical, never
-totals          clusters, collected, unknown, score (mean of the collected clusters, null: none was), score_before;
+totals          clusters, collected, unknown, score (mean of the collected clusters, null: none was), previous_score;
                 findings that are open, not muted and heads: critical, warning, info, new, worse, still;
                 fixed and muted
 clusters        the riskiest first, unknown ones before all; each:
@@ -75,7 +75,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "schema": SCHEMA,
         "day": report.day.isoformat(),
         "run": report.run,
-        "before": _before(report),
+        "previous": _previous(report),
         "store": report.store,
         "kfix": report.kfix,
         "engine": report.engine,
@@ -94,10 +94,10 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
     }
 
 
-def _before(report: AuditReport) -> Mapping[str, Any] | None:
-    if not report.before:
+def _previous(report: AuditReport) -> Mapping[str, Any] | None:
+    if not report.previous_run:
         return None
-    return {"run": report.before, "day": report.before_day.isoformat() if report.before_day else None}
+    return {"run": report.previous_run, "day": report.previous_day.isoformat() if report.previous_day else None}
 
 
 def _known(score: int) -> int | None:
@@ -105,7 +105,7 @@ def _known(score: int) -> int | None:
 
 
 def _totals(sums: Totals) -> Mapping[str, Any]:
-    scores = {"score": _known(sums.score), "score_before": _known(sums.score_before)}
+    scores = {"score": _known(sums.score), "previous_score": _known(sums.previous_score)}
     return asdict(sums) | scores | {"unknown": sums.unknown}
 
 
@@ -135,10 +135,10 @@ def _trend(point: TrendPoint) -> Mapping[str, Any]:
 def document(row: FindingRow) -> Mapping[str, Any] | None:
     """The finding's JSON as an object; None where it is none: one damaged row does not take the report with it."""
     try:
-        said = json.loads(row.document)
+        parsed = json.loads(row.document)
     except ValueError:
         return None
-    return _finite(said) if isinstance(said, dict) else None
+    return _finite(parsed) if isinstance(parsed, dict) else None
 
 
 def _finite(value: Any) -> Any:

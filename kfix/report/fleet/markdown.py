@@ -50,12 +50,12 @@ def _headline(report: AuditReport, sums: Totals) -> str:
         f"{sums.collected} of {amount(sums.clusters, 'cluster')} collected; "
         + (
             f"{sums.new} new, {sums.worse} worse, {sums.fixed} fixed, {sums.muted} muted"
-            if report.before
+            if report.previous_run
             else f"the first audit; {sums.muted} muted"
         ),
     ]
     if not news(report) and not sums.unknown:
-        lines.append("Nothing new." if report.before else "Nothing found.")
+        lines.append("Nothing new." if report.previous_run else "Nothing found.")
     return "\n".join(lines) + "\n"
 
 
@@ -74,7 +74,7 @@ def _unknown(report: AuditReport) -> list[tuple[str, str]]:
 def _news(report: AuditReport) -> list[tuple[str, str]]:
     at_work = in_maintenance(report)
     found = sorted(news(report), key=lambda f: f.cluster in at_work)
-    title = "\n**New and worse**\n\n" if report.before else "\n**Findings**\n\n"
+    title = "\n**New and worse**\n\n" if report.previous_run else "\n**Findings**\n\n"
     return [("" if n else title, _finding(f, at_work=f.cluster in at_work)) for n, f in enumerate(found)]
 
 
@@ -93,9 +93,9 @@ def _mutes(report: AuditReport) -> str:
     active = len(report.mutes) - len(expired)
     if not report.mutes:
         return ""
-    said = [f"{amount(active, 'mute')} in force"] if active else []
-    said += [f"**{amount(len(expired), 'mute')} expired**"] if expired else []
-    return f"\n{', '.join(said)}.\n"
+    parts = [f"{amount(active, 'mute')} in force"] if active else []
+    parts += [f"**{amount(len(expired), 'mute')} expired**"] if expired else []
+    return f"\n{', '.join(parts)}.\n"
 
 
 def prose(text: str, most: int = _SUMMARY) -> str:

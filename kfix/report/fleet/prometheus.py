@@ -126,8 +126,8 @@ def _text(family: Family) -> str:
 def _labels(labels: dict[str, str]) -> str:
     if not labels:
         return ""
-    said = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
-    return f"{{{said}}}"
+    pairs = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}"
 
 
 def _number(value: float) -> str:

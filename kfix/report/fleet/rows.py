@@ -43,8 +43,8 @@ def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limi
         shown.add_row(*(one_line(_cell(value)) for value in row))
     console.print(shown)
     more = len(rows) - limit
-    said = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    console.print(said if more <= 0 else f"{said}, {more} of them not shown (--limit, --json, --csv)")
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    console.print(count if more <= 0 else f"{count}, {more} of them not shown (--limit, --json, --csv)")
 
 
 def _plain(value: Any) -> Any:

@@ -11,13 +11,13 @@ from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 class Totals:
     """Findings are heads that are open and not muted, as in `ClusterRow`. `score` is -1 where no cluster was collected.
 
-    `score_before` is the fleet's score of the audit before, -1 where there is none.
+    `previous_score` is the fleet's score of the audit before, -1 where there is none.
     """
 
     clusters: int
     collected: int
     score: int
-    score_before: int
+    previous_score: int
     critical: int
     warning: int
     info: int
@@ -42,7 +42,7 @@ def totals(report: AuditReport) -> Totals:
         clusters=len(rows),
         collected=sum(c.collected for c in rows),
         score=_score(report),
-        score_before=report.trend[-2].score if len(report.trend) > 1 else -1,
+        previous_score=report.trend[-2].score if len(report.trend) > 1 else -1,
         critical=sum(c.critical for c in rows),
         warning=sum(c.warning for c in rows),
         info=sum(c.info for c in rows),
@@ -73,13 +73,13 @@ def news(report: AuditReport) -> tuple[FindingRow, ...]:
     """New and worse, not muted; critical first. What follows from another piece of news is told by that one."""
     fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
     heads = {(f.cluster, f.key) for f in fresh}
-    told = [f for f in fresh if (f.cluster, f.head) not in heads]
-    return tuple(sorted(told, key=lambda f: (-f.rank, f.cluster, f.key)))
+    shown = [f for f in fresh if (f.cluster, f.head) not in heads]
+    return tuple(sorted(shown, key=lambda f: (-f.rank, f.cluster, f.key)))
 
 
 def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
     """Mutes that ended since the audit before: what they covered alarms again, though it is not new."""
-    before = report.before_day
+    before = report.previous_day
     return tuple(m for m in report.mutes if m.expired and (before is None or m.until >= before))
 
 

@@ -14,7 +14,7 @@ from kfix.adapters.fleet.places import place_of
 from kfix.errors import UsageError
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.embedded import EmbeddedEngine
-from tests.unit.fleet.nights import again, cluster, day_of, night, statuses, told
+from tests.unit.fleet.audit_runs import again, cluster, day_of, night, statuses, told
 
 LAGS = "KFX401:broker 6"
 
@@ -139,7 +139,7 @@ def test_killed_at_any_write_the_last_audit_stays_whole(tmp_path, engine, step, 
         last = [a for a in store.audits(place_of(tmp_path)) if a.day == day_of(0)]
         assert [told(tmp_path, a, engine).findings for a in last] == [before.findings]
     whole = told(tmp_path, _finished(tmp_path, engine), engine)
-    assert (whole.before_day, statuses(whole)[("a", LAGS)]) == (day_of(0), "fixed")
+    assert (whole.previous_day, statuses(whole)[("a", LAGS)]) == (day_of(0), "fixed")
 
 
 def _finished(root, engine):

@@ -18,7 +18,7 @@ from kfix.fleet.synthetic import snapshot_of
 from kfix.model.audit.inventory import Inventory, MaintenanceWindow, Mute
 from kfix.model.cluster.snapshot import Source
 from kfix.report.fleet.totals import has_news, news
-from tests.unit.fleet.nights import AT, again, cluster, day_of, entry, night, statuses, told
+from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, entry, night, statuses, told
 
 LAGS = "KFX401:broker 6"
 
@@ -137,7 +137,7 @@ def test_a_damaged_night_is_left_out_and_told_and_tonight_is_audited(tmp_path, e
     nights = [night(tmp_path, [cluster("a", look, dead=1)], engine, look=look) for look in range(2)]
     damage(kind, nights[which])
     report = told(tmp_path, night(tmp_path, [cluster("a", 2, dead=1)], engine, look=2), engine)
-    assert report.before_day == day_of(1 - which)
+    assert report.previous_day == day_of(1 - which)
     assert statuses(report)[("a", LAGS)] == "still"
     assert [p.day for p in report.trend] == [day_of(1 - which), day_of(2)]
     assert any(str(nights[which].place) in line for line in report.damaged)

@@ -10,7 +10,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.model.audit.audit import OPEN
 from kfix.model.audit.inventory import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import Expected
-from tests.unit.fleet.nights import FIRST, cluster, entry, night, told
+from tests.unit.fleet.audit_runs import FIRST, cluster, entry, night, told
 
 POINTS = {"critical": 40, "warning": 10}
 
@@ -116,7 +116,7 @@ def test_offenders_are_the_codes_that_most_clusters_fail(tmp_path, engine):
 def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
     from kfix.adapters.fleet.places import place_of
     from kfix.adapters.fleet.runs import run_of
-    from tests.unit.fleet.nights import again
+    from tests.unit.fleet.audit_runs import again
 
     night(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)
     run = run_of(place_of(tmp_path), FIRST, "n")

@@ -20,7 +20,7 @@ from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, Mai
 from kfix.model.cluster.snapshot import Source
 from kfix.model.expected import Expected
 from tests.unit.diagnostics.clusters import base
-from tests.unit.fleet.looking import ASKED, look
+from tests.unit.fleet.readers import ASKED, look
 
 DAY = date(2026, 3, 1)
 

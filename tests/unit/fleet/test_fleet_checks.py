@@ -75,7 +75,7 @@ def test_settings_that_are_a_clusters_own_are_not_compared():
 def test_one_cluster_under_two_names_and_another_cluster_under_a_name():
     same = [digest("a", "one"), digest("b", "one"), digest("c", "two")]
     assert set(found("KFX704", case(same))) == {"a", "b"}
-    moved = found("KFX704", case([digest("a"), digest("b")], ids_before={"a": "old", "b": "id-b"}))
+    moved = found("KFX704", case([digest("a"), digest("b")], previous_ids={"a": "old", "b": "id-b"}))
     assert {(n, f.obj) for n, f in moved.items()} == {("a", "another cluster")}
     assert not found("KFX704", case([digest("a"), digest("b")]))
 

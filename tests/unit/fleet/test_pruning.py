@@ -9,8 +9,8 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.pruning import days_of, old_ones, take_away
-from tests.unit.fleet.nights import cluster, day_of, night
+from kfix.fleet.pruning import days_of, delete_old, find_old
+from tests.unit.fleet.audit_runs import cluster, day_of, night
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def store(tmp_path):
 
 
 def listed(root, today, looks, judged):
-    return [(o.kind, o.day, o.complete) for o in old_ones(place_of(root), today, looks, judged)]
+    return [(o.kind, o.day, o.complete) for o in find_old(place_of(root), today, looks, judged)]
 
 
 def test_old_looks_and_audits_have_each_their_own_age(store):
@@ -34,11 +34,11 @@ def test_old_looks_and_audits_have_each_their_own_age(store):
 
 
 def test_nothing_goes_before_it_is_taken_away_and_then_it_is_gone(store):
-    found = old_ones(place_of(store), day_of(3), 1, 1)
+    found = find_old(place_of(store), day_of(3), 1, 1)
     assert len(runs(place_of(store))) == 4
     assert all(o.size > 0 for o in found)
     for old in found:
-        take_away(old)
+        delete_old(old)
     assert [r.day for r in runs(place_of(store))] == [a.day for a in audits(place_of(store))] == [day_of(2), day_of(3)]
     assert sorted(p.name for p in (store / "v1").iterdir()) == ["audits", f"date={day_of(2)}", f"date={day_of(3)}"]
     assert listed(store, day_of(3), 1, 1) == []
@@ -71,4 +71,4 @@ def test_an_age_that_is_none_is_refused(text):
 
 def test_a_folder_that_is_no_store_is_refused(tmp_path):
     with pytest.raises(UsageError, match="is no fleet store"):
-        old_ones(place_of(tmp_path), day_of(0), 1, 1)
+        find_old(place_of(tmp_path), day_of(0), 1, 1)

@@ -146,8 +146,8 @@ def _worst(row: ClusterRow) -> str:
 def _score_text(row: ClusterRow) -> str:
     if _worst(row) == "unknown":
         return "unknown: not collected"
-    said = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
-    return " · ".join([str(row.score), *said])
+    parts = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
+    return " · ".join([str(row.score), *parts])
 
 
 def _trend(report: AuditReport) -> go.Figure:

@@ -90,16 +90,16 @@ def _runs(numbers: list[int]) -> Iterable[str]:
 
 
 def _detail(row: FindingRow) -> Mapping[str, Any]:
-    told = document(row) or {}
+    parsed = document(row) or {}
     remedy, command = next_step(row)
     return {
         "since": f"{row.since.isoformat()} ({since_words(row)})",
         "cause": row.cause,
         "confidence": row.confidence,
-        "evidence": _dicts(told.get("evidence")),
-        "blocked": told.get("blocked") if isinstance(told.get("blocked"), dict) else {"groups": row.blocked_groups},
-        "remedies": _dicts(told.get("remedies")) or [{"text": remedy, "command": command, "runbook": row.runbook}],
-        "never": [str(n) for n in told.get("never") or () if isinstance(n, str)],
+        "evidence": _dicts(parsed.get("evidence")),
+        "blocked": parsed.get("blocked") if isinstance(parsed.get("blocked"), dict) else {"groups": row.blocked_groups},
+        "remedies": _dicts(parsed.get("remedies")) or [{"text": remedy, "command": command, "runbook": row.runbook}],
+        "never": [str(n) for n in parsed.get("never") or () if isinstance(n, str)],
         "next": command,
         "mute": row.mute_reason,
         "unsettled": row.unsettled,

@@ -167,7 +167,7 @@ def _finding(dice, cluster, check, mean, hostile, collected):
         muted=muted,
         mute_reason=(dice.choice(HOSTILE) if hostile else "the owner moves it in April") if muted else "",
         document=json.dumps(document),
-        told=True,
+        reported=True,
     )
 
 
@@ -244,8 +244,8 @@ def _report(dice, clusters, rows, days, hostile):
     return AuditReport(
         day=DAY,
         run=f"r{days}",
-        before=f"r{days - 1}" if days else "",
-        before_day=DAY - timedelta(days=1) if days else None,
+        previous_run=f"r{days - 1}" if days else "",
+        previous_day=DAY - timedelta(days=1) if days else None,
         store="s3://kafka-audit/store",
         kfix="0.1.0",
         engine="local",

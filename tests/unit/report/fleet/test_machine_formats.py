@@ -20,11 +20,11 @@ REPORTS = [report(1), report(30), report(20, hostile=True), empty(), dark()]
 SCORE = {"type": ["integer", "null"], "minimum": 0, "maximum": 100}
 SCHEMA = {
     "type": "object",
-    "required": ["schema", "day", "run", "before", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],
+    "required": ["schema", "day", "run", "previous", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],
     "properties": {
         "schema": {"const": "kfix.audit/v1"},
         "exit_code": {"enum": [0, 20, 21, 22]},
-        "before": {"type": ["object", "null"]},
+        "previous": {"type": ["object", "null"]},
         "totals": {"type": "object", "properties": {"score": SCORE, "unknown": {"type": "integer"}}},
         "clusters": {
             "type": "array",

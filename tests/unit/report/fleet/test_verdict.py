@@ -79,7 +79,7 @@ def test_news_are_new_and_worse_heads_critical_first():
 def test_a_mute_that_ended_since_the_audit_before_is_news():
     mute = report(1).mutes[1]
     for ago, fresh in ((0, True), (1, True), (2, False)):
-        given = replace(one(), mutes=(replace(mute, until=BASE.before_day - timedelta(days=ago - 1)),))
+        given = replace(one(), mutes=(replace(mute, until=BASE.previous_day - timedelta(days=ago - 1)),))
         assert bool(fresh_expiries(given)) is fresh
         assert has_news(given) is fresh
 
@@ -92,4 +92,4 @@ def test_totals_are_sums_of_the_score_cards():
     assert totals(replace(BASE, trend=())).score == sums.score
     assert totals(dark()).score == -1
     assert totals(dark()).unknown == 4
-    assert (totals(empty()).score, totals(empty()).score_before) == (100, -1)
+    assert (totals(empty()).score, totals(empty()).previous_score) == (100, -1)
