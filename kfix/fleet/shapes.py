@@ -127,7 +127,7 @@ class SyntheticCluster:
         found: dict[int, str] = {}
         for half, count in enumerate((total // 2, total - total // 2)):
             rng = random.Random(f"{self.seed}/{self.name}/ill/{half}/{(self.day_number + half) // 2}")  # noqa: S311
-                # One half has the even partitions, the other the odd ones.
+            # One half has the even partitions, the other the odd ones.
             numbers = range(half, self.partitions, 2)
             for i in rng.sample(numbers, min(count, len(numbers))):
                 found[i] = rng.choices([*SICKNESSES], [*SICKNESSES.values()])[0]

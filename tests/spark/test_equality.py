@@ -14,8 +14,8 @@ from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
 from kfix.model.audit.inventory import Inventory, Mute
-from tests.unit.fleet.audit_runs import cluster, day_of, entry, night
-from tests.unit.fleet.audit_runs import told as told_by
+from tests.unit.fleet.audit_runs import audited, cluster, day_of, entry
+from tests.unit.fleet.audit_runs import reported as reported_by
 
 FINDINGS = pa.table(
     {
@@ -117,8 +117,10 @@ def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_
             ([cluster("a", 2), cluster("b", 2, sick=0.02), cluster("c", 2, dead=1)], {}),
         ]
         reports = [
-            told_by(root, night(root, clusters, engine, look=look, failed=failed, inventory=inventory), engine)
-            for look, (clusters, failed) in enumerate(nights)
+            reported_by(
+                root, audited(root, clusters, engine, number=number, failed=failed, inventory=inventory), engine
+            )
+            for number, (clusters, failed) in enumerate(nights)
         ]
         told[name] = [
             (r.findings, r.trend, r.cluster_trends, r.offenders, r.mutes, [replace(c, seconds=0.0) for c in r.clusters])
@@ -130,7 +132,7 @@ def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_
 
 
 def test_questions_about_a_store_are_answered_the_same(spark, tmp_path):
-    night(tmp_path, [cluster("a/b", sick=0.02), cluster("x y+z", dead=1)], EmbeddedEngine(1))
+    audited(tmp_path, [cluster("a/b", sick=0.02), cluster("x y+z", dead=1)], EmbeddedEngine(1))
     shown = tables(place_of(tmp_path), days=30)
     for sql in (
         (

@@ -73,7 +73,7 @@ class StoreLocation:
 
 
 def place_of(text: str | os.PathLike[str]) -> StoreLocation:
-    """Returns the location of a path or URL. Raises UsageError for a URL that pyarrow does not know or with a secret."""
+    """Returns the location of a path or URL. Raises UsageError for an unknown kind of URL, or one with a secret."""
     given = os.fspath(text)
     if not given:
         raise UsageError("a fleet store needs a folder or a URL")

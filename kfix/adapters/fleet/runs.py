@@ -1,4 +1,4 @@
-"""Runs of the store. A run is complete once its manifest exists, which is written last: no reader sees a partial run."""
+"""Runs of the store. A run is complete once its manifest exists, which is written last."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
 
 
 def write_cluster(run: StoreLocation, name: str, table: Any, document: Mapping[str, Any]) -> int:
-    """Writes both files and returns the number of partitions. The document comes last: it marks the cluster complete."""
+    """Writes both files and returns the number of partitions. The document is last: it marks the cluster complete."""
     with writing(run / PARTITIONS / f"{name}{TABLE}") as out:
         pq.write_table(table, out, compression="zstd", store_schema=False)
     raw = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()

@@ -37,8 +37,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Collect a fleet, judge it as kfix diagnose does, compare it with the options before, and tell.\n\n"
-    "Exit code: 0 well, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
+    help="Collect a fleet, diagnose every cluster, compare with the previous audit, and report.\n\n"
+    "Exit code: 0 healthy, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
 )
 app.command("query")(query)
 
@@ -71,9 +71,7 @@ def audit(
     run: RunName = None,
     collect: Annotated[
         str,
-        typer.Option(
-            "--collect", metavar="WHERE", help="here; spark: one task per cluster; no: audit a stored run."
-        ),
+        typer.Option("--collect", metavar="WHERE", help="here; spark: one task per cluster; no: audit a stored run."),
     ] = "here",
     spark: Spark = None,
     spark_conf: SparkConf = None,

@@ -1,4 +1,4 @@
-"""The outputs of an audit: the options that `kfix audit` and `kfix audit show` share, and the writing of all of them."""
+"""The outputs of an audit: the options that `kfix audit` and `kfix audit show` share, and writing them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ Prometheus = Annotated[
     str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
 ]
 OnlyNew = Annotated[
-    bool, typer.Option("--only-new", help="Print nothing unless a finding is new or worse or a cluster became unreadable.")
+    bool,
+    typer.Option("--only-new", help="Print nothing unless something is new, worse or newly unread."),
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines per section on the terminal.")]
 FailOn = Annotated[
     str,
     typer.Option(
-        "--fail-on", metavar="LEVEL", help="What sets the exit code: warning, critical, new-warning, new-critical or never."
+        "--fail-on",
+        metavar="LEVEL",
+        help="warning, critical, new-warning, new-critical or never: sets the exit code.",
     ),
 ]
 Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")]

@@ -21,7 +21,8 @@ def query(
     store: StorePlace = None,
     run: RunName = None,
     days: Annotated[
-        int, typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of the last N days, up to the last audit.")
+        int,
+        typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of the last N days."),
     ] = 30,
     snapshots: Annotated[
         int, typer.Option("--snapshots", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")

@@ -24,17 +24,21 @@ StorePlace = Annotated[
     str | None,
     typer.Option("--store", metavar="DIR|URL", envvar="KFIX_STORE", help="The fleet store (docs/fleet-store.md)."),
 ]
-OfDate = Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="The day of the run (default: today, UTC).")]
-RunName = Annotated[str | None, typer.Option("--run", metavar="NAME", help="The name of the run; an unfinished run is resumed.")]
+OfDate = Annotated[
+    str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Day of the run; default: today, UTC.")
+]
+RunName = Annotated[
+    str | None, typer.Option("--run", metavar="NAME", help="Name of the run; an unfinished one is resumed.")
+]
 Clusters = Annotated[
-    list[str] | None, typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters with this name; * and ? match.")
+    list[str] | None,
+    typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name; * and ?."),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only clusters with this tag.")]
 Owners = Annotated[list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")]
 
 
 def the_store(given: str | None) -> str:
-
     """Returns the store of an option. Raises UsageError if none is given."""
     if not given:
         raise UsageError("no store is given", hint="--store DIR|URL, or KFIX_STORE")
@@ -42,7 +46,7 @@ def the_store(given: str | None) -> str:
 
 
 def check(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE|DIR]", help="The inventory; the same as --inventory.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[FILE|DIR]", help="Same as --inventory.")] = None,
     inventory: InventoryPath = None,
     cluster: Clusters = None,
     tag: Tags = None,

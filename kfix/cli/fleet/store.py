@@ -36,12 +36,13 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
 def prune(
     store: StorePlace = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="DAYS", help="Keep snapshots of this many days, such as 90d.")
+        str, typer.Option("--keep", metavar="DAYS", help="Keep snapshots of so many days, such as 90d.")
     ] = "90d",
     keep_audits: Annotated[
-        str | None, typer.Option("--keep-audits", metavar="DAYS", help="Keep findings and scores for this long (default: --keep).")
+        str | None,
+        typer.Option("--keep-audits", metavar="DAYS", help="Keep findings and scores of so many days."),
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed; without it nothing is deleted.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed; default: only list.")] = False,
     json_output: AsJson = False,
 ) -> None:
     """List the runs and audits older than --keep; with --delete, delete them. The newest run and audit always stay."""
@@ -64,13 +65,13 @@ def demo(
         int, typer.Option("--partitions", metavar="N", help="Partitions of an average cluster.")
     ] = 2000,
     days: Annotated[int, typer.Option("--days", metavar="N", help="Days of history, ending today.")] = 14,
-    sick: Annotated[
-        float, typer.Option("--sick", metavar="SHARE", help="Share of unhealthy partitions; 0.001 is one in 1000.")
-    ] = 0.001,
-    racks: Annotated[int, typer.Option("--racks", metavar="N", help="Racks of most clusters; some have none.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the fleet; the same seed gives the same fleet.")] = 0,
-    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the last report here.")] = None,
-    processes: Annotated[int | None, typer.Option("--processes", metavar="N", min=1, help="Processes (default: one per core).")] = None,
+    sick: Annotated[float, typer.Option("--sick", metavar="SHARE", help="Share of unhealthy partitions.")] = 0.001,
+    racks: Annotated[int, typer.Option("--racks", metavar="N", help="Racks of most clusters.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same fleet.")] = 0,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the last report.")] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", min=1, help="Default: one per core.")
+    ] = None,
 ) -> None:
     """Fill a store with synthetic clusters and days of history, audit each day, and show the last audit. No Kafka."""
     place = the_store(store)

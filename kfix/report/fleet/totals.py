@@ -1,4 +1,4 @@
-"""The numbers of an audit's headline, and what of it is news. Every output takes them from here, so none disagrees."""
+"""The totals of an audit, and which findings are news. All outputs use these functions, so they agree."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Findings are heads that are open and not muted, as in `ClusterRow`. `score` is -1 where no cluster was collected.
+    """The totals of an audit, of open heads that are not muted, as in `ClusterRow`.
 
-    `previous_score` is the fleet's score of the audit before, -1 where there is none.
+    `score` is -1 if no cluster was collected; `previous_score` is the fleet's score in the previous audit, -1 if there
+    is none.
     """
 
     clusters: int
@@ -70,7 +71,10 @@ def in_maintenance(report: AuditReport) -> frozenset[str]:
 
 
 def news(report: AuditReport) -> tuple[FindingRow, ...]:
-    """New and worse, not muted; critical first. What follows from another piece of news is told by that one."""
+    """Returns the findings that are new or worse and not muted, critical ones first.
+
+    A consequence of another new finding is left out.
+    """
     fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
     heads = {(f.cluster, f.key) for f in fresh}
     shown = [f for f in fresh if (f.cluster, f.head) not in heads]
@@ -78,12 +82,12 @@ def news(report: AuditReport) -> tuple[FindingRow, ...]:
 
 
 def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
-    """Mutes that ended since the audit before: what they covered alarms again, though it is not new."""
+    """Returns the mutes that expired since the previous audit: their findings raise alerts again without being new."""
     before = report.previous_day
     return tuple(m for m in report.mutes if m.expired and (before is None or m.until >= before))
 
 
 def has_news(report: AuditReport) -> bool:
-    """Something to wake a reader for; that a cluster went unread is a finding (KFX701). Maintenance is no reason."""
+    """Returns whether the audit has news outside maintenance windows. An unread cluster is a finding (KFX701)."""
     at_work = in_maintenance(report)
     return any(f.cluster not in at_work for f in news(report)) or bool(fresh_expiries(report))

@@ -1,4 +1,4 @@
-"""Nights of small synthetic fleets, audited as `kfix audit` does it."""
+"""Audit runs of small synthetic fleets, as `kfix audit` does them."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -13,26 +13,26 @@ FIRST = date(2026, 3, 2)
 AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()
 
 
-def cluster(name, look=0, *, sick=0.0, dead=0, partitions=300, **more):
-    return SyntheticCluster(name, partitions, 6, 3, sick, dead, taken_at=AT, look=look, **more)
+def cluster(name, number=0, *, sick=0.0, dead=0, partitions=300, **more):
+    return SyntheticCluster(name, partitions, 6, 3, sick, dead, taken_at=AT, day_number=number, **more)
 
 
-def day_of(look):
-    return FIRST + timedelta(days=look)
+def day_of(number):
+    return FIRST + timedelta(days=number)
 
 
-def night(root, clusters, engine, *, look=0, failed=None, inventory=None, run="n"):
-    """The audit of one run; clusters are brought to the look."""
-    write_fleet(str(root), day_of(look), run, clusters, processes=1, failed=failed, at=AT + 86_400 * look)
-    return again(root, engine, look=look, inventory=inventory, run=run)
+def audited(root, clusters, engine, *, number=0, failed=None, inventory=None, run="n"):
+    """Writes the clusters of day `number` as a run and returns its audit."""
+    write_fleet(str(root), day_of(number), run, clusters, processes=1, failed=failed, at=AT + 86_400 * number)
+    return again(root, engine, number=number, inventory=inventory, run=run)
 
 
-def again(root, engine, *, look=0, inventory=None, run="n"):
-    found = run_of(place_of(root), day_of(look), run)
+def again(root, engine, *, number=0, inventory=None, run="n"):
+    found = run_of(place_of(root), day_of(number), run)
     return audit(place_of(root), found, inventory or Inventory(), engine)
 
 
-def told(root, found, engine):
+def reported(root, found, engine):
     return report(place_of(root), found, engine)
 
 

@@ -77,7 +77,7 @@ def test_a_missing_column_and_one_of_another_type_are_named(run):
     path = run.table("well")
     at = schema.PARTITIONS.get_field_index("n_isr")
     rewritten(path, lambda t: t.set_column(at, "n_isr", t.column("n_isr").cast(pa.string())))
-    refused(path, "column 'n_isr' is string, int64 is wanted")
+    refused(path, "column 'n_isr' is string, int64 is expected")
 
 
 def test_a_column_with_gaps_is_named(run):

@@ -20,7 +20,7 @@ from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, Mai
 from kfix.model.cluster.snapshot import Source
 from kfix.model.expected import Expected
 from tests.unit.diagnostics.clusters import base
-from tests.unit.fleet.readers import ASKED, look
+from tests.unit.fleet.readers import ASKED, take
 
 DAY = date(2026, 3, 1)
 
@@ -29,7 +29,7 @@ def fleet(*names, timeout=10.0):
     return Loaded(Inventory({n: ClusterEntry(n, timeout=timeout) for n in names}, origin="f"), "0" * 64)
 
 
-def collected(root, loaded, looking=look, run="r", **how):
+def collected(root, loaded, looking=take, run="r", **how):
     collection = Collection(root, loaded, DAY, run)
     done = [*collection.results(looking, **how)]
     return collection, {d.name: d for d in done}
@@ -55,7 +55,7 @@ def test_one_that_hangs_is_given_up_and_its_place_is_taken(tmp_path):
     loaded = fleet("slow-1", "slow-2", *(f"well-{i}" for i in range(6)), timeout=0.2)
     began = time.monotonic()
     collection, done = collected(tmp_path, loaded, concurrency=2)
-    assert done["slow-1"].error == "no answer in 0.2 s, and no end of asking"
+    assert done["slow-1"].error == "no answer in 0.2 s, and the attempt was abandoned"
     run = collection.finish()
     assert time.monotonic() - began < 60
     assert set(run.failed) == {"slow-1", "slow-2"}
@@ -89,7 +89,7 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
     store = tmp_path / "store"
     loaded = fleet(*(f"well-{i}" for i in range(8)))
     first = Collection(store, loaded, DAY, "r")
-    results = first.results(look, processes=processes, concurrency=2)
+    results = first.results(take, processes=processes, concurrency=2)
     next(results)
     next(results)
     results.close()
@@ -103,7 +103,7 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
     assert (again.day, len(again.there)) == (DAY, seen.clusters)
     assert seen.clusters >= 2
     assert set(again.there) <= before
-    told = [d.name for d in again.results(look, processes=processes)]
+    told = [d.name for d in again.results(take, processes=processes)]
     assert sorted([*told, *again.there]) == [f"well-{i}" for i in range(8)]
     assert all((asked / name).read_text() == "x" for name in again.there)
     run = again.finish()
@@ -117,7 +117,7 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
 
 def test_a_cluster_that_an_earlier_attempt_left_damaged_is_asked_again(tmp_path):
     loaded = fleet("well-1", "well-2")
-    [*Collection(tmp_path, loaded, DAY, "r").results(look)]
+    [*Collection(tmp_path, loaded, DAY, "r").results(take)]
     (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "clusters" / "well-1.json.gz").write_bytes(b"x")
     again, done = collected(tmp_path, loaded)
     assert (again.there, set(done)) == (("well-2",), {"well-1"})
@@ -192,7 +192,7 @@ def test_a_store_that_is_lost_on_the_way_stops_the_run_and_blames_no_cluster(tmp
     # Nobody can make a folder where a file is.
     (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "partitions").write_text("")
     with pytest.raises(StoreError, match="cannot be reached"):
-        [*collection.results(look, processes=processes)]
+        [*collection.results(take, processes=processes)]
     assert runs(place_of(tmp_path)) == ()
 
 

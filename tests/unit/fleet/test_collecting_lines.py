@@ -158,7 +158,7 @@ def test_the_command_tells_what_became_of_it(inventory, tmp_path):
     assert set(json.loads(quiet.stdout)["failed"]) == {"closed", "unresolved"}
     again = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
     assert (again.returncode, again.stdout) == (2, "")
-    assert "the run is complete already" in again.stderr
+    assert "the run is already complete" in again.stderr
     listed = json.loads(kfix("runs", "--json", **env).stdout)
     assert [(r["run"], r["state"], r["failed"]) for r in listed] == [("one", "complete", 2), ("two", "complete", 2)]
 
@@ -208,18 +208,18 @@ def test_on_a_terminal_there_is_a_bar_and_failures_stand_above_it(inventory, tmp
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("collect",), "which store? none is given"),
-        (("collect", "--store", "s"), "which fleet? no inventory is given"),
-        (("collect", "--store", "s", "-i", "nowhere.yaml"), "nowhere.yaml: there is no such inventory"),
+        (("collect",), "no store is given"),
+        (("collect", "--store", "s"), "no inventory is given"),
+        (("collect", "--store", "s", "-i", "nowhere.yaml"), "nowhere.yaml: the inventory does not exist"),
         (("collect", "--store", "s", "-i", "{f}", "--tag", ""), "--tag: is empty"),
         (("collect", "--store", "s", "-i", "{f}", "--run", ""), "--run: is empty"),
-        (("collect", "--store", "s", "-i", "{f}", "--run", "a/b"), "is no name of a run"),
+        (("collect", "--store", "s", "-i", "{f}", "--run", "a/b"), "is not a valid run name"),
         (("collect", "--store", "s", "-i", "{f}", "--date", "2026-02-30"), "--date: '2026-02-30' is no day"),
         (("collect", "--store", "s", "-i", "{f}", "--timeout", "0"), "--timeout: 0 is not between"),
         (("collect", "--store", "s", "-i", "{f}", "--concurrency", "0"), "--concurrency: 0 is not between"),
-        (("collect", "--store", "nope://x", "-i", "{f}"), "is no place for a fleet store"),
-        (("check", "nowhere.yaml"), "there is no such inventory"),
-        (("runs",), "which store? none is given"),
+        (("collect", "--store", "nope://x", "-i", "{f}"), "is not a valid location for a fleet store"),
+        (("check", "nowhere.yaml"), "the inventory does not exist"),
+        (("runs",), "no store is given"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(args, said, tmp_path, monkeypatch):

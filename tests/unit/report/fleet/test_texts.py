@@ -26,7 +26,7 @@ def test_the_summary_tells_numbers_unknown_clusters_news_and_mutes():
         "riskiest clusters:",
     ):
         assert part in text
-    assert "new and worse:" in text
+    assert "new or worse:" in text
     assert "more findings" in text
     assert "EXPIRED 2026-02-28: KFX611:* on edge-*: old hardware" in text
     assert "until 2026-03-31: KFX60? on *: the owner moves it in April, by Ana; covers" in text
@@ -77,7 +77,7 @@ def test_a_chat_message_is_short_and_has_neither_links_nor_html(given):
     assert len(text) <= MOST
     assert not {t.type for t in tokens(text)} & FORBIDDEN
     if len(given.clusters) > 50:
-        assert "left out; the whole is in the report" in text
+        assert "left out; the full report has all of them" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -94,4 +94,4 @@ def test_many_unknown_clusters_leave_room_for_what_is_new_in_a_chat_message():
     lost = sum(not c.collected for c in report(400).clusters)
     assert lost > 6
     assert f"- and {lost - 5} more clusters" in text
-    assert "**New and worse**" in text
+    assert "**New or worse**" in text
