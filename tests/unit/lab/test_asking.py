@@ -5,7 +5,7 @@ from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import _frame
 from kfix.adapters.kafka.requests import Request
 from kfix.errors import ReadOnlyViolationError, UnreachableError
-from kfix.lab import asking
+from kfix.lab.clients import asking
 from kfix.model.cluster.snapshot import TopicPartition
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kfix.errors import LabError, UsageError
-from kfix.lab.classpath import class_path, resource_text
-from kfix.lab.recipes import RECIPES
+from kfix.lab.definition.recipes import RECIPES
+from kfix.lab.nodes.classpath import class_path, resource_text
 
 RECIPE = RECIPES["2.7.1"]
 

@@ -2,10 +2,10 @@ import pytest
 
 from kfix.derive.coordinator import partition_of_group
 from kfix.errors import UsageError
-from kfix.lab.groups import STEMS, name_for
-from kfix.lab.layout import ids_by_rack, spread
-from kfix.lab.planning import group_in
-from kfix.lab.state import BrokerDef
+from kfix.lab.clients.groups import STEMS, name_for
+from kfix.lab.definition.layout import ids_by_rack, spread
+from kfix.lab.definition.state import BrokerDef
+from kfix.lab.workload.planning import group_in
 
 
 @pytest.mark.parametrize("partitions", [1, 5, 31, 50, 62])

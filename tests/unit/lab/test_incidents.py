@@ -7,9 +7,9 @@ import pytest
 from kfix.errors import UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec
 from kfix.lab.breaking import incident_named
-from kfix.lab.state import BrokerDef, LabState
-from kfix.lab.store import Store
-from kfix.lab.workload import WorkloadPlan
+from kfix.lab.definition.state import BrokerDef, LabState
+from kfix.lab.definition.store import Store
+from kfix.lab.workload.workload import WorkloadPlan
 
 PLAN = {"bootstrap_servers": "127.0.0.1:1", "topic": "t", "group": "g"}
 

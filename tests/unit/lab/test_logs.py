@@ -1,4 +1,4 @@
-from kfix.lab.logs import decisive_line, met_a_taken_port
+from kfix.lab.process.logs import decisive_line, met_a_taken_port
 
 BIND = """[2026-11-21 12:00:00,000] INFO starting (kafka.server.KafkaServer)
 [2026-11-21 12:00:01,000] ERROR [KafkaServer id=1] Fatal error during KafkaServer startup. Prepare to shutdown (k.s.X)

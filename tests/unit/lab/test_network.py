@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from kfix.errors import LabError, UsageError
-from kfix.lab.network import commands, filters, weather
-from kfix.lab.network.zone import LinkCut, Network, Slow, Zone
-from kfix.lab.spec import LabSpec
-from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef, from_json, to_json
+from kfix.lab.definition.spec import LabSpec
+from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, from_json, to_json
+from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
+from kfix.lab.network import commands, filters
+from kfix.lab.network import faults as weather
 
 ZONES = tuple(Zone(f"az{n}", f"kfix-x-az{n}", f"198.18.0.{10 + n}") for n in (1, 2, 3))
 NETWORK = Network("kfix-x-switch", "kfixx", "198.18.0.1", ZONES)

@@ -2,11 +2,11 @@ import pytest
 
 from kfix.errors import UsageError
 from kfix.lab import INCIDENTS
+from kfix.lab.definition.state import BrokerDef
 from kfix.lab.incidents.replicas_in_one_rack import unfit
-from kfix.lab.incidents.single_replicas import chosen_brokers, victim
-from kfix.lab.options import checked
-from kfix.lab.stage import Stage
-from kfix.lab.state import BrokerDef
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.options import checked
+from kfix.lab.incidents.setup.single_replicas import chosen_brokers, victim
 
 
 def options(name, **given):
@@ -71,7 +71,7 @@ def test_brokers_whose_racks_will_not_do_are_refused_with_the_reason_and_the_way
 
 
 class Cluster:
-    """Enough of an `Access` and a `Lab` for a stage that only chooses."""
+    """Enough of an `Access` and a `Lab` for a context that only chooses."""
 
     def __init__(self, controller=1, ids=(1, 2, 3)):
         self.number = controller
@@ -82,30 +82,30 @@ class Cluster:
         return self.number
 
 
-def stage(**given):
+def context(**given):
     cluster = Cluster()
-    return Stage(cluster, cluster, given, lambda _: None)
+    return IncidentContext(cluster, cluster, given, lambda _: None)
 
 
 def test_who_dies_holds_most_and_is_rather_not_the_controller():
-    assert victim(stage(), {0: 1, 1: 1, 2: 2}) == 2
-    assert victim(stage(), {0: 2, 1: 3, 2: 3}) == 3
-    assert victim(stage(), {0: 1, 1: 1}) == 1
-    assert victim(stage(kill="3"), {0: 2, 1: 2, 2: 3}) == 3
+    assert victim(context(), {0: 1, 1: 1, 2: 2}) == 2
+    assert victim(context(), {0: 2, 1: 3, 2: 3}) == 3
+    assert victim(context(), {0: 1, 1: 1}) == 1
+    assert victim(context(kill="3"), {0: 2, 1: 2, 2: 3}) == 3
 
 
 def test_nobody_dies_where_kill_is_no():
-    assert victim(stage(kill="no"), {0: 1, 1: 2}) is None
+    assert victim(context(kill="no"), {0: 1, 1: 2}) is None
 
 
 @pytest.mark.parametrize(("kill", "said"), [("9", "kill=9: holds none"), ("all", "kill='all' is no number")])
 def test_a_broker_that_holds_nothing_is_not_killed(kill, said):
     with pytest.raises(UsageError, match=said):
-        victim(stage(kill=kill), {0: 1, 1: 2})
+        victim(context(kill=kill), {0: 1, 1: 2})
 
 
 def test_single_replicas_go_to_brokers_that_exist():
-    assert chosen_brokers(stage(brokers="3,1")) == (3, 1)
-    assert chosen_brokers(stage()) == ()
+    assert chosen_brokers(context(brokers="3,1")) == (3, 1)
+    assert chosen_brokers(context()) == ()
     with pytest.raises(UsageError, match="no broker 7"):
-        chosen_brokers(stage(brokers="1,7"))
+        chosen_brokers(context(brokers="1,7"))

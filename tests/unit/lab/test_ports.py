@@ -1,8 +1,8 @@
 import pytest
 
 from kfix.errors import LabError
-from kfix.lab import ports
-from kfix.lab.host import LOOPBACK
+from kfix.lab.process import ports
+from kfix.lab.process.host import LOOPBACK
 
 
 def test_ports_are_free_different_and_below_the_ephemeral_range():

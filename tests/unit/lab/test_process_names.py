@@ -2,9 +2,8 @@ import pytest
 
 from kfix.cli.lab.console import process_named
 from kfix.errors import UsageError
-from kfix.lab.nodes import no_such, word_of
-from kfix.lab.spec import LabSpec
-from kfix.lab.state import BrokerDef, LabState, ZooKeeperDef
+from kfix.lab.definition.spec import LabSpec
+from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, no_such, word_of
 
 
 def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():

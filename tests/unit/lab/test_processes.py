@@ -2,15 +2,14 @@ import os
 import secrets
 import signal
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kfix.errors import LabError
-from kfix.lab import processes
-from kfix.lab.host import Host, program
+from kfix.lab.process import processes
+from kfix.lab.process.host import Host, program
 
 TAG = secrets.token_hex(8)  # another run of these tests on this machine must not find our processes
 SLEEPER = [sys.executable, "-X", f"kfix.lab.id={TAG}", "-c", "import time; time.sleep(60)"]
@@ -25,21 +24,33 @@ def sleeper(tmp_path):
     processes.wait_dead([record], TAG, 10)
 
 
-def wait_state(record, wanted):
-    deadline = time.monotonic() + 20
-    while processes.state_of(record, TAG) != wanted:
-        assert time.monotonic() < deadline, f"not {wanted} within 20 s"
-        time.sleep(0.01)
-
-
 def test_a_process_is_alive_then_stopped_then_alive_then_dead(sleeper):
-    wait_state(sleeper, "alive")
+    processes.wait_running(sleeper, TAG, 20)
+    assert processes.state_of(sleeper, TAG) == "alive"
     processes.send(sleeper, TAG, signal.SIGSTOP)
-    wait_state(sleeper, "stopped")
+    processes.wait_stopped(sleeper, TAG, 20)
+    assert processes.state_of(sleeper, TAG) == "stopped"
     processes.send(sleeper, TAG, signal.SIGCONT)
-    wait_state(sleeper, "alive")
+    processes.wait_running(sleeper, TAG, 20)
+    assert processes.state_of(sleeper, TAG) == "alive"
     processes.send(sleeper, TAG, signal.SIGKILL)
-    wait_state(sleeper, "dead")
+    processes.wait_dead([sleeper], TAG, 20)
+    assert processes.state_of(sleeper, TAG) == "dead"
+
+
+def test_waiting_for_a_process_to_stop_or_to_run_ends_with_an_error_that_names_it(sleeper):
+    with pytest.raises(LabError, match=f"not stopped after 0 s: broker 1 \\(pid {sleeper.pid}\\)"):
+        processes.wait_stopped(sleeper, TAG, 0.1)
+    processes.send(sleeper, TAG, signal.SIGSTOP)
+    with pytest.raises(LabError, match=f"still stopped after 0 s: broker 1 \\(pid {sleeper.pid}\\)"):
+        processes.wait_running(sleeper, TAG, 0.1)
+
+
+def test_a_process_that_died_is_not_waited_for(sleeper):
+    processes.send(sleeper, TAG, signal.SIGKILL)
+    processes.wait_dead([sleeper], TAG, 20)
+    processes.wait_stopped(sleeper, TAG, 0.1)
+    processes.wait_running(sleeper, TAG, 0.1)
 
 
 def test_a_process_has_a_session_of_its_own_so_that_ctrl_c_does_not_reach_it(sleeper):

@@ -1,10 +1,10 @@
 import pytest
 
 from kfix.errors import UsageError
-from kfix.lab.properties import broker_settings, render, zookeeper_settings
-from kfix.lab.recipes import RECIPES, recipe_of
-from kfix.lab.spec import LabSpec, parse_sasl, parse_settings
-from kfix.lab.state import BrokerDef, ZooKeeperDef
+from kfix.lab.definition.properties import broker_settings, render, zookeeper_settings
+from kfix.lab.definition.recipes import RECIPES, recipe_of
+from kfix.lab.definition.spec import LabSpec, parse_sasl, parse_settings
+from kfix.lab.definition.state import BrokerDef, ZooKeeperDef
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from kfix.errors import LabError, UsageError
-from kfix.lab.processes import ProcessRecord
-from kfix.lab.spec import LabSpec
-from kfix.lab.state import BrokerDef, LabBaseline, LabState, ZooKeeperDef
-from kfix.lab.store import Store, data_folder, lab_names, labs_home
+from kfix.lab.definition.spec import LabSpec
+from kfix.lab.definition.state import BrokerDef, LabBaseline, LabState, ZooKeeperDef
+from kfix.lab.definition.store import Store, data_folder, lab_names, labs_home
+from kfix.lab.process.processes import ProcessRecord
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_changes_made_side_by_side_are_all_kept():
 
 
 def test_a_second_command_on_a_busy_lab_is_told_who_is_at_work(monkeypatch):
-    monkeypatch.setattr("kfix.lab.store._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("kfix.lab.definition.store._BUSY_SECONDS", 0.1)
     with Store("t").busy("mend"), pytest.raises(LabError, match=r"mend \(pid \d+\)"), Store("t").busy("break"):
         pass
 

@@ -1,4 +1,4 @@
-from kfix.lab.tally import Tally
+from kfix.lab.workload.tally import Tally
 
 
 def sent(tally, how_many):

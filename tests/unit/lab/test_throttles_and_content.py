@@ -1,5 +1,5 @@
-from kfix.lab.content import MEGABYTE, backlog, bulk
-from kfix.lab.throttles import Throttle
+from kfix.lab.incidents.setup.content import MEGABYTE, backlog, bulk
+from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.model.cluster.snapshot import TopicPartition
 
 FIRST, SECOND = TopicPartition("ledger", 0), TopicPartition("ledger", 1)

@@ -1,5 +1,5 @@
 from kfix.adapters.kafka.codec import ByteReader, Writer
-from kfix.lab.transactions import find_coordinator, init_producer_id, producer_error
+from kfix.lab.clients.transactions import find_coordinator, init_producer_id, producer_error
 
 
 def test_the_coordinator_of_a_transactional_id_is_asked_for_by_its_kind():
