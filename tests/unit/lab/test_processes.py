@@ -42,6 +42,7 @@ def test_waiting_for_a_process_to_stop_or_to_run_ends_with_an_error_that_names_i
     with pytest.raises(LabError, match=f"not stopped after 0 s: broker 1 \\(pid {sleeper.pid}\\)"):
         processes.wait_stopped(sleeper, TAG, 0.1)
     processes.send(sleeper, TAG, signal.SIGSTOP)
+    processes.wait_stopped(sleeper, TAG, 20)
     with pytest.raises(LabError, match=f"still stopped after 0 s: broker 1 \\(pid {sleeper.pid}\\)"):
         processes.wait_running(sleeper, TAG, 0.1)
 
