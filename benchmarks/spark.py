@@ -81,13 +81,13 @@ if __name__ == "__main__":
     words = ["audit", "--store", str(place.parents[2]), "--collect", "no", "--run", run, "--fail-on", "never", "-q"]
     sys.argv = ["kfix", *words, *on]
     from kfix.__main__ import main
-    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as told:
+    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as output:
         os.environ["KFIX_STATE_HOME"] = home
         try:
             main()
         except SystemExit as ended:
             code = ended.code
-    print(json.dumps({"failed": int(bool(code)), "characters": len(told.getvalue())}))
+    print(json.dumps({"failed": int(bool(code)), "characters": len(output.getvalue())}))
 """
 _NO_AQE = {"spark.sql.adaptive.enabled": "false"}
 _USUAL = "-XX:-UseSerialGC -XX:+UseG1GC -XX:TieredStopAtLevel=4"

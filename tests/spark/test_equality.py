@@ -102,7 +102,7 @@ def test_an_empty_table_answers(spark):
     assert spark.query(sql, tables) == EmbeddedEngine(1).query(sql, tables)
 
 
-def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_path):
+def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_path):
     """New, still, worse, fixed, unknown, mutes, trends, offenders: every statement of the second stage on each."""
     inventory = Inventory(
         {n: entry(n, tags=("prod",)) for n in "abc"},

@@ -1,4 +1,4 @@
-"""`kfix audit`: collect a fleet, judge it, compare it with the options before, tell people. Reads clusters only."""
+"""`kfix audit`: collect a fleet, diagnose it, compare with the previous audit, and report. It only reads clusters."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     numbers = f"findings: {sums.critical} critical, {sums.warning} warning, {sums.info} info"
     score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
     if sums.score >= 0 and sums.previous_score >= 0:
-        score += f" ({sums.score - sums.previous_score:+d} since {report.trend[-2].day.isoformat()})"
+        change = sums.score - sums.previous_score
+        score += f" ({f'{change:+d}' if change else 'unchanged'} since {report.trend[-2].day.isoformat()})"
     yield Line(f"audit of {report.day}: {headline(report, sums, one_line)}", style=style, hang=STEP)
     yield Line(f"{numbers}; score {score}", hang=STEP)
     yield Line(f"{sums.collected} of {amount(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)

@@ -1,4 +1,4 @@
-"""What is no good file of the store is told in one line that names the file, and is a row of the audit."""
+"""A damaged file of the store is reported in one line with its name, and is a row of the audit."""
 
 import gzip
 from datetime import date

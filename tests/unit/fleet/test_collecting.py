@@ -1,4 +1,4 @@
-"""Many clusters into one run: failures are rows, one that hangs holds up nobody, runs go on, stores that refuse."""
+"""Many clusters into one run: failures are rows, a hanging cluster delays no other, runs are resumed, stores refuse."""
 
 import json
 import threading
@@ -70,7 +70,7 @@ def run_files(root):
     return [p.name for p in root.rglob("*") if p.is_file()]
 
 
-def test_a_crew_that_dies_is_replaced_once_and_takes_none_of_the_others_with_it(tmp_path):
+def test_a_worker_that_dies_is_replaced_once_and_affects_no_other(tmp_path):
     names = ["kill-1", *(f"well-{i}" for i in range(7))]
     collection, done = collected(tmp_path, fleet(*names), processes=2, concurrency=2)
     run = collection.finish()
@@ -82,7 +82,7 @@ def test_a_crew_that_dies_is_replaced_once_and_takes_none_of_the_others_with_it(
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, monkeypatch):
+def test_a_resumed_run_reads_no_cluster_twice(tmp_path, processes, monkeypatch):
     asked = tmp_path / "asked"
     asked.mkdir()
     monkeypatch.setenv(ASKED, str(asked))
@@ -103,8 +103,8 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
     assert (again.day, len(again.there)) == (DAY, seen.clusters)
     assert seen.clusters >= 2
     assert set(again.there) <= before
-    told = [d.name for d in again.results(take, processes=processes)]
-    assert sorted([*told, *again.there]) == [f"well-{i}" for i in range(8)]
+    shown = [d.name for d in again.results(take, processes=processes)]
+    assert sorted([*shown, *again.there]) == [f"well-{i}" for i in range(8)]
     assert all((asked / name).read_text() == "x" for name in again.there)
     run = again.finish()
     assert len(run.clusters) == 8
@@ -172,7 +172,7 @@ def test_a_run_of_an_older_kfix_gives_plain_entries():
         recorded_inventory({**old, "entries": {"a": {"criticality": "?"}}})
 
 
-def test_a_look_that_was_partly_answered_is_collected_and_says_so(tmp_path):
+def test_a_partly_read_cluster_is_collected_and_shown_as_such(tmp_path):
     def partly(_):
         return replace(base().snapshot(), sources=(Source("zookeeper", ok=False, error="no answer in time"),))
 
@@ -215,6 +215,6 @@ def test_a_name_that_is_unfinished_on_two_days_needs_its_date(tmp_path):
 
 
 @pytest.mark.parametrize("how", [{"concurrency": 0}, {"concurrency": 1001}, {"processes": 0}])
-def test_bounds_are_told(tmp_path, how):
+def test_bounds_are_enforced(tmp_path, how):
     with pytest.raises(UsageError, match="is not between 1 and 1000"):
         collected(tmp_path, fleet("well-1"), **how)

@@ -81,7 +81,7 @@ def inventory(weather, tmp_path):
     return path
 
 
-def test_bad_weather_becomes_rows_and_delays_nobody(inventory, tmp_path, monkeypatch):
+def test_network_faults_become_rows_and_delay_no_other_cluster(inventory, tmp_path, monkeypatch):
     monkeypatch.setenv("KFIX_STATE_HOME", str(tmp_path / "state"))
     collection = Collection(tmp_path / "store", load_inventory(inventory), DAY, "r")
     began = time.monotonic()
@@ -145,7 +145,7 @@ def kfix(*args, **env):
     )  # fmt: skip
 
 
-def test_the_command_tells_what_became_of_it(inventory, tmp_path):
+def test_the_command_shows_the_result(inventory, tmp_path):
     env = {"KFIX_STATE_HOME": str(tmp_path), "KFIX_STORE": str(tmp_path / "s"), "KFIX_FLEET": str(inventory)}
     some = ("--cluster", "closed", "--cluster", "unresolved")
     done = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
@@ -181,7 +181,7 @@ def test_ctrl_c_leaves_a_run_to_go_on_with(inventory, tmp_path):
     with subprocess.Popen(
         [*map(str, command), "--timeout", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     ) as process:
-        # The first failure is told: it is under way.
+        # The first failure is shown: it is under way.
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -239,8 +239,8 @@ def test_check_shows_the_clusters_or_all_mistakes(inventory, tmp_path):
     good = kfix("check", inventory)
     assert good.returncode == 0
     assert "8 clusters, 0 mutes: valid" in good.stdout
-    told = json.loads(kfix("check", inventory, "--json", "--cluster", "closed").stdout)
-    assert [*told["clusters"]] == ["closed"]
+    shown = json.loads(kfix("check", inventory, "--json", "--cluster", "closed").stdout)
+    assert [*shown["clusters"]] == ["closed"]
     inventory.write_text(inventory.read_text().replace("timeout: 2s", "timeout: 2").replace("bootstrap", "bootstap", 1))
     bad = kfix("check", inventory)
     assert bad.returncode == 2

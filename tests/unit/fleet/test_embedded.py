@@ -88,9 +88,9 @@ def test_files_are_a_table_with_their_names(tmp_path):
 )
 def test_a_wrong_or_writing_statement_is_one_line(sql, said):
     a_variable_of_python = NUMBERS
-    with pytest.raises(UsageError, match=said) as told:
+    with pytest.raises(UsageError, match=said) as shown:
         ask(sql)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(shown.value)
     assert a_variable_of_python.num_rows == 3
 
 
@@ -108,10 +108,10 @@ def test_tables_that_are_none(tmp_path):
         ([str(tmp_path / "bad.parquet")], "bad.parquet"),
         (["nope://x/y.parquet"], "nope://x/y.parquet"),
     ):
-        with pytest.raises(KfixError, match=said) as told:
+        with pytest.raises(KfixError, match=said) as shown:
             ask("SELECT * FROM t", t=given)
-        assert isinstance(told.value, UsageError | UnreachableError)
-        assert "\n" not in str(told.value)
+        assert isinstance(shown.value, UsageError | UnreachableError)
+        assert "\n" not in str(shown.value)
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ def listed(root, today, keep_snapshots, keep_audits):
     return [(o.kind, o.day, o.complete) for o in find_old(place_of(root), today, keep_snapshots, keep_audits)]
 
 
-def test_old_looks_and_audits_have_each_their_own_age(store):
+def test_snapshots_and_audits_have_separate_age_limits(store):
     assert listed(store, day_of(3), 1, 2) == [
         ("audit", day_of(0), True),
         ("snapshots", day_of(0), True),

@@ -29,11 +29,11 @@ SAMPLES = [
 @pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
 def test_its_rows_are_those_of_the_real_derivation(cluster):
     table, document = stored_of(cluster)
-    wanted, told = stored(snapshot_of(cluster), cluster.name)
+    wanted, shown = stored(snapshot_of(cluster), cluster.name)
     for name in wanted.schema.names:
         assert table.column(name).to_pylist() == wanted.column(name).to_pylist(), name
     assert table.schema.equals(wanted.schema)
-    assert document == told
+    assert document == shown
 
 
 @pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)

@@ -22,7 +22,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """A store with three nights, made once; tests that change it take a copy."""
+    """A store with three days, made once; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("demo")
     done = _run(
         folder, "fleet", "demo", "--store", folder / "store", "--clusters", "5", "--partitions", "300", "--days", "3"
@@ -149,7 +149,7 @@ def test_a_run_without_manifest_does_not_count(kfix, store):
     assert "unfinished" in json.dumps(runs)
 
 
-def test_prune_shows_and_acts_only_when_it_is_told_to(kfix, store):
+def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
     before = files_of(store)
     shown = kfix("fleet", "prune", "--store", store, "--keep", "1d")
     assert "nothing was deleted (--delete)" in shown.stdout

@@ -112,7 +112,7 @@ def test_the_trend_has_the_last_audit_of_each_day(tmp_path, engine):
     assert [x.day for x in history(place_of(tmp_path), found, 2)] == [day_of(2), day_of(3)]
 
 
-def test_partitions_in_the_same_trouble_as_last_night_are_told(tmp_path, engine):
+def test_partitions_in_the_same_trouble_as_in_the_previous_audit_are_reported(tmp_path, engine):
     audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
     report = reported(tmp_path, audited(tmp_path, [cluster("a", 1, dead=1), cluster("b", 1)], engine, number=1), engine)
     [stuck] = [f for f in report.findings if f.code == "KFX702"]

@@ -1,4 +1,4 @@
-"""What is not forgotten: what was out of sight, left out of a part, told to nobody; and nights that are damaged."""
+"""What the audit remembers: unread clusters, partial audits, unreported findings; and damaged audits."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -29,7 +29,7 @@ def engine():
 
 
 def blind(root, engine, one, number):
-    """A night on which ZooKeeper of that cluster did not answer."""
+    """An audit run in which ZooKeeper of that cluster did not answer."""
     seen = replace(
         snapshot_of(one),
         zookeeper=None,
@@ -71,7 +71,7 @@ def test_a_trend_has_the_audit_of_most_clusters_of_a_day(tmp_path, engine):
     assert [a.id for a in history(place_of(tmp_path), last)] == ["night", "n"]
 
 
-def test_an_id_is_remembered_over_a_night_unread(tmp_path, engine):
+def test_an_id_is_remembered_while_the_cluster_is_unread(tmp_path, engine):
     one = cluster("a")
     audited(tmp_path, [one], engine)
     audited(tmp_path, [], engine, number=1, failed={"a": "no answer"})
@@ -105,7 +105,7 @@ def test_what_was_muted_is_news_when_the_mute_ends(tmp_path, engine):
     assert seen == [("new", False), ("still", False), ("new", True), ("still", False)]
 
 
-def test_partitions_of_muted_findings_are_not_told_as_stuck(tmp_path, engine):
+def test_partitions_of_muted_findings_are_not_reported_as_stuck(tmp_path, engine):
     mute = Mute(("a",), ("KFX1*", "KFX2*", "KFX3*", "KFX4*", "KFX5*"), "known", day_of(9))
     inventory = Inventory({"a": entry("a")}, (mute,))
     for number in (0, 1):
@@ -133,7 +133,7 @@ def damage(kind, found):
 
 @pytest.mark.parametrize("kind", ["manifest", "odd manifest", "gone", "truncated", "no column"])
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_damaged_night_is_left_out_and_told_and_tonight_is_audited(tmp_path, engine, kind, which):
+def test_a_damaged_audit_is_skipped_and_named_and_the_next_one_runs(tmp_path, engine, kind, which):
     nights = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
     damage(kind, nights[which])
     report = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1)], engine, number=2), engine)
@@ -144,7 +144,7 @@ def test_a_damaged_night_is_left_out_and_told_and_tonight_is_audited(tmp_path, e
     assert find_audit(place_of(tmp_path)).day == day_of(2)
 
 
-def test_folders_that_somebody_copied_there_do_not_count(tmp_path, engine):
+def test_foreign_folders_do_not_count(tmp_path, engine):
     found = audited(tmp_path, [cluster("a")], engine)
     top = tmp_path / "v1" / "audits"
     (top / f"date={day_of(0)}").rename(top / "date=copy")
@@ -155,7 +155,7 @@ def test_folders_that_somebody_copied_there_do_not_count(tmp_path, engine):
     assert find_audit(place_of(tmp_path)).place.path == found.place.path
 
 
-def test_a_store_below_a_folder_that_looks_like_one_of_ours(tmp_path, engine):
+def test_a_store_below_a_folder_named_like_one_of_a_store(tmp_path, engine):
     root = tmp_path / "date=2020-01-01" / "run=zz" / "partitions"
     audited(root, [cluster("a/b"), cluster("c")], engine)
     sql = "SELECT DISTINCT cluster, day, run FROM partitions ORDER BY cluster"

@@ -1,4 +1,4 @@
-"""Scores, mutes, maintenance: what counts, how much, and that nothing is silent."""
+"""Scores, mutes, maintenance: what counts, how much, and that everything is shown."""
 
 from datetime import date, timedelta
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_mute_lasts_through_its_last_day(tmp_path):
     assert (mute.expired(date(2026, 3, 2)), mute.expired(date(2026, 3, 3))) == (False, True)
 
 
-def test_a_cluster_under_maintenance_is_told_as_such(tmp_path, engine):
+def test_a_cluster_in_maintenance_is_shown_as_such(tmp_path, engine):
     # The looks are of Monday, 2 o'clock UTC.
     window = MaintenanceWindow("patching", weekdays=frozenset({6}), at=23 * 60, minutes=4 * 60)
     past = MaintenanceWindow("patching", weekdays=frozenset({0}), at=3 * 60, minutes=60)

@@ -63,14 +63,14 @@ def test_every_wrong_file_is_named(tmp_path):
     (tmp_path / "text.properties").write_bytes(b"\xff")
     with pytest.raises(InvalidFileError) as caught:
         load_inventory(tmp_path)
-    told = [p.replace(f"{tmp_path}/", "") for p in caught.value.problems]
-    assert told[0].startswith("bad.properties:2:1: security.protocol is one of")
-    assert told[1].startswith("line.properties:1:1: not a property")
-    assert told[2] == "none.properties:1:1: has no bootstrap.servers: the address of the cluster 'none' is"
-    assert told[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: there is no port (column 6)"
-    assert told[4].startswith("text.properties")
-    assert told[5] == "twice/client.properties:1:1: the cluster 'twice' is already in twice.properties:1:1"
-    assert len(told) == 6
+    problems = [p.replace(f"{tmp_path}/", "") for p in caught.value.problems]
+    assert problems[0].startswith("bad.properties:2:1: security.protocol is one of")
+    assert problems[1].startswith("line.properties:1:1: not a property")
+    assert problems[2] == "none.properties:1:1: has no bootstrap.servers: the address of the cluster 'none' is unknown"
+    assert problems[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: there is no port (column 6)"
+    assert problems[4].startswith("text.properties")
+    assert problems[5] == "twice/client.properties:1:1: the cluster 'twice' is already in twice.properties:1:1"
+    assert len(problems) == 6
 
 
 def test_a_folder_of_none_is_an_error(tmp_path):

@@ -47,11 +47,11 @@ mutes:
 NOWHERE = "has no address, nor bootstrap.servers of its own command_config; one of them is enough"
 TOLD = f"""\
 f:4:3: unknown field 'ownr', did you mean 'owner'?
-f:5:30: min_isr 3 is more than rf 2: no partition could accept writes
+f:5:30: min_isr 3 is more than rf 2: no partition could accept writes with acks=all
 f:8:16: bootstrap: 'a' is not HOST:PORT: there is no port (column 2)
 f:9:16: zookeeper: the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka
 f:10:18: criticality is 'critcal', wanted 'low', 'normal', 'high' or 'critical', did you mean 'critical'?
-f:11:25: min_isr 4 is more than rf 2: no partition could accept writes
+f:11:25: min_isr 4 is more than rf 2: no partition could accept writes with acks=all
 f:12:14: timeout: 5 is not a duration such as 200ms, 90s, 2m or 1h
 f:14:21: weekdays #1 is 'tues', wanted 'mon', 'tue', 'wed', 'thu', 'fri', 'sat' or 'sun', did you mean 'tue'?
 f:14:32: 22:00 is read differently by every tool: quote it, or write it plainly
@@ -103,13 +103,13 @@ def test_the_example_is_read_as_its_comments_say():
     assert loaded.inventory.mutes[0].matches("playground", "KFX601", "KFX601:x")
 
 
-def test_all_mistakes_are_told_with_their_places(tmp_path):
+def test_all_mistakes_are_reported_with_their_positions(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(BAD, "f", tmp_path)
     assert "\n".join(caught.value.problems).replace(str(tmp_path), "FOLDER") == TOLD
 
 
-def test_what_nobody_says_is_the_models_own():
+def test_missing_values_are_the_models_defaults():
     assert read("clusters: {a: {zookeeper: 'zk:2181/kafka'}}\n") == Inventory(
         {"a": ClusterEntry("a", zookeeper="zk:2181/kafka")}, (), "f"
     )
@@ -164,7 +164,7 @@ def test_a_mistake_is_one_line_with_its_place(body, said):
     assert all(line.startswith("f:") for line in caught.value.problems)
 
 
-def test_a_broken_properties_file_is_told_with_both_places(tmp_path):
+def test_a_broken_properties_file_is_reported_with_both_positions(tmp_path):
     (tmp_path / "c.properties").write_text("security.protocol=TLS\nbootstrap.servers=h:1\n")
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(f"{HEAD}clusters:\n  a: {{command_config: c.properties}}\n", "f", tmp_path)
@@ -180,7 +180,7 @@ def test_the_servers_of_a_properties_file_are_checked_too(tmp_path):
     assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT: there is no port (column 2)")
 
 
-def test_an_expired_mute_is_allowed_and_told(tmp_path):
+def test_an_expired_mute_is_allowed_and_reported(tmp_path):
     path = tmp_path / "fleet.yaml"
     body = (
         "clusters: {a: {bootstrap: 'h:1'}}\nmutes:\n- {clusters: [a, b-*], findings: KFX601, reason: r, "
@@ -191,7 +191,7 @@ def test_an_expired_mute_is_allowed_and_told(tmp_path):
     [never] = last.warnings
     assert never == f"{path}: the mute of KFX601 on a, b-*: no cluster matches 'b-*'"
     assert after.warnings[0] == (
-        f"{path}: the mute of KFX601 on a, b-* ended on 2026-06-30: and covers nothing: extend it or remove it"
+        f"{path}: the mute of KFX601 on a, b-* expired on 2026-06-30 and covers nothing: extend it or remove it"
     )
     assert load_inventory(tmp_path, date(2026, 6, 30)) == last
 

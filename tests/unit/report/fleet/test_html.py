@@ -113,7 +113,7 @@ def expanded(runs):
         yield from range(int(first), int(last or first) + 1) if run else [""]
 
 
-def test_partitions_are_told_as_ranges():
+def test_partitions_are_shown_as_ranges():
     assert ranges([f"a-b-{n}" for n in (0, 1, 2, 7, 9, 10)] + ["none", "x-"]) == [
         ("a-b", "0-2 7 9-10"),
         ("none", ""),

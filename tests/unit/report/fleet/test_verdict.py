@@ -53,7 +53,7 @@ def test_what_was_not_read_is_22_unless_something_critical_was_seen():
     assert unread(one(clusters=(LOST,), unread=("b: refused",))) == ("b: refused",)
 
 
-def test_a_cluster_in_maintenance_alarms_nobody():
+def test_a_cluster_in_maintenance_raises_no_alert():
     at_work = replace(CLUSTER, maintenance="upgrade")
     away = replace(LOST, maintenance="upgrade")
     given = one(finding("critical", "new"), clusters=(away, at_work), unread=("a: zookeeper: refused",))
@@ -61,7 +61,7 @@ def test_a_cluster_in_maintenance_alarms_nobody():
     assert not has_news(given)
 
 
-def test_a_word_that_is_no_threshold_is_told():
+def test_an_unknown_threshold_is_refused():
     assert fail_on("new-critical") is FailOn.NEW_CRITICAL
     with pytest.raises(UsageError, match="--fail-on: 'often' is not one of warning, critical, "):
         fail_on("often")
