@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kfix.actions.base import Action, no_guards
+from kfix.actions.base import Action
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.documents.problems import Path, Problem, did_you_mean, unknown
 from kfix.model.plan.plan import Gate
@@ -133,7 +133,7 @@ def _action(action: Action, step: dict[str, Any], path: Path, known: KnownNames)
     if isinstance(gate, str) and gate.upper() in Gate.__members__ and Gate[gate.upper()] < action.gate_floor:
         text = f"gate {gate!r} is below the floor {action.gate_floor.word!r} of action {action.name}"
         yield Problem((*path, "gate"), text)
-    if not step.get("verify") and action.proves is no_guards:
+    if not step.get("verify") and not action.proves_itself:
         yield Problem(
             (*path, "verify"), f"nothing proves this step: {action.name} needs at least one check in 'verify'"
         )

@@ -72,7 +72,7 @@ def test_a_registered_broker_that_gives_no_view_may_follow_a_leader_of_its_own()
     del cluster.brokers[2].views[STUCK]
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "broker 2 does not tell whom it follows" in answer.observed
+    assert "broker 2 does not report which leader it follows" in answer.observed
 
 
 def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
