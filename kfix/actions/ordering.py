@@ -52,7 +52,7 @@ def longest(tp: TopicPartition, order: tuple[int, ...], tails: Mapping[int, LogP
     unknown = [b for b in live if tails[b].epoch < 0 and tails[b].end > 0]
     if unknown and any(tails[b].epoch >= 0 for b in live):
         text = f"{tp}: the epoch of the last record of {show_value(tuple(unknown))} is unknown"
-        raise RefusedError(f"{text}: it is unknown which log holds most; name the broker that is to come first")
+        raise RefusedError(f"{text}, so the longest log is unknown too; name the broker that is to come first")
     return max(live, key=lambda b: (tails[b], -live.index(b)))
 
 

@@ -139,7 +139,7 @@ def test_what_carries_no_unit_is_no_duration(value: object) -> None:
         parse_duration(value)
 
 
-@given(st.text(min_size=1), st.integers(0, 10**6))
+@given(st.text("abzAZ019._-", min_size=1), st.integers(0, 10**6))
 def test_a_partition_is_read_back_from_its_own_text(topic: str, number: int) -> None:
     tp = TopicPartition(topic, number)
     assert parse_partition(str(tp)) == tp
