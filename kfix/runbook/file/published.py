@@ -15,7 +15,7 @@ from kfix.model.diagnosis.finding import REQUEST
 from kfix.model.plan.args import ArgKind
 from kfix.model.plan.plan import Gate
 from kfix.probes.registry import ALL as PROBES
-from kfix.runbook.file.lint_values import OPERATORS
+from kfix.runbook.file.lint import OPERATORS
 from kfix.runbook.file.placements import KINDS
 from kfix.runbook.file.schema import PLAIN, RunbookModel
 from kfix.runbook.file.sources import ITEMS

@@ -116,7 +116,9 @@ def test_a_new_controller_takes_no_records_from_others() -> None:
 
 
 def test_a_loss_that_nobody_knows_is_within_no_bound() -> None:
-    with pytest.raises(RefusedError, match="the number of lost records is unknown, so max_loss 1000 cannot be kept") as refused:
+    with pytest.raises(
+        RefusedError, match="the number of lost records is unknown, so max_loss 1000 cannot be kept"
+    ) as refused:
         on_tp("leader.elect_unclean", dead_isr(), max_loss=1000)
     assert "known_end" in refused.value.hint
     with pytest.raises(RefusedError, match="or -1 for any"):

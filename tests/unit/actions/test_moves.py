@@ -61,7 +61,11 @@ def test_a_size_that_nobody_tells_is_unknown_and_any_live_replica_may_tell_it() 
 
 @pytest.mark.parametrize(
     ("replicas", "reason"),
-    [((), "not a list of different brokers"), ((1, 1), "not a list of different brokers"), ((1, 2, 9), r"\[9\] not registered")],
+    [
+        ((), "not a list of different brokers"),
+        ((1, 1), "not a list of different brokers"),
+        ((1, 2, 9), r"\[9\] not registered"),
+    ],
 )
 def test_a_move_that_cannot_be_is_refused(replicas: tuple[int, ...], reason: str) -> None:
     with pytest.raises(RefusedError, match=reason):
