@@ -21,7 +21,7 @@ _KEPT: Final = {f.name for f in fields(ClusterEntry)} - _NOT_KEPT
 
 
 def record_entry(entry: ClusterEntry) -> dict[str, Any]:
-    return _ENTRY.dump_python(entry, mode="json", exclude=_NOT_KEPT) | {"criticality": entry.criticality.word}
+    return {**_ENTRY.dump_python(entry, mode="json", exclude=_NOT_KEPT), "criticality": entry.criticality.word}
 
 
 def record_mute(mute: Mute) -> dict[str, Any]:
