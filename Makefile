@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo fleet-demo test fuzz check lint format bench clean
+.PHONY: setup demo fleet-demo test fuzz check lint format bench docs clean
 
 setup:
 	@bash .ci/setup $(VENV)
@@ -38,8 +38,13 @@ format: setup
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# The pages of docs/ as a site, in site/: open site/index.html, or `mkdocs serve` while writing.
+docs:
+	@bash .ci/setup $(VENV) docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: setup
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site
