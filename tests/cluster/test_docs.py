@@ -15,6 +15,7 @@ def checked(block, folder, env):
 
 @pytest.mark.parametrize("page", sorted({block.page for block in ON_THE_LAB}))
 def test_the_blocks_of_a_page_run_on_a_cluster(page, lab, tmp_path):
+    lab.break_("healthy")  # a topic with records, and a group in every offsets partition
     folder = folder_with_examples(tmp_path / "here")
     for block in [b for b in ON_THE_LAB if b.page == page]:
         text = BROKERS.sub(lab.bootstrap_servers, ZOOKEEPERS.sub(lab.zookeeper_connect, block.text))
