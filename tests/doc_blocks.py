@@ -127,7 +127,7 @@ def folder_with_examples(folder: Path) -> Path:
     return folder
 
 
-def run(block: Block, folder: Path, env: Mapping[str, str], timeout: float = 60) -> list[str]:
+def run(block: Block, folder: Path, env: Mapping[str, str], timeout: float = 150) -> list[str]:
     """Runs the block's commands in one shell; returns the output of each. Fails on another exit code or output."""
     script = "\n".join(
         f"{{ {command.text}\n}} >.out.{number} 2>&1 </dev/null; code=$?\n"
