@@ -8,7 +8,8 @@ import pytest
 from typer.main import get_command
 
 from kfix.cli.app import app
-from tests.doc_blocks import ROOT, Block, blocks, differs, environment, folder_with_examples, kfix_calls, run
+from tests.doc_blocks import Block, blocks, differs, environment, folder_with_examples, kfix_calls, run
+from tests.places import ROOT
 
 ALL = blocks()
 UPDATE = bool(os.environ.get("KFIX_UPDATE_GOLDEN"))

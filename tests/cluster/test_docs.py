@@ -13,13 +13,12 @@ def checked(block, folder, env):
     assert [(c, p) for c, p in zip(block.commands, printed, strict=True) if differs(c, p)] == []
 
 
-@pytest.mark.parametrize("page", sorted({block.page for block in ON_THE_LAB}))
-def test_the_blocks_of_a_page_run_on_a_cluster(page, lab, tmp_path):
+def test_the_blocks_that_need_a_cluster_run_on_one(lab, tmp_path):
     lab.break_("healthy")  # a topic with records, and a group in every offsets partition
-    folder = folder_with_examples(tmp_path / "here")
-    for block in [b for b in ON_THE_LAB if b.page == page]:
+    for number, block in enumerate(ON_THE_LAB):
         text = BROKERS.sub(lab.bootstrap_servers, ZOOKEEPERS.sub(lab.zookeeper_connect, block.text))
         here = Block(block.page, block.line, block.language, text, block.marker)
+        folder = folder_with_examples(tmp_path / f"block-{number}")
         checked(here, folder, environment(tmp_path, {"B": lab.bootstrap_servers}))
 
 
