@@ -35,9 +35,7 @@ def check(master: str, env: Mapping[str, str] = os.environ) -> None:
         raise UsageError(f"{master!r} is not a Spark master", hint=f"one of {_WAYS}")
     hosts = addresses(master)
     if not any(_answers(*one) for one in hosts):
-        raise UnreachableError(
-            f"{master}: no answer", hint="check that Spark is running at this host and port"
-        )
+        raise UnreachableError(f"{master}: no answer", hint="check that Spark is running at this host and port")
 
 
 def is_local(master: str) -> bool:
