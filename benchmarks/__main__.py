@@ -84,9 +84,9 @@ broker (it runs with the stock launcher's flags, without its shell wrapper).
 |---|---|---|---|---|---|
 {rows}
 
-The incident coordinator-stuck: seconds from the start of `kfix runbook apply --plan FILE --approve plan:ID` to its exit with
-the verified result (coordinator and committed offsets answer in several successive checks): median **{median:.2f}**, range
-{low:.2f} to {high:.2f}, {runs} runs, each on a newly broken cluster.
+The incident coordinator-stuck: seconds from the start of `kfix runbook apply --plan FILE --approve plan:ID` to its
+exit with the verified result (coordinator and committed offsets answer in several successive checks): median
+**{median:.2f}**, range {low:.2f} to {high:.2f}, {runs} runs, each on a newly broken cluster.
 """
 
 

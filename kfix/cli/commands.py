@@ -38,24 +38,26 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         {
             "check": Command(
                 "kfix.cli.fleet.inventory:check",
-                "Validate an inventory: every mistake with its place, or the clusters as they will be asked.",
+                "Validate an inventory: show every mistake with its position, or the clusters.",
             ),
             "collect": Command(
-                "kfix.cli.fleet.collect:collect", "Look at many clusters at once and store the looks as one run."
+                "kfix.cli.fleet.collect:collect", "Read many clusters at once and store the snapshots as one run."
             ),
-            "runs": Command("kfix.cli.fleet.store:runs", "The runs of a store, oldest first, the unfinished ones too."),
+            "runs": Command(
+                "kfix.cli.fleet.store:runs", "List the runs of a store, oldest first, including unfinished ones."
+            ),
             "prune": Command(
-                "kfix.cli.fleet.store:prune", "Show what of a store is older than --keep; with --delete take it away."
+                "kfix.cli.fleet.store:prune", "List the runs and audits older than --keep; with --delete, delete them."
             ),
             "demo": Command(
                 "kfix.cli.fleet.store:demo",
-                "Make synthetic clusters with nights of history, audit each night, and show the last.",
+                "Fill a store with synthetic clusters and days of history, audit each day, and show the last audit.",
             ),
         },
     ),
     "audit": Command(
         "kfix.cli.fleet.audit:app",
-        "Collect a fleet, judge it as kfix diagnose does, compare it with the night before, and tell.",
+        "Collect a fleet, diagnose every cluster, compare with the previous audit, and report.",
     ),
     "runbook": CommandGroup(
         "Reviewed remedies: planned, shown, approved, carried out and proved.",

@@ -87,7 +87,7 @@ class SparkEngine:
 
 
 def _fresh(session: Any) -> Any:
-    """Returns a new session of the same context with the operator's settings; with Connect the session is already ours."""
+    """Returns a new session of the same context with the operator's settings. A Connect session is already ours."""
     if not hasattr(session, "_jsparkSession"):
         return session
     fresh = session.newSession()

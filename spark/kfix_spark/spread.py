@@ -140,9 +140,7 @@ def _portable(done: Done[Any], error: Exception) -> Done[Any]:
     try:
         pickle.dumps(done)
     except Exception:  # noqa: BLE001
-        return Done(
-            done.name, None, f"internal error: its result cannot be pickled: {type(error).__name__}", done.seconds
-        )
+        return Done(done.name, None, f"internal error: cannot pickle its result: {type(error).__name__}", done.seconds)
     return done
 
 

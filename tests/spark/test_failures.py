@@ -51,7 +51,7 @@ def test_a_damaged_file_is_a_row_that_names_it(local, run, judged, tmp_path):
 def test_a_result_that_cannot_travel_is_a_row(local):
     errors = {d.name: d.error for d in local.each(unpicklable, items(3))}
     assert [bool(e) for e in errors.values()] == [False, True, False]
-    assert "cannot be pickled" in errors["c1"]
+    assert "cannot pickle its result" in errors["c1"]
 
 
 def test_results_come_in_order_and_whoever_stops_listening_stops_the_work(local):

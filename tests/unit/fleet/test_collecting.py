@@ -55,7 +55,7 @@ def test_one_that_hangs_is_given_up_and_its_place_is_taken(tmp_path):
     loaded = fleet("slow-1", "slow-2", *(f"well-{i}" for i in range(6)), timeout=0.2)
     began = time.monotonic()
     collection, done = collected(tmp_path, loaded, concurrency=2)
-    assert done["slow-1"].error == "no answer in 0.2 s, and the attempt was abandoned"
+    assert done["slow-1"].error == "no answer within 0.2 s; the attempt was abandoned"
     run = collection.finish()
     assert time.monotonic() - began < 60
     assert set(run.failed) == {"slow-1", "slow-2"}
@@ -111,7 +111,7 @@ def test_a_resumed_run_reads_no_cluster_twice(tmp_path, processes, monkeypatch):
     assert run.manifest["resumed"] == len(again.there)
     assert run.began == seen.began
     assert all(e["taken_at"] > 0 for e in run.manifest["entries"].values())
-    with pytest.raises(UsageError, match="complete already"):
+    with pytest.raises(UsageError, match="already complete"):
         Collection(store, loaded, DAY, "r")
 
 

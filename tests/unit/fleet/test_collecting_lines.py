@@ -214,7 +214,7 @@ def test_on_a_terminal_there_is_a_bar_and_failures_stand_above_it(inventory, tmp
         (("collect", "--store", "s", "-i", "{f}", "--tag", ""), "--tag: is empty"),
         (("collect", "--store", "s", "-i", "{f}", "--run", ""), "--run: is empty"),
         (("collect", "--store", "s", "-i", "{f}", "--run", "a/b"), "is not a valid run name"),
-        (("collect", "--store", "s", "-i", "{f}", "--date", "2026-02-30"), "--date: '2026-02-30' is no day"),
+        (("collect", "--store", "s", "-i", "{f}", "--date", "2026-02-30"), "--date: '2026-02-30' is not a day"),
         (("collect", "--store", "s", "-i", "{f}", "--timeout", "0"), "--timeout: 0 is not between"),
         (("collect", "--store", "s", "-i", "{f}", "--concurrency", "0"), "--concurrency: 0 is not between"),
         (("collect", "--store", "nope://x", "-i", "{f}"), "is not a valid location for a fleet store"),

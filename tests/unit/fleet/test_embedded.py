@@ -73,7 +73,7 @@ def test_files_are_a_table_with_their_names(tmp_path):
         ("SELECT a\nFROM numbers ORDER a", r"line 2, column 20: syntax error"),
         ("SELECT * FROM\n  nix", r"line 2, column 3: Table with name nix does not exist"),
         ("", "nothing: only a single SELECT"),
-        ("SELECT 1; SELECT 2", "SELECT, SELECT: only one"),
+        ("SELECT 1; SELECT 2", "SELECT, SELECT: only a single"),
         ("COPY numbers TO 'x.csv'", "COPY: only a single SELECT"),
         ("WITH x AS (SELECT 1) INSERT INTO numbers SELECT 1", "INSERT: only"),
         ("ATTACH 'x.db'", "ATTACH: only"),

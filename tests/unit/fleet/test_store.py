@@ -54,7 +54,7 @@ def test_a_run_without_a_manifest_does_not_count_and_can_be_resumed(tmp_path):
     done = again.finish()
     assert dict(done.clusters) == {"a": 62, "b": 62}
     assert runs(root) == (read_run(run_place(root, DAY, "r1")),)
-    with pytest.raises(UsageError, match="complete already"):
+    with pytest.raises(UsageError, match="already complete"):
         RunWriter(root, DAY, "r1")
 
 

@@ -48,7 +48,7 @@ def test_what_vanishes_with_a_source_is_unknown_and_not_fixed(tmp_path, engine):
     assert lost, "the cluster diverges from ZooKeeper"
     for number in (1, 2):
         seen = blind(tmp_path, engine, sick[number], number)
-        assert {statuses(seen)[k] for k in lost} == {"unknown"}, "on the second blind night too"
+        assert {statuses(seen)[k] for k in lost} == {"unknown"}, "in the second blind audit too"
         assert seen.clusters[0].score < 100
     back = reported(tmp_path, audited(tmp_path, [replace(sick[0], number=3)], engine, number=3), engine)
     assert {statuses(back)[k] for k in lost if k in statuses(back)} <= {"still", "worse", "fixed"}

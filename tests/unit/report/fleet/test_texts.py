@@ -50,9 +50,8 @@ def test_only_new_prints_nothing_without_news():
 
 
 def test_empty_and_unread_fleets_differ():
-    assert audit_text(empty()).startswith(
-        "audit of 2026-03-01: no findings\nfindings: 0 critical, 0 warning, 0 info; score 100 of 100\n"
-    )
+    assert audit_text(empty()).startswith("audit of 2026-03-01: no findings\n")
+    assert "findings: 0 critical, 0 warning, 0 info; score 100 of 100\n" in audit_text(empty())
     assert audit_text(dark()).startswith("audit of 2026-03-01: state unknown: none of the 4 clusters could be read\n")
     assert "no findings" not in audit_markdown(dark()).lower()
 
