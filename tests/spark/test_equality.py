@@ -111,7 +111,7 @@ def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_
     told = {}
     for name, engine in (("embedded", EmbeddedEngine(1)), ("spark", spark)):
         root = tmp_path / name
-        nights = [
+        runs = [
             ([cluster("a", dead=1), cluster("b", sick=0.02), cluster("c")], {}),
             ([cluster("a", 1, dead=1, partitions=900), cluster("b", 1, sick=0.02)], {"c": "no broker answered"}),
             ([cluster("a", 2), cluster("b", 2, sick=0.02), cluster("c", 2, dead=1)], {}),
@@ -120,7 +120,7 @@ def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_
             reported_by(
                 root, audited(root, clusters, engine, number=number, failed=failed, inventory=inventory), engine
             )
-            for number, (clusters, failed) in enumerate(nights)
+            for number, (clusters, failed) in enumerate(runs)
         ]
         told[name] = [
             (r.findings, r.trend, r.cluster_trends, r.offenders, r.mutes, [replace(c, seconds=0.0) for c in r.clusters])

@@ -50,7 +50,7 @@ def test_what_vanishes_with_a_source_is_unknown_and_not_fixed(tmp_path, engine):
         seen = blind(tmp_path, engine, sick[number], number)
         assert {statuses(seen)[k] for k in lost} == {"unknown"}, "in the second blind audit too"
         assert seen.clusters[0].score < 100
-    back = reported(tmp_path, audited(tmp_path, [replace(sick[0], number=3)], engine, number=3), engine)
+    back = reported(tmp_path, audited(tmp_path, [replace(sick[0], day_number=3)], engine, number=3), engine)
     assert {statuses(back)[k] for k in lost if k in statuses(back)} <= {"still", "worse", "fixed"}
     assert all(f.since == day_of(0) for f in back.findings if (f.cluster, f.key) in lost)
 
@@ -76,7 +76,7 @@ def test_an_id_is_remembered_while_the_cluster_is_unread(tmp_path, engine):
     audited(tmp_path, [one], engine)
     audited(tmp_path, [], engine, number=1, failed={"a": "no answer"})
     writer = RunWriter(place_of(tmp_path), day_of(2), "n", at=AT + 2 * 86_400)
-    seen = snapshot_of(replace(one, number=2))
+    seen = snapshot_of(replace(one, day_number=2))
     writer.write("a", replace(seen, cluster=replace(seen.cluster, id="another")))
     writer.finish()
     assert statuses(reported(tmp_path, again(tmp_path, engine, number=2), engine), "KFX704")
@@ -134,13 +134,13 @@ def damage(kind, found):
 @pytest.mark.parametrize("kind", ["manifest", "odd manifest", "gone", "truncated", "no column"])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_damaged_audit_is_skipped_and_named_and_the_next_one_runs(tmp_path, engine, kind, which):
-    nights = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
-    damage(kind, nights[which])
+    runs = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
+    damage(kind, runs[which])
     report = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1)], engine, number=2), engine)
     assert report.previous_day == day_of(1 - which)
     assert statuses(report)[("a", LAGS)] == "still"
     assert [p.day for p in report.trend] == [day_of(1 - which), day_of(2)]
-    assert any(str(nights[which].place) in line for line in report.damaged)
+    assert any(str(runs[which].place) in line for line in report.damaged)
     assert find_audit(place_of(tmp_path)).day == day_of(2)
 
 

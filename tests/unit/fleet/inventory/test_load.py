@@ -44,8 +44,8 @@ mutes:
   - {clusters: a, findings: kfx601, reason: "", until: 2026-13-01}
   - {clusters: [], until: 20260101}
 """
-NOWHERE = "has no address, nor bootstrap.servers of its own command_config; one of them is enough"
-TOLD = f"""\
+NOWHERE = "has no address: set bootstrap or zookeeper, or bootstrap.servers in its own command_config"
+MISTAKES = f"""\
 f:4:3: unknown field 'ownr', did you mean 'owner'?
 f:5:30: min_isr 3 is more than rf 2: no partition could accept writes with acks=all
 f:8:16: bootstrap: 'a' is not HOST:PORT: there is no port (column 2)
@@ -67,7 +67,7 @@ f:19:3: b: {NOWHERE}
 f:20:3: c: {NOWHERE}
 f:21:23: command_config: FOLDER/nowhere.properties: the file does not exist
 f:22:3: the key 'a' is already on line 7
-f:23:3: 'e*' is not a valid cluster name: * ? [ ] are for patterns
+f:23:3: 'e*' is not a valid cluster name: * ? [ ] are reserved for patterns
 f:23:27: bootstrap: 'PLAINTEXT://y:2' is a URL, expected HOST:PORT without a protocol
 f:23:46: bootstrap: 'h:99999' is not HOST:PORT: a port is a number from 1 to 65535 (column 3)
 f:25:29: 'kfx601' matches no finding: expected a code or a key, such as KFX601 or KFX601:*
@@ -106,7 +106,7 @@ def test_the_example_is_read_as_its_comments_say():
 def test_all_mistakes_are_reported_with_their_positions(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(BAD, "f", tmp_path)
-    assert "\n".join(caught.value.problems).replace(str(tmp_path), "FOLDER") == TOLD
+    assert "\n".join(caught.value.problems).replace(str(tmp_path), "FOLDER") == MISTAKES
 
 
 def test_missing_values_are_the_models_defaults():
