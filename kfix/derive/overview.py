@@ -1,6 +1,6 @@
-"""What one look says of the whole cluster: a cut of the network, replicas over time, records that are gone.
+"""What one snapshot shows about the whole cluster: a network cut, replicas over time, lost records.
 
-The lower half of a case file: facts and background are given, everything is worked out when first asked for.
+This is the lower half of a case file: facts and background are given, everything else is computed when first needed.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ class Overview:
 
     @property
     def zookeeper_rules(self) -> bool:
-        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
+        """Returns whether ZooKeeper is the authority: ZooKeeper mode, read, and no KRaft controller has taken over."""
         return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @cached_property
     def odd(self) -> Sequence[PartitionFacts]:
-        """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
+        """Returns the rows where a replica is missing or the views differ: only these can show a cut."""
         return tuple(
             f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
         )
 
     @cached_property
     def cut(self) -> Cut | None:
-        """The one cut of the network that explains what these sources say."""
+        """Returns the one network cut that explains what these sources report."""
         return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
 
     @cached_property
     def lags(self) -> tuple[Lag, ...]:
-        """Living replicas out of sync, over time; empty where there was one look only."""
+        """Returns the lag of live out-of-sync replicas over time; empty if there was only one snapshot."""
         return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Replicas that have everything and are not taken back into the isr."""
+        """Returns replicas that have all records but are not added to the ISR."""
         return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:
-        """Records of an earlier look that are in no log any more; empty where none was given."""
+        """Returns records of an earlier snapshot that are in no log any more; empty if no snapshot was given."""
         return lost_since(self.snapshot)
 
     @property

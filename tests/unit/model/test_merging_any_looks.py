@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.derive.merging.looks import APART, taken_on_trust
 from kfix.derive.merging.merge import merge
+from kfix.derive.merging.snapshots import APART, taken_on_trust
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import (
     LogEnd,
