@@ -14,8 +14,8 @@ from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 from tests.unit.adapters.fake_broker import configs
-from tests.unit.adapters.test_bad_weather_on_one_line import server
-from tests.unit.adapters.test_live_lines import reply, session
+from tests.unit.adapters.kafka.test_connection import server
+from tests.unit.adapters.live.test_lines import reply, session
 
 TP = TopicPartition("t", 0)
 NOBODY = Endpoint("127.0.0.1", 1)

@@ -13,7 +13,7 @@ from kfix.adapters.kafka.requests import READ_ONLY
 from kfix.adapters.kafka.resources import LogDirUsage
 from kfix.adapters.kafka.responses import PartitionOffset, PartitionResult
 from kfix.model.cluster.snapshot import TopicPartition
-from tests.unit.adapters.test_kafka_codec_against_kafka_python import answer, names, same
+from tests.unit.adapters.kafka.test_codec_against_kafka_python import answer, names, same
 
 sizes = st.integers(0, 2**60)
 

@@ -15,6 +15,7 @@ import pytest
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import newest_run
+from tests.places import ROOT
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -204,8 +205,7 @@ def test_the_embedded_audit_loads_no_spark_and_a_diagnosis_loads_no_parquet(demo
             "except SystemExit:\n    pass\n"
             f"print([m for m in {never!r} if m in sys.modules], file=sys.stderr)"
         )
-        root = Path(__file__).resolve().parents[3]
         done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root, env=_env(tmp_path)
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, env=_env(tmp_path)
         )
         assert done.stderr.splitlines()[-1] == "[]", words

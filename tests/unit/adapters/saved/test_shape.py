@@ -10,7 +10,7 @@ from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.documents import opening
 from kfix.errors import UsageError
-from tests.unit.adapters.test_saved_snapshots import whole
+from tests.unit.adapters.saved.test_store import whole
 
 
 def told(change, tmp_path):

@@ -20,9 +20,9 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
 )
 from kfix_diagnostics.engine import diagnose
+from tests.unit.derive.places import A, B, seen_by, two
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import base, healthy
-from tests.unit.model.places import A, B, seen_by, two
 
 TP = TopicPartition("orders", 0)
 

@@ -2,9 +2,9 @@
 
 from kfix.adapters.collect.logs import claims, epochs_before, suspicious
 from kfix.model.cluster.snapshot import TopicPartition
+from tests.unit.derive.places import seen_by
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import healthy
-from tests.unit.model.places import seen_by
 
 LED_BY_1 = [TopicPartition("orders", p) for p in (0, 3, 6, 9)]
 

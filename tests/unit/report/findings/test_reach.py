@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 
 from kfix.derive.merging.merge import merge
 from kfix.model.cluster.snapshot import Vantage
@@ -13,17 +12,18 @@ from kfix.report.findings.reach import WIDEST, reach_lines
 from kfix.report.findings.table import findings_text
 from kfix.report.snapshots.snapshot import described
 from kfix_diagnostics.engine import diagnose
+from tests.places import GOLDEN
+from tests.unit.derive.places import seen_by, two
 from tests.unit.diagnostics.clusters import healthy
-from tests.unit.model.places import seen_by, two
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "vantages" / "zone-isolated.txt"
+GOLDEN_FOLDER = GOLDEN / "vantages" / "zone-isolated.txt"
 
 
 def test_the_report_of_two_places_is_the_golden_one() -> None:
     said = findings_text(diagnose(merge(two())), width=100)
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
-        GOLDEN.write_text(said)
-    assert said == GOLDEN.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
+        GOLDEN_FOLDER.write_text(said)
+    assert said == GOLDEN_FOLDER.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
 
 
 def test_one_place_alone_has_no_matrix() -> None:

@@ -23,7 +23,7 @@ from kfix.adapters.zookeeper.wire import Node, ZnodeStat, ZooKeeperLine, get
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.reading import PartitionReading
 from kfix.model.cluster.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
-from tests.unit.adapters.test_bad_weather_on_one_line import server
+from tests.unit.adapters.kafka.test_connection import server
 
 TP = TopicPartition("t", 0)
 IDENTITY = ClusterIdentity("mine", Mode.ZOOKEEPER, "b:1", "z:1")

@@ -16,9 +16,9 @@ from kfix.model.cluster.snapshot import (
     Vantage,
 )
 from kfix_diagnostics.engine import diagnose
+from tests.unit.derive.places import A, seen_by, two
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.test_any_cluster import papers
-from tests.unit.model.places import A, seen_by, two
 
 TP = TopicPartition("orders", 0)
 

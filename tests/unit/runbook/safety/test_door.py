@@ -18,11 +18,11 @@ from kfix.model.plan.plan import Gate
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 from kfix.runbook.safety.door import DIAGNOSIS_SECONDS, Diagnosed, Door, Passage
 from kfix_diagnostics.engine import diagnose as judge
+from tests.places import ROOT
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.runbook.fake_wiring import FakeWiring
 from tests.unit.runbook.stage import Answers, Stage
 
-ROOT = Path(__file__).parents[3]
 SOMEWHERE = Access("broker1:9092")
 CUT = judge(cut_clusters.zone_isolated()).findings
 POLICY = "apiVersion: kfix/v1\nkind: Policy\ngates: {reassign.noop: typed}\n"

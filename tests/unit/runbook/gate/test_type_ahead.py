@@ -25,7 +25,7 @@ from kfix.model.cluster.reading import ChangeResult
 from kfix.report.console import console_on
 from kfix.report.runbook.run import Teller, Terminal
 from kfix.runbook.execution.clock import SystemClock
-from kfix.runbook import gates
+from kfix.runbook.gate import gates
 from kfix.runbook.gate.gates import Given
 from kfix.runbook.execution.run import run_plan
 from tests.unit.runbook.stage import Stage

@@ -12,8 +12,9 @@ from kfix.errors import InvalidFileError, UsageError
 from kfix.fleet.inventory.load import load_inventory, parse_inventory, the_path
 from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory
 from kfix.model.expected import Expected
+from tests.places import ROOT
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "fleet" / "fleet.yaml"
+EXAMPLE = ROOT / "examples" / "fleet" / "fleet.yaml"
 HEAD = "apiVersion: kfix/v1\nkind: Fleet\n"
 BAD = """\
 apiVersion: kfix/v1
