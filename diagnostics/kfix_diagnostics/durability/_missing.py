@@ -51,7 +51,7 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     dead = case.away(missing) if case.live is not None else ()
     lagging = [b for b in missing if b not in dead]
     if not missing:
-        return Cause("the topic has fewer replicas than min.insync.replicas demands", Confidence.CERTAIN)
+        return Cause("the topic has fewer replicas than min.insync.replicas requires", Confidence.CERTAIN)
     if case.live is None:
         return Cause(
             f"{brokers_named(missing)} {are(len(missing))} dead or lagging; this text does not show which",

@@ -53,7 +53,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         f"minimum {', '.join(map(str, wanted))})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
-        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all; consumers are not"),
+        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all, but no consumers"),
         remedies=tuple(_remedies(missing, case)),
         never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
         partitions=tps,

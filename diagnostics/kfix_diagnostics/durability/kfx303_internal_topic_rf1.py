@@ -52,10 +52,10 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     least = min(row.n_replicas for row in rows)
     single = [row for row in rows if row.n_replicas == 1]
     places = sorted({b for row in single for b in case.assignment(row.tp).replicas})
-    on = f" on {brokers_named(places)}" if single else ""
+    on = f", on {brokers_named(places)}" if single else ""
     partitions = count(len(rows), "partition")
     how_many = (
-        f"{len(single)} of them {has(len(single))} only one replica{on}"
+        f"{len(single)} of them {has(len(single))} only one{on}"
         if single
         else f"the smallest number is {least}"
     )
@@ -63,7 +63,7 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING if least == 1 else Severity.INFO,
         obj=f"topic {topic}",
-        summary=f"{topic} has {partitions} with fewer than {rows[0].advised_rf} replicas: {how_many}",
+        summary=f"{topic} has {partitions} with fewer than {rows[0].advised_rf} replicas; {how_many}",
         cause=Cause(
             f"{SETTING[topic]} was {least} when the topic was created; it takes effect only then", Confidence.LIKELY
         ),

@@ -66,7 +66,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     severity = Severity.INFO if fresh else Severity.WARNING if loading else Severity.CRITICAL
     they = "it" if len(tps) == 1 else "them"
     doing = (
-        f"is still loading {per_topic(tps)}: groups of {they} are blocked until it has finished"
+        f"is still loading {per_topic(tps)}, and the groups there are blocked until it has finished"
         if loading
         else f"does not respond for {per_topic(tps)}, although the broker leads {they}"
     )

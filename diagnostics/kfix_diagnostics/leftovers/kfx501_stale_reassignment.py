@@ -61,7 +61,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",
         cause=Cause(
-            f"{brokers_named(dead)} {are(len(dead))} to hold a replica, but not alive"
+            f"a new replica belongs on {brokers_named(dead)}, which {are(len(dead))} not alive"
             if dead
             else "a new replica does not catch up",
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,

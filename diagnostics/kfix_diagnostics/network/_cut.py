@@ -104,8 +104,8 @@ def forecast(cut: Cut) -> str:
     exact = all(loss.known for loss in cut.losses) and len(cut.losses) == len(cut.pairs)
     if not exact and not total:
         return "how many records will be lost when the network heals is unknown"
-    where = f" in {per_topic(loss.tp for loss in cut.losses if loss.records)}" if total else ""
-    return f"{'' if exact else 'at least '}{count(total, 'record')} will be lost when the network heals{where}"
+    where = f" of {per_topic(loss.tp for loss in cut.losses if loss.records)}" if total else ""
+    return f"{'' if exact else 'at least '}{count(total, 'record')}{where} will be lost when the network heals"
 
 
 def losses_as_facts(cut: Cut) -> dict[str, FactValue]:

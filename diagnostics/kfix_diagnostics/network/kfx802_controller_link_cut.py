@@ -66,7 +66,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.CRITICAL if cut.pairs else Severity.WARNING,
         obj=cut.obj,
-        summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates of controller {there}: "
+        summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates of the controller, {there}: "
         f"metadata of {count(len(old), 'partition')} is stale{twice}{stuck} ({since(case, cut)})",
         cause=Cause(f"the network between {here} and the controller, {there}, is cut", Confidence.LIKELY),
         evidence=(

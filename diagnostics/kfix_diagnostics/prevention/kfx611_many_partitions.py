@@ -59,7 +59,7 @@ def _of_brokers(near: list[int], case: CaseFile) -> Finding:
         obj="a broker",
         summary=f"{brokers_named(near)} {has(len(near))} up to {most} replicas; {PER_BROKER} per broker are known to "
         "work well",
-        cause=Cause("more partitions than the brokers are meant to carry", Confidence.LIKELY),
+        cause=Cause("more partitions than the brokers are meant to hold", Confidence.LIKELY),
         evidence=(Evidence("assignment", "replicas per broker", some(rows)),),
         remedies=_remedies(),
         never=_never(),

@@ -125,7 +125,7 @@ def _what(stale: Stale) -> str:
         said.append(f"does not know {per_topic(stale.missing)}")
     if stale.other_isr:
         said.append(f"has another ISR for {per_topic(stale.other_isr)}")
-    return ", ".join(said)
+    return "; it ".join(said)
 
 
 def _cause(broker: int, case: CaseFile) -> Cause:

@@ -99,7 +99,7 @@ def test_a_file_without_a_cluster_id_is_taken_on_trust_and_told(tmp_path: Path, 
     nameless = written(tmp_path, "nameless.json", replace(here, cluster=replace(here.cluster, id="")))
     result = run("diagnose", "--json", "--from", nameless, "--from", files[1])
     assert result.exit_code == 21
-    assert "nameless.json: tells no cluster id; it is taken for a look at cluster paper" in result.stderr
+    assert "nameless.json: has no cluster id; kfix assumes cluster paper" in result.stderr
     assert json.loads(result.stdout)["cluster"] == "paper"
 
 
