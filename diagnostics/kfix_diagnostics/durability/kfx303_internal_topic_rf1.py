@@ -54,11 +54,7 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     places = sorted({b for row in single for b in case.assignment(row.tp).replicas})
     on = f", on {brokers_named(places)}" if single else ""
     partitions = count(len(rows), "partition")
-    how_many = (
-        f"{len(single)} of them {has(len(single))} only one{on}"
-        if single
-        else f"the smallest number is {least}"
-    )
+    how_many = f"{len(single)} of them {has(len(single))} only one{on}" if single else f"the smallest number is {least}"
     return Finding(
         code=CODE,
         severity=Severity.WARNING if least == 1 else Severity.INFO,

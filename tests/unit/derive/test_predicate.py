@@ -24,7 +24,7 @@ def row(**values: object) -> PartitionFacts:
     [
         ("leadr < 0", "unknown fact 'leadr', did you mean 'leader'?"),
         ("topic == 1", "unknown fact 'topic'"),
-        ("leader * 2 > 0", "'leader * 2' is not allowed in a condition; allowed are and, or, not, comparisons, + and -"),
+        ("leader * 2 > 0", "'leader * 2' is not allowed in a condition; allowed are and, or, not, comparisons"),
         ("len(n_isr) > 0", "'len(n_isr)' is not allowed"),
         ("n_isr if internal else 0", "is not allowed"),
         ("__import__('os')", "is not allowed"),
