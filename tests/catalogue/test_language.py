@@ -65,12 +65,13 @@ def wrong(text: str) -> Iterator[str]:
     """Yields each breach as `words in context (what to write)`; a phrase may run over the end of a line."""
     joined = re.sub(r"\n[ \t#>*-]*", " ", text)
     checks = [(pattern, f"write: {instead}", re.IGNORECASE, joined) for pattern, instead in BANNED.items()]
+    plain = re.RegexFlag(0)
     checks += [
-        (INTERNAL, "an internal document", 0, joined),
-        (INCIDENT_LETTER, "the letter of an incident", 0, text),
-        (PLURAL, "singular or plural", 0, text),
-        (LONG_DURATION, "round it", 0, text),
-        (LOWER_ISR, "ISR", 0, text),
+        (INTERNAL, "an internal document", plain, joined),
+        (INCIDENT_LETTER, "the letter of an incident", plain, text),
+        (PLURAL, "singular or plural", plain, text),
+        (LONG_DURATION, "round it", plain, text),
+        (LOWER_ISR, "ISR", plain, text),
     ]
     for pattern, why, flags, where in checks:
         for match in re.finditer(pattern, where, flags):
