@@ -15,13 +15,11 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.sources._unread import unread
 
-DEBOUNCE = 10.0
-#: Seconds between two snapshots that only measure how fast replicas move.
-PACE = 3.0
 _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
 
@@ -33,7 +31,7 @@ class Options:
     `prevention` also reports latent risks, measured against what the site expects, as the audit does.
     """
 
-    restart_grace: float = 120.0
+    restart_grace: float = TIMING.restart_grace
     prevention: bool = False
     expected_rf: int = EXPECTED.rf
     expected_min_isr: int = EXPECTED.min_isr
@@ -66,15 +64,17 @@ def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
     return Examination(case, options, hits, tuple((check, findings) for check, findings in found if findings))
 
 
-def settle_seconds(snapshot: Snapshot | Examination, debounce: float = DEBOUNCE, options: Options = DEFAULTS) -> float:
-    """Returns the seconds to wait before a second snapshot; 0 where this one is enough."""
+def settle_seconds(
+    snapshot: Snapshot | Examination, debounce: float = TIMING.debounce, options: Options = DEFAULTS
+) -> float:
+    """Returns the seconds to wait before a second snapshot; 0 if this one is enough."""
     seen = _examined(snapshot, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     if any(check.debounce is not Debounce.NONE for check, _ in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
-    return max(pause, min(debounce, PACE)) if _moves(seen) else pause
+    return max(pause, min(debounce, TIMING.pace)) if _moves(seen) else pause
 
 
 def _moves(seen: Examination) -> bool:

@@ -6,15 +6,17 @@ Every answer is computed once, when first needed. Nothing here judges: words and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.background import assignment_counts, background_of, left_ms
+from kfix.derive.background import Background, assignment_counts, background_of, left_ms
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.derive.cuts import Cut, cut_of
+from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
+from kfix.derive.loss import Lost, lost_since
 from kfix.derive.naming import brokers_named
-from kfix.derive.overview import Overview
-from kfix.derive.partition_facts import derive
+from kfix.derive.partition_facts import PartitionFacts, derive
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -28,23 +30,71 @@ from kfix.model.cluster.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
+    ZooKeeperNode,
 )
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
 DEAD_CODE = "KFX401"
 SHUT_OUT_CODE = "KFX403"
 
 
 @dataclass(frozen=True)
-class CaseFile(Overview):
+class CaseFile:
     """A snapshot with everything derived from it.
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
     what the site requires, for the checks of latent risks.
     """
 
-    restart_grace: float = 120.0
+    snapshot: Snapshot
+    facts: Sequence[PartitionFacts]
+    background: Background
+    restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
+
+    # --- the whole cluster -----------------------------------------------------------------------------------------
+
+    @property
+    def zookeeper_rules(self) -> bool:
+        """Returns whether ZooKeeper is the authority: ZooKeeper mode, read, and no KRaft controller has taken over."""
+        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+
+    @cached_property
+    def odd(self) -> Sequence[PartitionFacts]:
+        """Returns the rows where a replica is missing or the views differ: only these can show a cut."""
+        return tuple(
+            f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
+        )
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """Returns the one network cut that explains what these sources report."""
+        return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
+
+    @cached_property
+    def lags(self) -> tuple[Lag, ...]:
+        """Returns the lag of live out-of-sync replicas over time; empty if there was only one snapshot."""
+        return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Returns replicas that have all records but are not added to the ISR."""
+        return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
+
+    @cached_property
+    def lost_records(self) -> tuple[Lost, ...]:
+        """Returns records of an earlier snapshot that are in no log any more; empty if no snapshot was given."""
+        return lost_since(self.snapshot)
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages
 
     # --- brokers ---------------------------------------------------------------------------------------------------
 
@@ -284,6 +334,8 @@ def _moves(assignment: Assignment) -> bool:
     return bool(assignment.adding or assignment.removing)
 
 
-def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
+def open_case(
+    snapshot: Snapshot, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
+) -> CaseFile:
     background = background_of(snapshot)
     return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)
