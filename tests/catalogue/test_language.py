@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kfix_diagnostics.catalogue import page, pages
-from tests.catalogue.test_commands import commands
+from tests.catalogue.pages import commands
 from tests.places import ROOT
 
 #: Files and commands that still have to be rewritten; nothing may be added, and the list has to become empty.
