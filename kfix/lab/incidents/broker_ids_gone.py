@@ -1,4 +1,4 @@
-"""A5: replicas are assigned to a broker id that is no more: the broker came back under a new id, with an empty disk."""
+"""Replicas are assigned to a broker id that is no more: the broker came back under a new id, with an empty disk."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _choose(context: IncidentContext) -> tuple[int, int]:
 
 INCIDENT = Incident(
     name="broker-ids-gone",
-    title="A5: replicas are assigned to a broker id that no longer exists",
+    title="replicas are assigned to a broker id that no longer exists",
     does="Puts a topic and an offsets partition on one broker, kills it, starts it under a new id with an empty disk.",
     expect=(
         "no election of any kind helps: the only replica assigned cannot come back",

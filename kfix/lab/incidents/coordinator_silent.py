@@ -1,4 +1,4 @@
-"""A4: an offsets partition has a leader, in the words of all, and its coordinator answers that it is not the one.
+"""An offsets partition has a leader, in the words of all, and its coordinator answers that it is not the one.
 
 A state written by hand, and then told: the controller reads it again and passes it on to every broker's metadata, but
 it commands nobody, so the broker that all name has never been told to lead. The one that led goes on, unasked.
@@ -82,7 +82,7 @@ def _named(context: IncidentContext, where: TopicPartition, via: int) -> tuple[i
 
 INCIDENT = Incident(
     name="coordinator-silent",
-    title="A4: an offsets partition has a leader, but the coordinator there does not answer",
+    title="an offsets partition has a leader, but the coordinator there does not answer",
     does="Writes another leader into the state of an offsets partition and has the controller pass it on.",
     expect=(
         "ZooKeeper and every broker agree on the leader; only a question to the coordinator shows the fault",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
-from kfix.lab.incidents import coordinator_latent
+from kfix.lab.incidents import metadata_divergence
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(context: IncidentContext) -> Broken:
-    roles, groups = coordinator_latent.diverge(context)
+    roles, groups = metadata_divergence.diverge(context)
     context.kill(roles.written)
     state = context.wait_state(OFFSETS_TOPIC, roles.partition, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
     context.require(state.isr == roles.survivors, f"its isr is {list(roles.survivors)}, all alive")
@@ -55,12 +55,12 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="coordinator-stuck",
-    title="A1: an offsets partition has no leader although a replica in sync lives",
-    does="Does what coordinator-latent does, then kills the broker that ZooKeeper names as leader.",
+    title="an offsets partition has no leader although a replica in sync lives",
+    does="Does what metadata-divergence does, then kills the broker that ZooKeeper names as leader.",
     expect=(
         "groups of other offsets partitions work; OfflinePartitionsCount stays 0, so no alert fires",
         "starting the dead broker again does not heal it",
     ),
     run=run,
-    options=coordinator_latent.OPTIONS,
+    options=metadata_divergence.OPTIONS,
 )

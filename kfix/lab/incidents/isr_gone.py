@@ -1,4 +1,4 @@
-"""B1: the ISR shrank to the leader alone, then the leader died. The living replicas lack its last records."""
+"""The ISR shrank to the leader alone, then the leader died. The living replicas lack its last records."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="isr-gone",
-    title="B1: the ISR shrank to the leader alone, then the leader died",
+    title="the ISR shrank to the leader alone, then the leader died",
     does="Makes the followers of a partition lag until they leave the ISR, writes more to the leader, kills it.",
     expect=(
         "only an unclean election could give it a leader now, and it would lose records that were acknowledged",

@@ -1,4 +1,4 @@
-"""A2: the offsets topic has replication factor 1, and a broker that holds some of it dies."""
+"""The offsets topic has replication factor 1, and a broker that holds some of it dies."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _fallen(context: IncidentContext, groups: Groups, holders: dict[int, int], v
 
 INCIDENT = Incident(
     name="offsets-rf1",
-    title="A2: the offsets topic has replication factor 1 and one of its brokers dies",
+    title="the offsets topic has replication factor 1 and one of its brokers dies",
     does="Reassigns every offsets partition to a single replica, then kills a broker that holds some.",
     expect=(
         "groups of the other offsets partitions work, topics are whole",

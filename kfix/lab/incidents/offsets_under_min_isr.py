@@ -1,4 +1,4 @@
-"""A3: the offsets topic is under its min.insync.replicas: groups read their offsets but cannot commit."""
+"""The offsets topic is under its min.insync.replicas: groups read their offsets but cannot commit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="offsets-under-min-isr",
-    title="A3: the offsets topic has fewer replicas in sync than min.insync.replicas",
+    title="the offsets topic has fewer replicas in sync than min.insync.replicas",
     does="Sets min.insync.replicas=2 on the offsets topic and kills all but one replica of one of its partitions.",
     expect=("reading works, every commit fails; after a rebalance records are read again",),
     run=run,

@@ -1,4 +1,4 @@
-"""B3: replicas packed on too few brokers. P0 on [a, b], P1 on [b, c]; a and b die."""
+"""Replicas packed on too few brokers. P0 on [a, b], P1 on [b, c]; a and b die."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="packed-replicas",
-    title="B3: the replicas of a topic are packed on too few brokers",
+    title="the replicas of a topic are packed on too few brokers",
     does="Places two partitions on overlapping pairs of brokers, makes one replica lag, kills two brokers.",
     expect=("topics spread over all brokers survive the same two deaths",),
     run=run,

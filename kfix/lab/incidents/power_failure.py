@@ -1,4 +1,4 @@
-"""D1: the power fails before the last records are replicated. The follower starts first and leads; they are gone."""
+"""The power fails before the last records are replicated. The follower starts first and leads; they are gone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="power-failure",
-    title="D1: the power fails before the last records are replicated",
+    title="the power fails before the last records are replicated",
     does="A leader acknowledges records that its follower has not got; all die at once; the leader starts last.",
     expect=(
         "all is well to look at: the records that acks=1 acknowledged are gone without a trace",

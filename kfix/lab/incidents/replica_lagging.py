@@ -1,4 +1,4 @@
-"""E3: a living replica is out of sync: stuck, too slow, or catching up. Only its log end over time tells which."""
+"""A living replica is out of sync: stuck, too slow, or catching up. Only its log end over time tells which."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _write(context: IncidentContext) -> None:
 
 INCIDENT = Incident(
     name="replica-lagging",
-    title="E3: a living replica is out of sync: stuck, slow, or catching up",
+    title="a living replica is out of sync: stuck, slow, or catching up",
     does="Lets a replica fall behind, and lets it go on at no pace, a small one, or a good one.",
     expect=(
         "nobody is blocked while min.insync.replicas is 1",

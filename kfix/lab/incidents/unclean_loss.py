@@ -1,4 +1,4 @@
-"""D2: an unclean election made a replica leader that lacked records which acks=all had acknowledged."""
+"""An unclean election made a replica leader that lacked records which acks=all had acknowledged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="unclean-loss",
-    title="D2: an unclean election has lost records that acks=all had acknowledged",
+    title="an unclean election has lost records that acks=all had acknowledged",
     does="The ISR shrinks to the leader, which takes more and dies; the other is elected; the old leader returns.",
     expect=(
         "all is well to look at: what acks=all acknowledged is gone, min.insync.replicas being 1",

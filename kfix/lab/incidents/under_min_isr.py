@@ -1,4 +1,4 @@
-"""B2: fewer replicas in sync than min.insync.replicas: a leader is there, consumers read, acks=all fails."""
+"""Fewer replicas in sync than min.insync.replicas: a leader is there, consumers read, acks=all fails."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="under-min-isr",
-    title="B2: fewer replicas in sync than min.insync.replicas",
+    title="fewer replicas in sync than min.insync.replicas",
     does="Creates a topic with min.insync.replicas=2 and kills two of its three replicas.",
     expect=(
         "producers with acks=all fail, with acks=1 they work; consumers read",

@@ -1,4 +1,4 @@
-"""B4: every replica in the ISR is dead, another lives. And its mirror: RF 2, both were down, one is back."""
+"""Every replica in the ISR is dead, another lives. And its mirror: RF 2, both were down, one is back."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="whole-isr-dead",
-    title="B4: the whole ISR is dead, a replica outside it lives; and the same with RF 2, where it came back first",
+    title="the whole ISR is dead, a replica outside it lives; and the same with RF 2, where it came back first",
     does="Makes one replica of two topics lag behind, kills all their brokers, starts the lagging one again.",
     expect=("the living replica lacks records: an election outside the ISR would lose them",),
     run=run,

@@ -1,4 +1,4 @@
-"""E1: the leader is cut from all its followers, and one of two things happens: they are dropped, or another leads."""
+"""The leader is cut from all its followers, and one of two things happens: they are dropped, or another leads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="leader-cut-from-followers",
-    title="E1: the leader is cut from its followers: they are dropped, or another one leads",
+    title="the leader is cut from its followers: they are dropped, or another one leads",
     does="Drops Kafka's packets between the others and the controller's zone, which leads; or isolates a leading zone.",
     expect=(
         "followers dropped: the leader stays, alone in its isr, and takes acks=all while min.insync.replicas is 1",

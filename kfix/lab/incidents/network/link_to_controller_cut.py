@@ -1,4 +1,4 @@
-"""C2: a broker and the controller do not reach each other. Nothing breaks until something changes."""
+"""A broker and the controller do not reach each other. Nothing breaks until something changes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _wait_stale(context: IncidentContext, actors: Cast, cut_off: int) -> None:
 
 INCIDENT = Incident(
     name="link-to-controller-cut",
-    title="C2: the link between a broker and the controller is cut",
+    title="the link between a broker and the controller is cut",
     does="Drops Kafka's packets between a zone and the controller's; then a topic is created.",
     expect=(
         "its metadata is stale; what it leads keeps its isr, and acks=all stalls there once a replica lags",

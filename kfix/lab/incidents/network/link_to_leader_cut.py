@@ -1,4 +1,4 @@
-"""C1: a follower and a leader do not reach each other; ZooKeeper, the controller and the third zone are fine."""
+"""A follower and a leader do not reach each other; ZooKeeper, the controller and the third zone are fine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="link-to-leader-cut",
-    title="C1: the link between a leader and a follower is cut",
+    title="the link between a leader and a follower is cut",
     does="Drops Kafka's packets between two zones, neither with the controller; writes from both sides.",
     expect=(
         "leaders and controller stay; the isr of what the two lead shrinks, each without the other",

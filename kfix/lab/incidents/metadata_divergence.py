@@ -90,7 +90,7 @@ def run(context: IncidentContext) -> Broken:
 
 
 INCIDENT = Incident(
-    name="coordinator-latent",
+    name="metadata-divergence",
     title="A1, latent: ZooKeeper and the controller disagree about the leader of an offsets partition",
     does="Writes another leader into the state znode of one offsets partition, behind the controller's back.",
     expect=(
