@@ -1,4 +1,4 @@
-"""Every incident the lab knows, written down by hand: a diff of this file is a new way to break a cluster."""
+"""Every incident of the lab, listed by hand: a diff of this file shows a new way to break a cluster."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A1 before the fall: ZooKeeper names another leader of an offsets partition than the controller remembers.
+"""ZooKeeper records another leader of an offsets partition than the controller has in memory.
 
-On clusters up to 2.0 a superseded controller wrote such a state; from 2.1 on its writes are fenced, so the lab
-writes it itself. Nobody watches the state znode, so nothing happens - until a broker dies.
+Up to Kafka 2.0 a superseded controller wrote such a state; from 2.1 on its writes are fenced, so the lab writes it.
+No process watches the state znode, so nothing happens until the recorded leader dies.
 """
 
 from __future__ import annotations
@@ -24,78 +24,80 @@ OPTIONS = {"partition": "which partition of the offsets topic"}
 
 
 @dataclass(frozen=True)
-class Roles:
+class Divergence:
     partition: int
-    leader: int  # in the memory of controller and brokers
+    leader: int  # in the controller's memory and the brokers' metadata
     written: int  # the leader in ZooKeeper
     survivors: tuple[int, ...]
     group: str
 
 
-def diverge(context: IncidentContext) -> tuple[Roles, Groups]:
+def diverge(context: IncidentContext) -> tuple[Divergence, Groups]:
     groups = context.content()
-    roles = _choose(context, groups)
-    context.access.forge_state(OFFSETS_TOPIC, roles.partition, roles.written, (roles.written, *roles.survivors))
-    context.say(
-        f"wrote leader {roles.written}, isr {[roles.written, *roles.survivors]} into ZooKeeper's state of "
-        f"{OFFSETS_TOPIC}-{roles.partition}, whose leader is {roles.leader}"
+    diverged = _choose(context, groups)
+    context.access.forge_state(
+        OFFSETS_TOPIC, diverged.partition, diverged.written, (diverged.written, *diverged.survivors)
     )
-    return roles, groups
+    context.report(
+        f"wrote leader {diverged.written}, ISR {[diverged.written, *diverged.survivors]} into ZooKeeper's state of "
+        f"{OFFSETS_TOPIC}-{diverged.partition}, whose leader is {diverged.leader}"
+    )
+    return diverged, groups
 
 
-def _choose(context: IncidentContext, groups: Groups) -> Roles:
+def _choose(context: IncidentContext, groups: Groups) -> Divergence:
     wanted = context.int_option("partition")
     controller = wait_for("there is a controller", context.access.controller, 10)
     candidates = []
     for number, replicas in context.access.assignment(OFFSETS_TOPIC).items():
         state = context.live_state(OFFSETS_TOPIC, number)
-        # The death of the controller would make a new one read ZooKeeper and so heal it.
+        # If the controller died, a new one would read ZooKeeper and so heal the partition.
         written = [broker for broker in state.isr if broker not in {state.leader, controller}]
         survivors = [broker for broker in state.isr if broker != state.leader and broker not in written[:1]]
         if written and survivors and wanted in {None, number}:
-            roles = Roles(number, state.leader, written[0], tuple(survivors), groups.by_partition[number])
-            candidates.append((state.leader == controller, len(replicas), number, roles))
+            diverged = Divergence(number, state.leader, written[0], tuple(survivors), groups.by_partition[number])
+            candidates.append((state.leader == controller, len(replicas), number, diverged))
     if not candidates:
         raise UsageError(
-            f"no {'such ' if wanted is not None else ''}partition of {OFFSETS_TOPIC} has three replicas in sync",
+            f"no {'such ' if wanted is not None else ''}partition of {OFFSETS_TOPIC} has three in-sync replicas",
             hint="kfix lab up --offsets-rf 3 (or more brokers)",
         )
     return min(candidates)[3]
 
 
 def run(context: IncidentContext) -> Broken:
-    roles, groups = diverge(context)
-    state = context.live_state(OFFSETS_TOPIC, roles.partition)
-    context.require(state.leader == roles.written, f"ZooKeeper names leader {roles.written}")
+    diverged, groups = diverge(context)
+    state = context.live_state(OFFSETS_TOPIC, diverged.partition)
+    context.require(state.leader == diverged.written, f"ZooKeeper names leader {diverged.written}")
     for broker in context.lab.broker_ids:
         seen = context.access.metadata(broker)
         if seen is None:
             raise LabError(f"broker {broker} does not answer", hint="kfix lab mend")
         context.require(
-            seen.partitions[TopicPartition(OFFSETS_TOPIC, roles.partition)].leader == roles.leader,
-            f"broker {broker} still sees {roles.leader}",
+            seen.partitions[TopicPartition(OFFSETS_TOPIC, diverged.partition)].leader == diverged.leader,
+            f"broker {broker} still names {diverged.leader}",
         )
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: every broker still says leader {roles.leader}, and all groups work")
+    context.report(f"checked: every broker still names leader {diverged.leader}, and all groups work")
     return context.broken(
         INCIDENT.name,
         (
-            f"{OFFSETS_TOPIC}-{roles.partition}: ZooKeeper says leader {roles.written}, all brokers say {roles.leader}",
+            f"{OFFSETS_TOPIC}-{diverged.partition}: ZooKeeper names {diverged.written}, brokers {diverged.leader}",
             *INCIDENT.expect,
         ),
-        group=roles.group,
+        group=diverged.group,
         topic=OFFSETS_TOPIC,
-        partitions=[TopicPartition(OFFSETS_TOPIC, roles.partition)],
+        partitions=[TopicPartition(OFFSETS_TOPIC, diverged.partition)],
     )
 
 
 INCIDENT = Incident(
     name="metadata-divergence",
-    title="A1, latent: ZooKeeper and the controller disagree about the leader of an offsets partition",
+    title="ZooKeeper and the controller disagree about the leader of an offsets partition",
     does="Writes another leader into the state znode of one offsets partition, behind the controller's back.",
     expect=(
         "clients notice nothing: commits and reads work",
-        "the day the leader named in ZooKeeper dies, the partition loses its leader and does not get one again",
+        "when the leader recorded in ZooKeeper dies, the partition loses its leader and no broker elects another",
     ),
     run=run,
     options=OPTIONS,

@@ -21,7 +21,7 @@ INCIDENT = Incident(
     title="a zone is isolated, with neither controller nor leaders in it",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
-        "clients in the zone stop, all others work; its broker is out of every isr",
+        "clients in the zone stop, all others work; its broker is in no ISR of other brokers",
         "nothing helps but the network: no election, no reassignment, no restart",
     ),
     run=run,
