@@ -276,6 +276,6 @@ def test_incidents_are_what_their_names_say() -> None:
     for name, build in ALL.items():
         incident = build()
         if incident.finding.code in {"KFX101", "KFX102", "KFX201"}:
-            tp = ORDERS if "orders" in name else STUCK
+            tp = ORDERS if name == "partition-stuck" else STUCK
             assert tp in incident.finding.partitions, name
         assert set(incident.finding.partitions) <= incident.cluster.records.assignments.keys()
