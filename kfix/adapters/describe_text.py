@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from kfix import __version__
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.wire import NO_STAT, Node
-from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -96,14 +94,6 @@ class TopicRow:
     topic: str
     configs: dict[str, str]
     deleting: bool = False
-
-
-def read_describe_text(path: Path, taken_at: float) -> Snapshot:
-    try:
-        text = read_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFileError((f"{path}: {error}",), hint=HINT) from error
-    return parse_describe_text(text, str(path), taken_at)
 
 
 def parse_describe_text(text: str, name: str, taken_at: float) -> Snapshot:

@@ -1,47 +1,11 @@
-"""What moves cost: data copied, brokers touched, throttle lists, and in which portions to make them."""
+"""The throttle lists of moves, and the batches in which they are made."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.placement.world import Move, PlacementError, World
-
-
-@dataclass(frozen=True, slots=True)
-class Impact:
-    """`bytes_moved` and `bytes_to` (by destination broker) are of partitions of known size only.
-
-    `replicas_moved` are copies that are made anew. `unknown` counts the partitions that get such copies and whose size
-    nobody told: where it is not 0 the bytes are a lower bound. `brokers` hold a replica before or after.
-    """
-
-    partitions: int
-    replicas_moved: int
-    bytes_moved: int
-    unknown: int
-    bytes_to: Mapping[int, int]
-    brokers: tuple[int, ...]
-
-
-def impact(moves: Iterable[Move], world: World) -> Impact:
-    """A destination that gets partitions of unknown size only stands in `bytes_to` with 0."""
-    listed = tuple(moves)
-    copying = [m for m in listed if m.adding]
-    to: dict[int, int] = defaultdict(int)
-    for move in copying:
-        for broker in move.adding:
-            to[broker] += world.sizes.get(move.tp, 0)
-    return Impact(
-        partitions=len(listed),
-        replicas_moved=sum(len(m.adding) for m in copying),
-        bytes_moved=sum(to.values()),
-        unknown=sum(m.tp not in world.sizes for m in copying),
-        bytes_to=dict(sorted(to.items())),
-        brokers=tuple(sorted({b for m in listed for b in (*m.before, *m.replicas)})),
-    )
+from kfix.placement.world import Move, PlacementError
 
 
 def throttled(moves: Iterable[Move]) -> dict[str, tuple[str, str]]:
