@@ -9,11 +9,11 @@ from kfix.placement.world import Move, PlacementError
 
 
 def throttled(moves: Iterable[Move]) -> dict[str, tuple[str, str]]:
-    """Topic -> values of `leader.` and `follower.replication.throttled.replicas`, as `partition:broker,...`.
+    """Returns topic -> values of `leader.` and `follower.replication.throttled.replicas`, as `partition:broker,...`.
 
-    Leaders: all replicas before, since each may come to lead while data is copied; followers: those that are added.
-    The order is that of the texts, 10:1 before 2:1, as in Kafka's ReassignPartitionsCommand (calculateLeaderThrottles,
-    calculateFollowerThrottles). Moves that copy nothing are left out, else they would slow down ordinary followers.
+    Leaders: all replicas of before, since each may become the leader during the copy; followers: the added ones.
+    The order is alphabetic, 10:1 before 2:1, as in Kafka's ReassignPartitionsCommand (calculateLeaderThrottles,
+    calculateFollowerThrottles). Moves that copy nothing are left out: they would throttle ordinary followers.
     """
     lists: dict[str, tuple[set[str], set[str]]] = {}
     for move in moves:
@@ -27,10 +27,10 @@ def throttled(moves: Iterable[Move]) -> dict[str, tuple[str, str]]:
 def batches(
     moves: Iterable[Move], size: int, canary: int, sizes: Mapping[TopicPartition, int] | None = None
 ) -> tuple[tuple[Move, ...], ...]:
-    """Portions of `size` moves in the order of the partitions; before them, where `canary` is not 0, one of that many.
+    """Returns batches of `size` moves in the order of the partitions, after one of `canary` moves where that is not 0.
 
-    The canaries are small but real: those that copy the fewest bytes (`sizes`: bytes of one replica), then those that
-    copy an empty partition, then one of unknown size, last those that only change an order.
+    The canaries are small but real moves: first those that copy the fewest bytes (`sizes`: bytes of one replica), then
+    those of empty partitions, then those of unknown size, last those that only change the order.
     """
     if size < 1 or canary < 0:
         raise PlacementError(f"batches of {size} after {canary} canaries: a batch holds at least 1 move, canaries 0")

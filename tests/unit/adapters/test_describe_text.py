@@ -1,6 +1,5 @@
 """Pasted descriptions, in all the shapes people paste."""
 
-
 import pytest
 
 from kfix.adapters.describe_text import parse_describe_text
