@@ -19,7 +19,8 @@ def spread(world: World, tps: Iterable[TopicPartition]) -> tuple[Move, ...]:
     """Spreads each partition over as many racks as possible; then unloads brokers with clearly more than their share.
 
     Only live replicas move, each for a gain: one more rack, or a smaller difference between two brokers and no rack
-    less. The leader moves only off such a broker and only where no other replica there can. Positions in the lists stay.
+    less. The leader moves only off such a broker, and only where no other replica there can. Positions in the lists
+    stay.
     """
     board = _Board(world, chosen(world, tps))
     for tp in board.lists:
