@@ -195,11 +195,6 @@ def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | N
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
-def run_of(root: StoreLocation, day: date, run: str) -> Run:
-    """Returns a complete run by day and name. Raises UsageError if there is none."""
-    return read_run(run_place(root, day, run))
-
-
 def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
     """Returns the last complete run, of a day or a name if given. Raises UsageError if there is none."""
     damaged: list[str] = []

@@ -25,7 +25,18 @@ from kfix.cli.fleet.audit_outputs import (
     Prometheus,
 )
 from kfix.cli.fleet.audit_query import query
-from kfix.cli.fleet.inventory import Clusters, InventoryPath, OfDate, Owners, RunName, StorePlace, Tags, the_store
+from kfix.cli.fleet.inventory import (
+    Clusters,
+    ClusterTimeout,
+    Concurrency,
+    InventoryPath,
+    OfDate,
+    Owners,
+    RunName,
+    StorePlace,
+    Tags,
+    the_store,
+)
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -79,10 +90,8 @@ def audit(
         bool, typer.Option("--sql-on-spark", help="Compare and score on Spark too, even for few findings.")
     ] = False,
     processes: Processes = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")] = 32,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Timeout per cluster; overrides the inventory.")
-    ] = None,
+    concurrency: Concurrency = 32,
+    timeout: ClusterTimeout = None,
     html: Html = None,
     csv: Csv = None,
     clusters_csv: ClustersCsv = None,
