@@ -116,11 +116,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "report": CommandGroup(
-        "Tell what happened, from saved looks, journals and brokers' logs.",
+        "Post-mortems from snapshots, run journals and broker logs.",
         {
             "incident": Command(
                 "kfix.cli.report:incident",
-                "The post-mortem of an incident: when it began, what was affected, why, who did what, what was lost.",
+                "Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.",
             ),
         },
     ),

@@ -36,7 +36,7 @@ class LogRead:
     label: str
     counted: Counted = field(default_factory=Counted)
     writer: int = -1
-    told: int = 0
+    recognized: int = 0
     dropped: int = 0
     trouble: list[str] = field(default_factory=list)
 
@@ -57,8 +57,8 @@ def read_log(path: Path, label: str, clock: LogClock, window: TimeWindow, read: 
         told = tell(entry._replace(writer=read.writer), wordings, f"{label}:{entry.number}")
         if told is None:
             continue
-        read.told += 1
-        if read.told > MOST:
+        read.recognized += 1
+        if read.recognized > MOST:
             read.dropped += 1
             continue
         yield told

@@ -252,4 +252,4 @@ def test_a_broker_in_a_loop_is_bounded_and_counted(tmp_path, monkeypatch):
     path = tmp_path / "server.log"
     path.write_text(f"{RESIGNED}\n" * 25)
     result, made = read_file(path)
-    assert (len(result), made.told, made.dropped) == (10, 25, 15)
+    assert (len(result), made.recognized, made.dropped) == (10, 25, 15)
