@@ -94,7 +94,7 @@ def test_a_log_is_known_by_the_first_line_that_names_its_own_broker(tmp_path):
         "broker 7 lost its ZooKeeper session: it expired",
         "broker 7 started",
         "broker 7 lost its ZooKeeper session: it expired",
-        "broker 7 cut its log back to offset 20",
+        "broker 7 truncated its log to offset 20",
     ]
     assert result[-1].cut.broker == 7
     path.write_text(f"{expired}\n")
@@ -210,7 +210,7 @@ def test_folders_give_kafkas_own_names_rotated_and_packed(tmp_path):
     with pytest.raises(UsageError, match="no such file"):
         found([tmp_path / "gone"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="holds no broker's log"):
+    with pytest.raises(UsageError, match="contains no broker log"):
         found([tmp_path / "empty"])
 
 
