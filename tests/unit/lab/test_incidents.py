@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +9,7 @@ from kfix.lab.breaking import incident_named
 from kfix.lab.state import BrokerDef, LabState
 from kfix.lab.store import Store
 from kfix.lab.workload import WorkloadPlan
+from tests.places import ROOT
 
 PLAN = {"bootstrap_servers": "127.0.0.1:1", "topic": "t", "group": "g"}
 
@@ -55,7 +55,7 @@ def test_a_workload_without_bounds_or_sense_is_refused(wrong):
 
 
 def test_every_incident_that_cuts_a_network_is_made_on_a_real_one():
-    tried = (Path(__file__).parents[2] / "cluster/test_cut_networks.py").read_text(encoding="utf-8")
+    tried = (ROOT / "tests/cluster/test_cut_networks.py").read_text(encoding="utf-8")
     zoned = [each.name for each in INCIDENTS.values() if each.zones]
     assert len(zoned) == 9
     assert not [name for name in zoned if f'"{name}"' not in tried]
