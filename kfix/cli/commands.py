@@ -25,11 +25,14 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "inspect": CommandGroup(
-        "Read brokers' disks, without a broker: nothing is written to them.",
+        "Read the disks of brokers without a broker; nothing is written to them.",
         {
             "log-dir": Command(
                 "kfix.cli.inspect:log_dir",
-                "Epochs, log ends and damage of log directories; where replicas part, and what each would lose.",
+                (
+                    "Compare log directories: leader epochs, log ends, damage, where replicas diverge and "
+                    "what each would lose."
+                ),
             ),
         },
     ),

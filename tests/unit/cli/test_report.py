@@ -113,14 +113,14 @@ def test_what_lies_in_a_folder_and_is_no_snapshot_is_left_out_and_reported(snaps
         (("--from", "{tmp}/*.nothing"), "no file matches this pattern"),
         (("--from", "{snapshots}", "--journal", "{tmp}/gone"), "no such journal"),
         (("--from", "{snapshots}", "--journal", "{tmp}/torn.json"), "contains no record of a run"),
-        (("--from", "{snapshots}", "--broker-log", "{tmp}/gone"), "there is no such file or folder"),
+        (("--from", "{snapshots}", "--broker-log", "{tmp}/gone"), "no such file or folder"),
         (("--from", "{snapshots}", "--log-timezone", "Mars/Base"), "there is no time zone 'Mars/Base'"),
         (("--from", "{snapshots}", "--log-timezone", "../../etc/passwd"), "there is no time zone"),
         (("--from", "{snapshots}", "--since", "yesterday"), "--since: 'yesterday' is not a time"),
         (("--from", "{snapshots}", "--since", "2027-01-15", "--until", "2027-01-14"), "--since is not before --until"),
         (("--from", "{snapshots}", "--since", "2030-01-01"), "there is no snapshot to report on"),
-        (("--from", "{snapshots}", "--html", "{tmp}/none/x.html"), "there is no such folder"),
-        (("--from", "{snapshots}", "--html", "-", "--json"), "standard output takes one"),
+        (("--from", "{snapshots}", "--html", "{tmp}/none/x.html"), "no such folder"),
+        (("--from", "{snapshots}", "--html", "-", "--json"), "standard output takes only one"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_code_2(snapshots, tmp_path, args, words):

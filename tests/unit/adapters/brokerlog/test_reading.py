@@ -98,7 +98,7 @@ def test_a_log_is_known_by_the_first_line_that_names_its_own_broker(tmp_path):
     ]
     assert result[-1].cut.broker == 7
     path.write_text(f"{expired}\n")
-    assert read_file(path)[0][0].events[0].text.startswith("the broker of server.log lost its session")
+    assert read_file(path)[0][0].events[0].text.startswith("the broker of server.log lost its ZooKeeper session")
 
 
 def test_words_of_another_logger_are_not_believed():
