@@ -130,7 +130,7 @@ def epochs_text(replica: Replica) -> str:
 
 def _well(comparison: Comparison, *, many: bool) -> Iterator[Line]:
     for replica in comparison.replicas[:1]:
-        names = ", ".join(sorted(map(_short, comparison.replicas)))
+        names = _names(comparison.replicas)
         alone = " only" if comparison.verdict is Divergence.ALONE else ""
         where = f" on {names}{alone}" if many else ""
         yield Line(f"{comparison.tp}{where}: {', '.join(_holds(replica))}", STEP, hang=STEP)
@@ -147,8 +147,12 @@ def _holds(replica: Replica) -> Iterator[str]:
         yield f"{replica.walked} of {replica.segments} segments read"
 
 
-def _short(replica: Replica) -> str:
-    return one_line(replica.directory) if replica.broker is None else str(replica.broker)
+def _names(replicas: Iterable[Replica]) -> str:
+    brokers = [str(each.broker) for each in replicas if each.broker is not None]
+    named = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(sorted(brokers))}" if brokers else ""
+    return ", ".join(
+        filter(None, (named, *sorted(one_line(each.directory) for each in replicas if each.broker is None)))
+    )
 
 
 def _groups(stored: StoredGroups) -> Iterator[Line]:
