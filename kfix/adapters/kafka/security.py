@@ -115,7 +115,9 @@ def read_properties(path: Path) -> dict[str, tuple[str, int]]:
             continue
         match = re.match(r"([^=:\s]+)\s*[=:\s]\s*(.*)", pending)
         if match is None:
-            raise InvalidFileError((f"{path}:{begun}:1: not a property: expected KEY=VALUE (not shown, it may be a secret)",))
+            raise InvalidFileError(
+                (f"{path}:{begun}:1: not a property: expected KEY=VALUE (not shown, it may be a secret)",)
+            )
         values[match[1]] = (match[2].strip(), begun)
         pending = ""
     return values
