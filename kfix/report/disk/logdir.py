@@ -101,7 +101,8 @@ def _lost(loss: ElectionLoss) -> str:
 def _times(tail: Tail) -> str:
     if tail.first_ms is None or tail.last_ms is None:
         return ""
-    return f", {moment(tail.first_ms)} to {moment(tail.last_ms)}"
+    first, last = moment(tail.first_ms), moment(tail.last_ms)
+    return f", {first} to {last}" if first != last else f", at {first}"
 
 
 def _table(comparison: Comparison) -> Iterator[Line]:
