@@ -78,8 +78,8 @@ def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _:
 
     `saying` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
     """
-    from kfix.derive.merging.looks import taken_on_trust  # noqa: PLC0415
     from kfix.derive.merging.merge import merge  # noqa: PLC0415
+    from kfix.derive.merging.snapshots import taken_on_trust  # noqa: PLC0415
 
     if len(paths) == 1:
         return load_snapshot(paths[0])
