@@ -64,10 +64,10 @@ def test_every_wrong_file_is_named(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         load_inventory(tmp_path)
     problems = [p.replace(f"{tmp_path}/", "") for p in caught.value.problems]
-    assert problems[0].startswith("bad.properties:2:1: security.protocol is one of")
+    assert problems[0].startswith("bad.properties:2:1: security.protocol must be one of")
     assert problems[1].startswith("line.properties:1:1: not a property")
     assert problems[2] == "none.properties:1:1: has no bootstrap.servers: the address of the cluster 'none' is unknown"
-    assert problems[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: there is no port (column 6)"
+    assert problems[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: the port is missing (column 6)"
     assert problems[4].startswith("text.properties")
     assert problems[5] == "twice/client.properties:1:1: the cluster 'twice' is already in twice.properties:1:1"
     assert len(problems) == 6
