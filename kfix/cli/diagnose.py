@@ -69,7 +69,7 @@ def diagnose(
         typer.Option("--keep/--no-keep", help="Remember this look: it names blocked groups and lost brokers later."),
     ] = True,
 ) -> None:
-    """Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.
+    """Diagnose a cluster: findings with cause, evidence, affected clients and remedies.
 
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
     """

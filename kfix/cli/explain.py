@@ -17,7 +17,7 @@ def explain(
         str | None, typer.Argument(help="A finding's code or name, such as KFX101; none lists all.")
     ] = None,
 ) -> None:
-    """Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done."""
+    """Explain a finding: what it means, why it matters, how kfix detects it, its remedies and what not to do."""
     if code is None:
         for check in pages():
             told = " (audit)" if isinstance(check, FleetCheck) else " (prevention)" if check.prevention else ""

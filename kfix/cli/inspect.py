@@ -51,7 +51,7 @@ def log_dir(
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Epochs, log ends and damage of log directories; where replicas part, and what each would lose.
+    """Show epochs, log ends and damage in log directories, where replicas diverge and what they would lose.
 
     Exit code: 0 no difference and nothing odd, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
     """

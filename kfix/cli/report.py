@@ -51,7 +51,7 @@ def incident(
     ] = None,
     json_output: AsJson = False,
 ) -> None:
-    """The post-mortem of an incident: when it began, what was affected, why, who did what, what was lost.
+    """Write the post-mortem of an incident: start, impact, cause, actions and losses.
 
     Exit code: 0 the report is made, 2 a file cannot be read or is of another cluster.
     """

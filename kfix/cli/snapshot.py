@@ -32,7 +32,7 @@ def save(
     vantage: Vantage = None,
     force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE where it exists.")] = False,
 ) -> None:
-    """Read every source of a cluster once and write what each said to FILE. The cluster is not changed.
+    """Read every source of a cluster once and write the answers to FILE.
 
     Saved in several places at one time, such files show where the network is cut: kfix diagnose --from A --from B.
     """
@@ -53,7 +53,7 @@ def show(
     file: Annotated[Path, typer.Argument(help="A saved snapshot, or text pasted from kafka-topics --describe.")],
     json_output: AsJson = False,
 ) -> None:
-    """What a snapshot holds, source by source."""
+    """Show what a snapshot contains, source by source."""
     snapshot = load_snapshot(file)
     if json_output:
         say_json(snapshot_dict(snapshot), indent=2)

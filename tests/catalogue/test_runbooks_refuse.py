@@ -34,7 +34,9 @@ class Book(Stage):
     def made(self, **params: ArgValue) -> Plan:
         now = created(self.cluster.clock.now())
         look = PlacementInput(self.cluster.snapshot())
-        plan = make_plan(self.runbook, self.finding, self.cluster, created=now, params=Args(params), look=look)
+        plan = make_plan(
+            self.runbook, self.finding, self.cluster, created=now, params=Args(params), placement_input=look
+        )
         assert isinstance(plan, Plan)
         return plan
 

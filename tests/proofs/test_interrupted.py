@@ -24,10 +24,10 @@ from kfix.runbook.safety.door import Door
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE
 from tests.proofs.later import once
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often, world
 
-OVER_OTHERS = SCENES["over others' throttles"]
+OVER_OTHERS = SCENARIOS["over others' throttles"]
 RATE = "follower.replication.throttled.rate"
 
 

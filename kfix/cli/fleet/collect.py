@@ -35,7 +35,7 @@ def collect(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what became of it.")] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Look at many clusters at once and store the looks as one run. No cluster is changed, none waits for another."""
+    """Take snapshots of many clusters at once and store them as one run. Nothing is changed on any cluster."""
     place = the_store(store)
     loaded = chosen(inventory, cluster or (), tag or (), owner or ())
     for line in loaded.warnings:

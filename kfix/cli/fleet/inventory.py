@@ -48,7 +48,7 @@ def check(
     owner: Owners = None,
     json_output: AsJson = False,
 ) -> None:
-    """Validate an inventory: every mistake with its place, or the clusters as they will be asked. Nobody is asked."""
+    """Validate an inventory: report every mistake with its place, or list the clusters. No cluster is contacted."""
     loaded = chosen(file or inventory, cluster or (), tag or (), owner or ())
     if json_output:
         say_json(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2)

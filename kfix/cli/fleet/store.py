@@ -22,7 +22,7 @@ from kfix.report.terminal import say, say_json
 
 
 def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
-    """The runs of a store, oldest first, the unfinished ones too."""
+    """List the runs of a store, oldest first, including unfinished ones."""
     place, of = the_store(store), the_day(day)
     found = stored_runs(place, of)
     if json_output:
@@ -44,7 +44,7 @@ def prune(
     delete: Annotated[bool, typer.Option("--delete", help="Take away what is shown; without it nothing is.")] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Show what of a store is older than --keep; with --delete take it away. The newest run and audit always stay."""
+    """List what is older than --keep in a store; with --delete, delete it. The newest run and audit are always kept."""
     place = the_store(store)
     found = prune_store(place, datetime.now(UTC).date(), keep, keep_audits, delete=delete)
     if json_output:
@@ -72,7 +72,7 @@ def demo(
     html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="The report of the last night.")] = None,
     processes: Annotated[int | None, typer.Option("--processes", metavar="N", min=1, help="Else one a core.")] = None,
 ) -> None:
-    """Make synthetic clusters with nights of history, audit each night, and show the last: no Kafka needed."""
+    """Make synthetic clusters with a history of audit runs, and show the latest audit. It needs no Kafka."""
     place = the_store(store)
     outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")
     outputs.check()

@@ -95,7 +95,7 @@ def up(
 
 
 def status(name: Name = None, as_json: Json = False) -> None:
-    """Who runs, who is frozen, who is dead; which incident is in."""
+    """Show which processes run, are frozen or dead, and the present incident."""
     found = open_lab(name).status()
     if as_json:
         print_json(asdict(found))
@@ -125,13 +125,13 @@ def down(
     name: Name = None,
     every: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
 ) -> None:
-    """End a lab: its processes, its data, its state. Also after a crash."""
+    """Remove a lab: its processes, its data and its state. It works after a crash, too."""
     for sentence in down_all() if every else open_lab(name).down():
         say(sentence)
 
 
 def kill(process: Process, name: Name = None) -> None:
-    """SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."""
+    """SIGKILL a broker (and wait until ZooKeeper notices) or a ZooKeeper server."""
     lab, (role, number) = open_lab(name), process_named(process)
     if role == "zookeeper":
         lab.kill_zookeeper(number)
@@ -142,28 +142,28 @@ def kill(process: Process, name: Name = None) -> None:
 
 
 def stop(process: Process, name: Name = None) -> None:
-    """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
+    """Freeze a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and answers nothing."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
     say(f"{role} {number} is frozen")
 
 
 def cont(process: Process, name: Name = None) -> None:
-    """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
+    """Resume a frozen broker or ZooKeeper server (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
     say(f"{role} {number} goes on")
 
 
 def restart(process: Process, name: Name = None) -> None:
-    """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
+    """Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
     say(f"{role} {number} is up")
 
 
 def incidents(as_json: Json = False) -> None:
-    """What can be broken, and what to expect of it."""
+    """List the incidents that the lab can inject, and their effects."""
     if as_json:
         fields = ("name", "title", "does", "expect", "needs", "options")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
@@ -187,7 +187,7 @@ def break_(
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Put an incident into a lab, and check on the cluster that it is what it claims to be."""
+    """Inject an incident into a lab, and verify it on the cluster."""
     options = parse_settings(option or [], flag="--option")
     with progress() as tell:
         broken = open_lab(name).break_(incident, progress=tell, **options)
@@ -202,7 +202,7 @@ def break_(
 
 
 def mend(name: Name = None, as_json: Json = False) -> None:
-    """Undo the incident: all brokers, all replicas, topics and settings as before it."""
+    """Undo the incident: restore all brokers, replicas, topics and settings."""
     with progress() as tell:
         did = open_lab(name).mend(progress=tell)
     if as_json:

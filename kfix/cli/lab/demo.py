@@ -37,7 +37,7 @@ def demo(
     name: Annotated[str, typer.Option("--name", help="What to call the demo's lab.")] = "demo",
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster up, to look around.")] = False,
 ) -> None:
-    """Tell the founding incident on a real cluster: break it, see it, name it, heal it behind gates, prove it."""
+    """Play the founding incident on a real cluster, from outage to proof: break, diagnose, heal, verify."""
     console = console_on(sys.stdout)
     end_like_ctrl_c()
     story = _Story(console)

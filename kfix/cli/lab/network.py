@@ -30,21 +30,21 @@ def cut(
     only: Only = "",
     name: Name = None,
 ) -> None:
-    """Cut two zones from each other: packets are dropped, connections stay open, nobody is told."""
+    """Cut two zones off from each other: packets are dropped silently, connections stay open."""
     lab = open_lab(name)
     lab.cut(one, other, one_way=one_way, only=only)
     _tell(lab.status().network)
 
 
 def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
-    """Cut a zone from all other zones, both ways. You still reach it from this machine."""
+    """Cut a zone off from all other zones, in both directions. This machine can still reach it."""
     lab = open_lab(name)
     lab.isolate(zone, only)
     _tell(lab.status().network)
 
 
 def heal(name: Name = None) -> None:
-    """Take away all cuts and slow links. Processes are left as they are: `mend` starts them too."""
+    """Remove all cuts and slow links. Processes stay as they are; `mend` starts dead ones as well."""
     healed = open_lab(name).heal()
     say(f"healed {healed} cuts or slow links" if healed else "nothing was cut")
 
@@ -55,7 +55,7 @@ def power_off(zone: Zone, name: Name = None) -> None:
 
 
 def power_on(zone: Zone, name: Name = None) -> None:
-    """Start what is dead in a zone: ZooKeeper, then brokers, until they serve."""
+    """Start the dead processes of a zone: ZooKeeper, then brokers; wait until they serve."""
     _tell(open_lab(name).power_on(zone) or ("nothing was dead there",))
 
 
@@ -67,7 +67,7 @@ def slow(
     ] = 0,
     name: Name = None,
 ) -> None:
-    """Make the link of a zone slow, both ways."""
+    """Add latency to the link of a zone, in both directions."""
     lab = open_lab(name)
     lab.slow(lab.zone_of_broker(int(zone)) if zone.isdigit() else zone, kbit, delay)
     _tell(lab.status().network)
@@ -78,14 +78,14 @@ def run_in(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="After --, as it would be typed there.")],
     name: Name = None,
 ) -> None:
-    """Run a command inside a zone, as from a machine that stands there: `kfix lab exec az1 -- kfix diagnose ...`."""
+    """Run a command inside a zone, as if from a machine there: `kfix lab exec az1 -- kfix diagnose ...`."""
     prefix = open_lab(name).zone(zone).host().prefix
     full = (program(prefix[0], "Debian's package iproute2"), *prefix[1:], program(command[0], command[0]), *command[1:])
     os.execv(full[0], full)  # noqa: S606 - the command is what the user typed
 
 
 def zones(name: Name = None) -> None:
-    """Each zone with its address and namespace, as JSON."""
+    """List each zone with its address and namespace, as JSON."""
     print_json([asdict(each) for each in open_lab(name).zones()])
 
 

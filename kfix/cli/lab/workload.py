@@ -48,7 +48,7 @@ def workload(
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Produce and consume, and count what was sent, acknowledged, received, lost and duplicated."""
+    """Produce and consume, and count records sent, acknowledged, received, lost and duplicated."""
     lab = open_lab(name)
     if counts is not None:
         print_json(read_counts(lab, counts))

@@ -143,7 +143,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     result = kfix("throttle", run.name, "5MB/s")
     assert result.exit_code == 0, result.output
     assert "5.0 MB/s asked for; the run takes it up within seconds" in one_line(result.output)
-    assert json.loads((run / "throttle.wish.json").read_text())["rate"] == 5_000_000
+    assert json.loads((run / "throttle.request.json").read_text())["rate"] == 5_000_000
     assert json.loads(kfix("throttle", run.name, "1MB/s", "--json").stdout)["bytes_per_second"] == 1_000_000
     resumed = kfix("resume", run.name, "--approve", f"step:{run.name[-8:]}")
     assert resumed.exit_code == 0, resumed.output

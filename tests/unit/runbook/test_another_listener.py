@@ -71,8 +71,8 @@ def test_a_run_over_sasl_is_resumed_aborted_and_taken_back_over_sasl_only(stage:
     run, before = stage.last_run, stage.methods()
     reach(stage, PLAINTEXT)
     for go_on in (
-        lambda: resume(run, stage.scene()),
-        lambda: abort(run, stage.scene(), "a reason"),
+        lambda: resume(run, stage.context()),
+        lambda: abort(run, stage.context(), "a reason"),
         lambda: make_rollback(run, stage.cluster, created(stage.cluster.clock.now()), everything=True),
     ):
         with pytest.raises(RefusedError, match="was made over SASL_SSL with SCRAM-SHA-512, this is PLAINTEXT"):

@@ -183,12 +183,12 @@ def test_a_resumed_run_comes_through_the_same_door(tmp_path: Path) -> None:
     stage.human = Answers([], interactive=False)
     with pytest.raises(ApprovalError):
         stage.run()
-    scene = stage.scene(door=Door(stage.cluster, NO_POLICY, lambda: CUT, stage.cluster.clock))
+    context = stage.context(door=Door(stage.cluster, NO_POLICY, lambda: CUT, stage.cluster.clock))
     with pytest.raises(RefusedError, match="while the network is cut"):
-        resume(stage.last_run, scene)
+        resume(stage.last_run, context)
     strict = Policy({"reassign.noop": Gate.TYPED})
     with pytest.raises(RefusedError, match="falls short"):
-        resume(stage.last_run, stage.scene(door=Door(stage.cluster, strict, tuple, stage.cluster.clock)))
+        resume(stage.last_run, stage.context(door=Door(stage.cluster, strict, tuple, stage.cluster.clock)))
     assert stage.methods() == []
 
 

@@ -23,7 +23,7 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Gate
 from kfix.model.cluster.reading import ChangeResult
 from kfix.report.console import console_on
-from kfix.report.runbook.run import Teller, Terminal
+from kfix.report.runbook.run import RunReporter, Terminal
 from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook import gates
 from kfix.runbook.gate.gates import Given
@@ -45,7 +45,7 @@ given = Given(countersigned="somebody") if level is Gate.TWO_PERSON else Given()
 print("READY", flush=True)
 sys.stdin.readline()
 time.sleep(float(os.environ["BUSY"]))
-stage.run(plan, human=Terminal(console), given=given, clock=SystemClock(), listener=Teller(plan, console))
+stage.run(plan, human=Terminal(console), given=given, clock=SystemClock(), listener=RunReporter(plan, console))
 """
 PHRASE = "memory-cluster/__consumer_offsets-26/replicas 3,1,2"
 # A person's time to read a screen, and to type after it.

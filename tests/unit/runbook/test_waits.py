@@ -12,7 +12,7 @@ import pytest
 from kfix.errors import NotProvedError, StoppedError
 from kfix.report.console import console_on
 from kfix.report.runbook.progress import ProgressLine, wait_words
-from kfix.report.runbook.run import Teller
+from kfix.report.runbook.run import RunReporter
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 WAIT: Mapping[str, Any] = {
@@ -83,7 +83,7 @@ def test_on_a_terminal_it_is_one_line_that_is_written_over(stage: Stage) -> None
     leave_stuck(stage, "reassign")
     out = OnTerminal()
     plan = stage.plan()
-    stage.run(plan, listener=Teller(plan, console_on(out)))
+    stage.run(plan, listener=RunReporter(plan, console_on(out)))
     assert "\r" in out.getvalue()
     assert "nudge: waits until " in out.getvalue()
 

@@ -13,7 +13,7 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import CheckCall
 from kfix.report.console import console_on
 from kfix.report.runbook.progress import progress_words, time_words
-from kfix.report.runbook.run import Teller, closing
+from kfix.report.runbook.run import RunReporter, closing
 from tests.unit.runbook.stage import Stage, reseal
 
 
@@ -24,7 +24,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
     console = (
         Console(file=out, width=80, force_terminal=False, markup=False, highlight=False) if tty else console_on(out)
     )
-    teller = Teller(stage.plan(), console)
+    teller = RunReporter(stage.plan(), console)
     for at, record in enumerate(records):
         teller({"mono": float(at), "run": "R", **record})
     return out.getvalue()
@@ -75,7 +75,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
         ),
         ({"type": "step.skipped", "step": "nudge", "why": "left_out"}, "nudge: left out by a person"),
         ({"type": "step.skipped", "step": "nudge", "why": "new_reason"}, "nudge: new_reason"),
-        ({"type": "step.operator_did", "step": "nudge", "text": "x"}, "nudge: done by hand, and seen to be there"),
+        ({"type": "step.done_by_hand", "step": "nudge", "text": "x"}, "nudge: done by hand, and seen to be there"),
         (
             {"type": "step.result", "step": "nudge", "ok": True, "changed": True, "adopted": True},
             "it had been made before the run was cut off",
@@ -93,7 +93,7 @@ def test_each_record_in_words(stage: Stage, record: dict[str, Any], says: str) -
     assert says in _told(stage, record)
 
 
-@pytest.mark.parametrize("kind", ["lock.taken", "gate.asked", "facts.moved_on", "run.end", "of.a.later.kfix"])
+@pytest.mark.parametrize("kind", ["lock.taken", "gate.asked", "facts.updated", "run.end", "of.a.later.kfix"])
 def test_what_only_the_journal_needs_is_not_told(stage: Stage, kind: str) -> None:
     assert _told(stage, {"type": kind, "left": []}) == ""
     assert _told(stage, {"type": kind, "step": "nudge", "left": []}) == ""
