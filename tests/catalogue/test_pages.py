@@ -26,7 +26,7 @@ def runbooks_page():
             "# Runbooks",
             "",
             "Generated from the files. Fields, gates and exit codes: [docs/runbooks.md](../docs/runbooks.md);",
-            "`kfix runbook show NAME` prints one for people, with the way by hand.",
+            "`kfix runbook show NAME` prints one for people, with the commands by hand.",
             "",
             "| runbook | for | steps, least harm first |",
             "|---|---|---|",

@@ -36,7 +36,7 @@ from tests.proofs.scenarios import RUNBOOKS, Scenario
 #: How long a person takes for each answer.
 READS_SECONDS = 5.0
 _NUMBERS = itertools.count()
-_PHRASE = re.compile(r"^type  (.+)  to go on ")
+_PHRASE = re.compile(r"^type  (.+)  to continue ")
 
 
 @dataclass

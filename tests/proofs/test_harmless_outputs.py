@@ -163,7 +163,7 @@ def _ask(console: Console, text: str) -> None:
 
     before, sys.stdin = sys.stdin, io.StringIO("n\n")
     try:
-        Terminal(console).ask(f"type  {text}  to go on > ")
+        Terminal(console).ask(f"type  {text}  to continue > ")
     finally:
         sys.stdin = before
 

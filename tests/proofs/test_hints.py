@@ -112,4 +112,4 @@ def test_after_steps_that_nothing_takes_back_no_rollback_is_named(tmp_path: Path
     with pytest.raises(StoppedError) as caught:
         stage.run(stage.plan())
     assert "rollback" not in caught.value.hint
-    assert "what was changed cannot be taken back" in caught.value.hint
+    assert "the changes cannot be reverted" in caught.value.hint

@@ -91,7 +91,7 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
     stage.cluster.advance(1)
     plan = stage.plan()
     once(stage, move, type="step.verified")
-    with pytest.raises(StoppedError, match="an invariant is broken: no_foreign_reassignment"):
+    with pytest.raises(StoppedError, match="an invariant no longer holds: no_foreign_reassignment"):
         stage.run(plan)
     assert len(stage.calls) == 1 < len(plan.steps)
 
@@ -103,9 +103,9 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
     ("scenario", "caps", "says"),
     [
         ("raise-topic-rf", {"max_partitions": 5}, "6 partitions, 5 are allowed"),
-        ("raise-topic-rf", {"max_brokers": 2}, "3 brokers get replicas, 2 are allowed"),
-        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60000 bytes to copy, 59999 are allowed"),
-        ("raise-topic-rf", {"max_concurrent_moves": 4}, "5 moves at once, 4 are allowed"),
+        ("raise-topic-rf", {"max_brokers": 2}, "3 brokers to add replicas to; the limit is 2"),
+        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60.0 kB to copy; the limit is 60.0 kB"),
+        ("raise-topic-rf", {"max_concurrent_moves": 4}, "5 moves at once; the limit is 4"),
         ("unclean-election", {"max_unclean": 0}, "1 unclean elections, 0 are allowed"),
     ],
 )

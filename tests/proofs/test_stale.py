@@ -1,4 +1,4 @@
-"""Proof: stale means that the world changed. Whatever a plan rests on, changed, is refused by its name."""
+"""Proof: stale means that the cluster has changed. Whatever a plan rests on, changed, is refused by its name."""
 
 # ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations

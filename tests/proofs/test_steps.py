@@ -48,7 +48,7 @@ def test_a_step_for_a_person_without_a_terminal_says_what_to_do_and_how_to_go_on
     with pytest.raises(ApprovalError) as caught:
         by_hand.run(plan)
     assert caught.value.exit_code == 4
-    assert "waits for a person" in str(caught.value)
+    assert "needs to be done by hand" in str(caught.value)
     assert f"resume {by_hand.last_run.id} --did {plan.steps[0].id}" in caught.value.hint
     by_hand.cluster.revive(1)
     by_hand.cluster.advance(1)
@@ -138,7 +138,7 @@ def test_on_failure_stop_sends_nothing_more(home: Path, fail: Callable[[Stage, s
     before = world(stage.cluster)
     plan = stage.plan()
     fail(stage, "alter_configs")
-    with pytest.raises(KfixError, match="throttle-brokers:1 did not take"):
+    with pytest.raises(KfixError, match="throttle-brokers:1 could not be verified"):
         stage.run(plan)
     assert {c.method for c in stage.calls} == {"alter_configs"}
     assert world(stage.cluster) == before
@@ -165,7 +165,7 @@ def test_a_canary_that_fails_keeps_the_rest_from_being_tried(home: Path, fail: C
     plan = quick(stage.plan())
     assert plan.steps[0].on_failure is OnFailure.STOP
     fail(stage, "elect")
-    with pytest.raises(KfixError, match=f"step {plan.steps[0].id} did not take"):
+    with pytest.raises(KfixError, match=f"step {plan.steps[0].id} could not be verified"):
         stage.run(plan)
     assert len(stage.calls) == 1
 
@@ -195,7 +195,7 @@ def test_what_puts_back_and_is_refused_is_told(home: Path) -> None:
     stage = Stage(SCENARIOS["raise-topic-rf"], home)
     plan = stage.plan()
     once(stage, lambda: refuse(stage, "alter_configs"), type="step.verified", step="grow:orders-5")
-    with pytest.raises(StoppedError, match="not put back: put the replication throttles of topic orders") as caught:
+    with pytest.raises(StoppedError, match="not restored: put the replication throttles of topic orders") as caught:
         stage.run(plan)
     assert "CLUSTER_AUTHORIZATION_FAILED" in str(caught.value)
     assert stage.resume().outcome is Outcome.PROVED

@@ -78,7 +78,7 @@ def test_what_is_not_undone_is_named_up_front(scenario: Scenario, home: Path) ->
             continue
         told = "\n".join(undo.warnings)
         for step in final:
-            assert f"{step.id} will not be undone" in told
+            assert f"{step.id} will not be reverted" in told
             assert any(s.step == step.id for s in undo.skipped_at_plan)
         undone = {s.id.removeprefix("undo-") for s in undo.steps}
         assert undone.isdisjoint(s.id for s in final)
@@ -126,9 +126,9 @@ def test_a_rollback_in_the_middle_of_a_move_cancels_it_and_restores_the_order(na
 def test_good_copies_are_kept_unless_everything_is_asked_for(orders: Stage) -> None:
     orders.run(orders.plan())
     number, grown = len(orders.calls), world(orders.cluster)
-    with pytest.raises(RefusedError, match="finished, and kept") as caught:
+    with pytest.raises(RefusedError, match="finished, and its copies are in sync") as caught:
         orders.roll_back(everything=False)
-    assert str(caught.value).count("finished, and kept") == 6
+    assert str(caught.value).count("finished, and its copies are in sync") == 6
     assert orders.calls[number:] == []
     assert world(orders.cluster) == grown
 
@@ -179,7 +179,7 @@ def test_a_step_that_fails_takes_everything_back_and_exits_with_7(home: Path) ->
     before = world(stage.cluster)
     plan = or_back(stage.plan())
     fails(stage, accepted=True)
-    with pytest.raises(RolledBackError, match="it was taken back, proved") as caught:
+    with pytest.raises(RolledBackError, match="it was rolled back, and the rollback is proved") as caught:
         stage.run(plan)
     assert caught.value.exit_code == 7
     assert world(stage.cluster) == before
@@ -203,7 +203,7 @@ def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callabl
     fails(stage, accepted=True)
     how(stage)
     how(stage)
-    with pytest.raises(RollbackFailedError, match="could not all be taken back") as caught:
+    with pytest.raises(RollbackFailedError, match="the rollback did not complete") as caught:
         stage.run(plan)
     assert caught.value.exit_code == 8
     assert world(stage.cluster) != before

@@ -86,7 +86,7 @@ def _ask(components: Components, moves: InterruptedMoves, *, throttled: bool) ->
             return Way.LEAVE, "no answer"
         if answer.lower() in ways:
             return ways[answer.lower()], "answered"
-        components.person.human.show("Please type one of the letters in brackets, or press Enter.")
+        components.person.human.show("Not a valid answer.")
     return Way.LEAVE, "no answer"
 
 

@@ -32,7 +32,7 @@ def refuse_while_cut(findings: Iterable[Finding]) -> None:
         raise RefusedError(
             lines(
                 f"{finding.key}: {finding.summary}",
-                "kfix makes no election, reassignment or other change during a network partition: "
+                "no election, no reassignment and no other change while the network is cut: "
                 "each could lose records or make recovery harder",
             ),
             hint="repair the network; Kafka recovers by itself within seconds. Then check: kfix diagnose",

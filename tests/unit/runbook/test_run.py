@@ -205,7 +205,7 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stage: Stage) 
     stage.cluster.faults.answer("elect", ChangeResult(0, "NONE"))
     stage.cluster.faults.before("elect", lost_race)
     stage.human = Answers(["y", "y"])
-    with pytest.raises(NotProvedError, match=r"wanted: a leader among \[2\]"):
+    with pytest.raises(NotProvedError, match=r"expected: a leader among \[2\]"):
         stage.run()
 
 
