@@ -111,7 +111,7 @@ def test_the_lock_of_a_cluster_is_refused_where_something_was_planted(home: Path
     with pytest.raises(RefusedError) as refused:
         take(home)
     text = str(refused.value)
-    assert text.startswith(f"{lock_of(home)}: the lock cannot be taken: {PLANTED[how]}")
+    assert text.startswith(f"{lock_of(home)}: cannot take the lock: {PLANTED[how]}")
     assert text.endswith("; nothing was changed")
     assert "\n" not in text
     assert victim.read_text() == PRECIOUS
@@ -125,7 +125,7 @@ def test_the_lock_of_a_store_is_refused_where_something_was_planted(home: Path, 
     (lock,) = (home / "audits").iterdir()
     lock.unlink()
     lock.symlink_to(victim) if how == "symbolic link" else lock.hardlink_to(victim)
-    with pytest.raises(UsageError, match="the lock cannot be taken"), store_lock(home, place_of(home / "fleet")):
+    with pytest.raises(UsageError, match="cannot take the lock"), store_lock(home, place_of(home / "fleet")):
         pass
     assert victim.read_text() == PRECIOUS
 

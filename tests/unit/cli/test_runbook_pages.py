@@ -113,8 +113,8 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
     result = kfix("test", str(path))
     assert result.exit_code == 5
     assert "FAIL  coordinator-stuck: the controller is left alone during a migration" in result.stdout
-    assert "steps: wanted [nudge], got [nudge, elect-isr]" in result.stdout
-    assert "max_gate: wanted plan at most, got step" in result.stdout
+    assert "steps: expected [nudge], got [nudge, elect-isr]" in result.stdout
+    assert "max_gate: expected plan at most, got step" in result.stdout
     assert "1 of 6 tests failed" in result.stderr
 
 

@@ -54,7 +54,7 @@ def test_an_older_plan_is_refused_by_name_under_the_policy_of_today(
     approval = f"step:{plan['plan_id'][:8]}"
     result = kfix("apply", "--plan", str(path), "--approve", approval, "--policy", str(policy))
     assert result.exit_code == 3
-    assert "step nudge: gate plan, two_person for reassign.noop" in one_line(result.output)
+    assert "step nudge: gate plan; the policy requires two_person for reassign.noop" in one_line(result.output)
     assert changes(wired) == []
     # A run that was declined is no way round it.
     kfix("apply", "--plan", str(path))

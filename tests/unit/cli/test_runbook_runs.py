@@ -85,7 +85,7 @@ def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: Fake
     result = kfix("abort", run.name, "--reason", "the change window is over")
     assert result.exit_code == 0, result.output
     told = one_line(result.output).partition(f"{run.name}: aborted")[2]
-    assert "put back: put the replication throttles of topic orders back" in told
+    assert "restored: put the replication throttles of topic orders back" in told
     assert "stays changed: nothing" in told
     assert "rollback" not in told
     assert journal(run)[-1]["outcome"] == "aborted"
@@ -147,7 +147,7 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     assert json.loads(kfix("throttle", run.name, "1MB/s", "--json").stdout)["bytes_per_second"] == 1_000_000
     resumed = kfix("resume", run.name, "--approve", f"step:{run.name[-8:]}")
     assert resumed.exit_code == 0, resumed.output
-    assert "throttle to 1.0 MB/s, asked for by" in resumed.output
+    assert "throttle 1.0 MB/s, requested by" in resumed.output
     assert "throttle changed" in resumed.output
 
 
@@ -273,6 +273,6 @@ def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytes
     monkeypatch.setattr(console, "behind", fake.app(tmp_path / "state", fake.cluster.clock, human))
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 0, result.output
-    assert "1 of 2, one after the other" in result.output
+    assert "1 of 2 findings, one after the other" in result.output
     assert "KFX102:__consumer_offsets-26 is already healthy" in one_line(result.output)
     assert fake.snapshots == 1

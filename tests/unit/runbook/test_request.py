@@ -21,7 +21,7 @@ def test_a_topic_with_all_of_its_partitions() -> None:
     asked = request(RAISE, "orders", snapshot, "alice")
     assert (asked.code, asked.key, asked.severity) == (REQUEST, "REQUEST:orders", Severity.INFO)
     assert asked.summary == "requested by alice"
-    assert (asked.cause.text, asked.cause.confidence) == ("a person's request", Confidence.CERTAIN)
+    assert (asked.cause.text, asked.cause.confidence) == ("an operator's request", Confidence.CERTAIN)
     assert asked.partitions == tuple(TopicPartition("orders", p) for p in range(6))
     assert asked.facts == {"topic": "orders"}
 
