@@ -4,7 +4,6 @@ import inspect
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,7 @@ from typer.main import get_command
 from kfix.cli.app import app
 from kfix.cli.commands import COMMANDS
 from kfix.cli.loading import Command, CommandGroup
-
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
 
 
 def commands() -> list[tuple[tuple[str, ...], Any]]:

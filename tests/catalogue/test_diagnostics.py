@@ -22,10 +22,10 @@ from kfix_diagnostics import ALL, catalogue
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.fleet import FLEET
+from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK, WELL
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
 FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
 #: By code: the folder says what a check is about, the catalogue is ordered by code.

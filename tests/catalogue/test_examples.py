@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from tests.places import ROOT
+
+EXAMPLES = ROOT / "examples"
 EXPECTED = {
     "snapshots/healthy.json.gz": (0, []),
     "snapshots/a1-latent-divergence.json.gz": (20, ["KFX201"]),

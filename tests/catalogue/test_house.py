@@ -5,11 +5,11 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 HEAVY = (
     "confluent_kafka",
     "kazoo",

@@ -2,11 +2,11 @@
 rich's texts and tables, JSON for people, or a template, past the functions that make foreign text harmless."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 FILES = sorted(p for folder in ("kfix", "diagnostics", "spark") for p in (ROOT / folder).rglob("*.py"))
 #: What stands behind the doors.
 DOORS = {"kfix/report/terminal.py", "kfix/report/console.py", "kfix/harmless.py"}

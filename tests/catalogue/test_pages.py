@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,8 +11,7 @@ from kfix.report.findings import json_findings
 from kfix.report.fleet import json_audit
 from kfix.report.incident import json_incident
 from kfix.runbook.file.catalogue import load_all
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
 
 
 def runbooks_page():

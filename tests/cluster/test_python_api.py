@@ -3,15 +3,15 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from kfix.app import Access, Approval, DiagnoseOptions, Plan, carry_out, diagnose, plan
 from kfix.errors import ApprovalError, UnreachableError
 from tests.cluster.test_incidents import states
+from tests.places import ROOT
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "python" / "heal_with_approval.py"
+EXAMPLE = ROOT / "examples" / "python" / "heal_with_approval.py"
 
 
 def run_example(kfix, lab, answer):

@@ -10,16 +10,15 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.places import ROOT
 from tests.proofs.fuzz.counting import MOST_MEMORY
 from tests.proofs.fuzz.kinds import KINDS
 
 #: Of each kind; the other proofs share theirs.
 CASES = int(os.environ.get("KFIX_FUZZ", "300"))
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -23,11 +23,11 @@ from typer.testing import CliRunner, Result
 from kfix.cli.app import app
 from kfix.errors import RefusedError
 from kfix.harmless import is_dangerous
+from tests.places import ROOT
 from tests.proofs.hostile import CASES
 from tests.proofs.poison import ALL_PIECES, FORGED, assert_harmless, assert_page, hostile_texts, poisoned_json
 from tests.unit.timeline.stories import RUN, records
 
-ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOTS = sorted((ROOT / "examples" / "snapshots").glob("*.json.gz"))
 seeds = st.integers(0, 2**32)
 LOOK = settings(

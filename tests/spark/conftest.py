@@ -15,9 +15,10 @@ from kfix.app import fleet as wiring
 from kfix.app.snapshots import load_snapshot
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
+from tests.places import ROOT
 from tests.spark.standalone import ConnectServer, Standalone
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "snapshots"
+EXAMPLES = ROOT / "examples" / "snapshots"
 
 
 def pytest_collection_modifyitems(items):

@@ -4,17 +4,16 @@ import subprocess
 import sys
 import time
 from functools import partial
-from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from kfix.app import fleet as wiring
+from tests.places import ROOT
 from tests.spark.standalone import Standalone
 from tests.spark.working import slowly, whose_code
 from tests.unit.fleet.working import sometimes, who
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(280)
 
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,9 @@ from kfix.errors import UsageError
 from kfix_spark.archive import archive_for
 from kfix_spark.java import find_java
 from kfix_spark.package import make_package
+from tests.places import ROOT
 from tests.spark.standalone import HOME
 
-ROOT = Path(__file__).parents[2]
 START = (
     "import sys\nfrom kfix.app import fleet as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"

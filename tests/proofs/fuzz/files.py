@@ -25,7 +25,7 @@ from tests.proofs.fuzz.command import kfix
 from tests.proofs.fuzz.counting import Case
 from tests.proofs.hostile import mutated_text
 from tests.proofs.test_hostile import NAMES, SHIPPED, Patience, chained, killed, made, resealed
-from tests.unit.adapters.test_saved_snapshots import whole
+from tests.unit.adapters.saved.test_store import whole
 
 # -- snapshots
 

@@ -7,7 +7,7 @@ from kafka.protocol import admin
 from kafka.protocol import metadata as meta
 
 from kfix.adapters.kafka.codec import ByteReader
-from tests.unit.adapters.test_bad_weather_on_one_line import server
+from tests.unit.adapters.kafka.test_connection import server
 
 ALL_VERSIONS = {2: (0, 5), 3: (0, 9), 18: (0, 3), 32: (0, 3), 35: (0, 2), 44: (0, 1)}
 

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from kfix.adapters.saved import files
-from tests.unit.adapters.test_saved_snapshots import whole
+from tests.places import ROOT
+from tests.unit.adapters.saved.test_store import whole
 
-ROOT = Path(__file__).parents[3]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
 
 

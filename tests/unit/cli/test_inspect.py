@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kfix.cli.app import app
+from tests.places import GOLDEN
 from tests.unit.adapters.disk.building import Disk, batch, group_key, group_value, offset_key, offset_value, run
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "inspect"
+GOLDEN_FOLDER = GOLDEN / "inspect"
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_what_an_operator_reads(kfix):
     topics = [word for topic in ("orders", "payments", "bills", "empty") for word in ("--topic", topic)]
     said = kfix("disks", "--groups", "all", *topics)
     assert said.exit_code == 21
-    path = GOLDEN / "three-brokers.txt"
+    path = GOLDEN_FOLDER / "three-brokers.txt"
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         path.write_text(said.output)
     assert said.output == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"

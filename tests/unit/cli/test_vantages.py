@@ -15,8 +15,8 @@ from kfix.app.application import App
 from kfix.app.clusters import SnapshotOptions
 from kfix.cli.app import app
 from kfix.model.cluster.snapshot import Snapshot
+from tests.unit.derive.places import seen_by, two
 from tests.unit.diagnostics.clusters import healthy
-from tests.unit.model.places import seen_by, two
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 DESCRIBED = "Topic: t\tPartitionCount: 1\n\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,10 +10,11 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.report.findings.group_story import group_json, group_text
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.group_story import explain_group
+from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import G2, base, fallen, loading, unread_zookeeper
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "diagnose"
+GOLDEN_FOLDER = GOLDEN / "diagnose"
 
 STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-blocked": (lambda: fallen().snapshot(), True),
@@ -29,7 +29,7 @@ def test_the_story_is_the_golden_one(name: str) -> None:
     snapshot = make()
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     said = group_text(story)
-    path = GOLDEN / f"{name}.txt"
+    path = GOLDEN_FOLDER / f"{name}.txt"
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         path.write_text(said)
     assert said == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from kfix.model.diagnosis.finding import Confidence, Diagnosis, Finding, Severit
 from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
+from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
@@ -31,7 +31,7 @@ from tests.unit.diagnostics.clusters import (
     unread_zookeeper,
 )
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "diagnose"
+GOLDEN_FOLDER = GOLDEN / "diagnose"
 DESCRIBED = """\
 Topic: __consumer_offsets\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: cleanup.policy=compact
 \tTopic: __consumer_offsets\tPartition: 0\tLeader: none\tReplicas: 1,3,2\tIsr: 2
@@ -79,7 +79,7 @@ def test_the_report_is_the_golden_one(name: str) -> None:
     make, code = INCIDENTS[name]
     diagnosis = diagnose(make())
     said = findings_text(diagnosis, width=100)
-    path = GOLDEN / f"{name}.txt"
+    path = GOLDEN_FOLDER / f"{name}.txt"
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         path.write_text(said)
     assert said == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
@@ -87,7 +87,12 @@ def test_the_report_is_the_golden_one(name: str) -> None:
 
 
 def test_no_golden_file_is_left_over() -> None:
-    assert {p.stem for p in GOLDEN.glob("*.txt")} == {*INCIDENTS, "group-blocked", "group-healthy", "group-commits"}
+    assert {p.stem for p in GOLDEN_FOLDER.glob("*.txt")} == {
+        *INCIDENTS,
+        "group-blocked",
+        "group-healthy",
+        "group-commits",
+    }
 
 
 def test_a1_is_told_while_everything_still_works() -> None:

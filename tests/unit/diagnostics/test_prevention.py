@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics import ALL, catalogue
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
+from tests.places import GOLDEN
 from tests.unit.diagnostics import prevention_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import base, healthy, offsets_rf1
@@ -28,7 +28,7 @@ from tests.unit.diagnostics.prevention import (
     set_on,
 )
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prevention"
+GOLDEN_FOLDER = GOLDEN / "prevention"
 WIDE = Options(prevention=True)
 REPORTS = {
     "durable": durable,
@@ -55,7 +55,7 @@ def find(diagnosis: Diagnosis, code: str) -> Finding:
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_report_is_the_golden_one(name: str) -> None:
     said = findings_text(judged(REPORTS[name]()), width=100)
-    path = GOLDEN / f"{name}.txt"
+    path = GOLDEN_FOLDER / f"{name}.txt"
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(said)
@@ -63,7 +63,7 @@ def test_the_report_is_the_golden_one(name: str) -> None:
 
 
 def test_no_golden_file_is_left_over() -> None:
-    assert {p.stem for p in GOLDEN.glob("*.txt")} == set(REPORTS)
+    assert {p.stem for p in GOLDEN_FOLDER.glob("*.txt")} == set(REPORTS)
 
 
 def test_a_durable_cluster_is_told_only_what_cannot_be_mended_or_seen() -> None:

@@ -22,7 +22,7 @@ from kfix.fleet.collection import Collection
 from kfix.fleet.inventory.load import load_inventory
 from kfix.model.audit.inventory import ClusterEntry
 from tests.unit.adapters.fake_broker import FakeBroker
-from tests.unit.adapters.test_bad_weather_on_one_line import server
+from tests.unit.adapters.kafka.test_connection import server
 from tests.unit.diagnostics.clusters import base
 from tests.unit.fleet.test_collecting import DAY
 

@@ -14,7 +14,6 @@ from kfix.adapters.fleet.case import StoredCase, StoredCluster, open_stored
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
-from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.app.fleet import judge_stored
 from kfix.derive.casefile import CaseFile, open_case
 from kfix_diagnostics.catalogue import matcher, predicates
@@ -28,7 +27,7 @@ from tests.unit.diagnostics.test_incidents import INCIDENTS
 
 
 def in_memory(name):
-    return snapshot_of(MEMORY[name]().cluster)
+    return MEMORY[name]().cluster.snapshot()
 
 
 CASES = {

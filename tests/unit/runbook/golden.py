@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "golden" / "runbook"
+from tests.places import GOLDEN
+
+FOLDER = GOLDEN / "runbook"
 
 
 def check(name: str, text: str) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,16 +17,17 @@ from kfix.report.incident.markdown import EVENTS, incident_markdown, summary_tex
 from kfix.report.incident.page import render_incident
 from kfix.report.incident.palette import DARK, LIGHT
 from kfix.report.incident.words import apart, long, named
+from tests.places import GOLDEN
 from tests.unit.report.fleet.test_any_text import TEXT
 from tests.unit.report.incident import reports
 
-GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "incident"
+GOLDEN_FOLDER = GOLDEN / "incident"
 
 
 @pytest.mark.parametrize("name", ["founding_incident", "single", "with_run_only"])
 def test_the_markdown_is_the_golden_one(name):
     text = incident_markdown(getattr(reports, name)())
-    path = GOLDEN / f"{name.replace('_', '-')}.md"
+    path = GOLDEN_FOLDER / f"{name.replace('_', '-')}.md"
     if os.environ.get("KFIX_UPDATE_GOLDEN") == "1":
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")

@@ -1,0 +1,211 @@
+"""`kfix audit` and `kfix fleet` at the command line: what goes wrong is one line, before any work."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import newest_run
+from tests.places import ROOT
+
+KFIX = str(Path(sys.executable).with_name("kfix"))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """A store with three nights, made once; tests that change it take a copy."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = _run(
+        folder, "fleet", "demo", "--store", folder / "store", "--clusters", "5", "--partitions", "300", "--days", "3"
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "store"
+
+
+def _env(home):
+    given = {"KFIX_STATE_HOME": str(home), "NO_COLOR": "1", "COLUMNS": "120"}
+    return {k: v for k, v in os.environ.items() if k not in {"KFIX_FLEET", "KFIX_STORE"}} | given
+
+
+def _run(home, *args):
+    return subprocess.run(
+        [KFIX, *map(str, args)], capture_output=True, text=True, check=False, env=_env(home), timeout=120
+    )
+
+
+@pytest.fixture
+def kfix(tmp_path):
+    def run(*args, code=0):
+        done = _run(tmp_path / "state", *args)
+        assert "Traceback" not in done.stderr + done.stdout, done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def store(demo, tmp_path):
+    subprocess.run(["cp", "-r", demo, tmp_path / "store"], check=True)
+    return tmp_path / "store"
+
+
+def files_of(root):
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "which store? none is given"),
+        (("--store", "STORE"), "which fleet?"),
+        (("--store", "STORE", "--collect", "maybe"), "--collect: 'maybe' is not one of here, spark, no"),
+        (("--store", "STORE", "--collect", "spark"), "--collect spark needs --spark MASTER"),
+        (("--store", "STORE", "--collect", "no", "--cluster", "x"), "choose what is collected"),
+        (("--store", "STORE", "--collect", "no", "--run", ""), "--run: is empty"),
+        (("--store", "STORE", "--collect", "no", "--run", "nope"), "no complete run 'nope'"),
+        (("--store", "STORE", "--collect", "no", "--date", "2020-01-01"), "no complete run of 2020-01-01"),
+        (("--store", "STORE", "--collect", "no", "--date", "yesterday"), "--date: "),
+        (("--store", "STORE", "--collect", "no", "--fail-on", "often"), "--fail-on: 'often'"),
+        (("--store", "STORE", "--collect", "no", "--html", "/no/such/folder/x.html"), "there is no such folder"),
+        (("--store", "STORE", "--collect", "no", "--html", "-", "--json"), "standard output takes one"),
+        (("--store", "STORE", "--collect", "no", "--spark-conf", "x"), "--spark-conf: 'x' is not KEY=VALUE"),
+        (("show", "--store", "STORE", "--run", "nope"), "no audit of run 'nope'"),
+        (("query", "SELECT 1", "--store", "EMPTY"), "no complete run"),
+        (("query", "SELEC 1", "--store", "STORE"), "line 1, column 1"),
+        (("query", "DROP TABLE findings", "--store", "STORE"), "only one SELECT"),
+        (("query", "SELECT * FROM read_csv('/etc/passwd')", "--store", "STORE"), "may not"),
+    ],
+)
+def test_a_wrong_word_is_one_line_and_changes_nothing(kfix, demo, tmp_path, args, said):
+    before = files_of(demo)
+    (tmp_path / "empty").mkdir()
+    places = {"STORE": str(demo), "EMPTY": str(tmp_path / "empty")}
+    done = kfix("audit", *(places.get(a, a) for a in args), code=2)
+    assert said in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    assert files_of(demo) == before
+
+
+def test_reports_can_be_had_again_in_every_form(kfix, demo, tmp_path):
+    names = {
+        "html": "<!doctype html>",
+        "csv": "day,run,",
+        "markdown": "**Kafka audit",
+        "prometheus": "# HELP kfix_audit",
+    }
+    options = [x for kind in names for x in (f"--{kind}", tmp_path / kind)]
+    said = kfix("audit", "show", "--store", demo, *options, "--json", "--fail-on", "never")
+    assert json.loads(said.stdout)["schema"] == "kfix.audit/v1"
+    for kind, start in names.items():
+        assert start.lower() in (tmp_path / kind).read_text()[:400].lower(), kind
+
+
+def test_an_output_that_cannot_be_written_is_one_line(kfix, demo):
+    done = kfix("audit", "show", "--store", demo, "--html", "/dev/full", code=2)
+    assert "/dev/full: cannot be written: No space left on device" in done.stderr
+
+
+def test_files_that_are_damaged_make_unknown_clusters_and_no_more(kfix, store):
+    run = newest_run(place_of(store))
+    names = sorted(run.clusters)
+    paths = [Path(run.table(n)) for n in names]
+    paths[0].write_bytes(b"")
+    pq.write_table(pa.table({"a": [1]}), paths[1])
+    table = pq.read_table(paths[2])
+    pq.write_table(table.drop_columns(["n_isr"]), paths[2])
+    done = kfix("audit", "--store", store, "--collect", "no", "--json", "--fail-on", "never", "-q")
+    why = {c["cluster"]: c["why"] for c in json.loads(done.stdout)["clusters"] if not c["collected"]}
+    assert all(str(p) in why[n] for n, p in zip(names[:3], paths, strict=False))
+    assert "n_isr" in why[names[2]]
+    assert len(why) == 3 + len(run.failed)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "x", "version": 1}', '{"format": "kfix.audit-run"}'])
+def test_a_damaged_manifest_of_an_audit_is_named(kfix, store, text):
+    [last] = sorted(store.glob("v1/audits/*/*/audit.json"))[-1:]
+    last.write_text(text)
+    # The night before is shown, and what is missing is said.
+    said = kfix("audit", "show", "--store", store, "--json", "--fail-on", "never")
+    assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("date=")
+    assert f"warning: left out of the history: {last}" in said.stderr
+
+
+def test_a_run_without_manifest_does_not_count(kfix, store):
+    [last] = sorted(store.glob("v1/date=*/*/manifest.json"))[-1:]
+    day = date.fromisoformat(last.parts[-3].removeprefix("date="))
+    last.unlink()
+    assert newest_run(place_of(store)).day < day
+    runs = json.loads(kfix("fleet", "runs", "--store", store, "--json").stdout)
+    assert "unfinished" in json.dumps(runs)
+
+
+def test_prune_shows_and_acts_only_when_it_is_told_to(kfix, store):
+    before = files_of(store)
+    shown = kfix("fleet", "prune", "--store", store, "--keep", "1d")
+    assert "nothing was changed (--delete)" in shown.stdout
+    assert files_of(store) == before
+    kfix("fleet", "prune", "--store", store, "--keep", "1d", "--delete")
+    left = {p.name for p in store.glob("v1/date=*")}
+    assert 0 < len(left) < 3
+    assert "is not a number of days" in kfix("fleet", "prune", "--store", store, "--keep", "all", code=2).stderr
+    assert "is no fleet store" in kfix("fleet", "prune", "--store", store / "nothing", code=2).stderr
+
+
+def test_a_demo_is_never_mixed_with_what_is_there(kfix, store):
+    assert "has runs already" in kfix("fleet", "demo", "--store", store, code=2).stderr
+    assert "no fleet to try" in kfix("fleet", "demo", "--store", store, "--clusters", "0", code=2).stderr
+
+
+def test_two_audits_of_a_store_do_not_overlap(kfix, store, tmp_path):
+    """The first is held in the middle by SIGSTOP; the second says who it is, and goes."""
+    first = subprocess.Popen(
+        [KFIX, "audit", "--store", store, "--collect", "no", "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_env(tmp_path / "state"),
+    )
+    try:
+        locks = tmp_path / "state" / "kfix" / "audits"
+        deadline = time.monotonic() + 60
+        while not any(p.read_text() for p in locks.glob("*.lock")):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        first.send_signal(signal.SIGSTOP)
+        said = kfix("audit", "--store", store, "--collect", "no", code=9).stderr
+        assert f"another audit is at work: process {first.pid} since" in said
+    finally:
+        first.send_signal(signal.SIGCONT)
+        first.communicate(timeout=60)
+    kfix("audit", "--store", store, "--collect", "no", "-q", "--fail-on", "never")
+
+
+def test_the_embedded_audit_loads_no_spark_and_a_diagnosis_loads_no_parquet(demo, tmp_path):
+    for words, never in (
+        (["audit", "--store", str(demo), "--collect", "no", "--fail-on", "never", "-q"], ("pyspark", "py4j")),
+        (
+            ["diagnose", "--from", "examples/snapshots/healthy.json.gz"],
+            ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2"),
+        ),
+        (["--help"], ("pyarrow", "duckdb", "pyspark", "plotly", "jinja2", "yaml", "pydantic", "kfix_diagnostics")),
+    ):
+        script = (
+            f"import sys; sys.argv = ['kfix', *{words!r}]\n"
+            "from kfix.__main__ import main\n"
+            "try:\n    main()\n"
+            "except SystemExit:\n    pass\n"
+            f"print([m for m in {never!r} if m in sys.modules], file=sys.stderr)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, env=_env(tmp_path)
+        )
+        assert done.stderr.splitlines()[-1] == "[]", words
