@@ -29,10 +29,9 @@ SKIP = "  [s] skip this one"
 
 
 class Human(Protocol):
-    """The person who answers at gates. Nothing is asked if `interactive` is False.
+    """The person who answers at gates; not asked if `interactive` is False.
 
-    `ask` returns None at the end of input, and after `within` seconds without an answer. It discards whatever was typed
-    before its prompt appeared.
+    `ask` returns None at the end of input and after `within` seconds. It discards what was typed before its prompt.
     """
 
     @property
@@ -146,10 +145,7 @@ def _ack(text: str, plan: Plan) -> tuple[PlannedStep, str]:
 
 
 def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
-    """Yields the typed steps, with their numbers, that no earlier step can make unnecessary.
-
-    Their phrases are asked for before the first change, so that declining one leaves the cluster unchanged.
-    """
+    """Yields (number, step) of the typed steps that no earlier step can make unnecessary: asked before any change."""
     for number, step in enumerate(plan.steps, 1):
         if step.phase is not Phase.MAIN or not ACTIONS[step.action].changes:
             return

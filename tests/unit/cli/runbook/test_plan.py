@@ -36,7 +36,7 @@ def test_what_a_person_asks_for_needs_no_finding(weak: FakeWiring, tmp_path: Pat
     assert (plan["finding"]["code"], plan["finding"]["obj"]) == ("REQUEST", "orders")
     assert plan["finding"]["partitions"] == [f"orders-{p}" for p in range(6)]
     assert plan["finding"]["cause"] == "an operator's request (certain)"
-    assert plan["finding"]["summary"].startswith("asked for by ")
+    assert plan["finding"]["summary"].startswith("requested by ")
     assert plan["params"]["topic"] == "orders"
     assert changes(weak) == []
 
