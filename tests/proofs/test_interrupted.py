@@ -97,7 +97,7 @@ def test_enter_the_end_of_input_and_no_answer_leave_the_copies_throttled(stage: 
     assert end_of(stage)["under_way"] == moving(stage)
     assert chosen(stage)[0] == "leave"
     notes = " ".join(summary(stage.last_run).notes)
-    assert "left on: " in notes
+    assert "still set when it ended: " in notes
     assert tp in notes
 
 

@@ -120,13 +120,13 @@ def test_on_failure_ask(home: Path, fail: Callable[[Stage, str], None], says: st
     fail(stage, "elect")
 
     def think() -> None:
-        if "go on" in stage.person.asked[-1]:
+        if "[y] continue" in stage.person.asked[-1]:
             stage.person.says = says
 
     stage.person.then = think
     with pytest.raises(KfixError) as caught:
         stage.run(plan)
-    asked = [a for a in stage.person.asked if "go on" in a]
+    asked = [a for a in stage.person.asked if "[y] continue" in a]
     assert len(asked) == 1
     assert len(stage.calls) == (len(plan.steps) if says == "y" else 1)
     assert caught.value.exit_code == (5 if says == "y" else 6 if fail is swallow else 3)
@@ -247,7 +247,7 @@ def test_the_cooldown_is_that_of_the_partitions(home: Path) -> None:
     expires = stage.cluster.clock.now() + 600
     fresh = replace(plan, created=stage.created(), expires_at=expires)
     renamed = seal(replace(fresh, finding=replace(plan.finding, obj="called otherwise")))
-    with pytest.raises(HeldError, match="it waits") as caught:
+    with pytest.raises(HeldError, match="its cooldown is") as caught:
         stage.run(renamed)
     assert caught.value.exit_code == 9
     other = (plan.finding.partitions[0]._replace(partition=7),)
