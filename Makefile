@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz check lint format bench clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -57,8 +57,13 @@ format: setup-dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# The pages of docs/ as a site, in site/: open site/index.html, or `mkdocs serve` while writing.
+docs:
+	@bash .ci/setup $(VENV) docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site

@@ -6,15 +6,17 @@ Every answer is worked out once, when first asked for. Nothing here judges: word
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.background import assignment_counts, background_of, left_ms
+from kfix.derive.background import Background, assignment_counts, background_of, left_ms
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.derive.cuts import Cut, cut_of
+from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
+from kfix.derive.loss import Lost, lost_since
 from kfix.derive.naming import brokers_named
-from kfix.derive.overview import Overview
-from kfix.derive.partition_facts import derive
+from kfix.derive.partition_facts import PartitionFacts, derive
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -28,22 +30,70 @@ from kfix.model.cluster.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
+    ZooKeeperNode,
 )
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
 DEAD_CODE = "KFX401"
 SHUT_OUT_CODE = "KFX403"
 
 
 @dataclass(frozen=True)
-class CaseFile(Overview):
+class CaseFile:
     """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
 
     `expected`: what the site demands, for the checks of prevention.
     """
 
-    restart_grace: float = 120.0
+    snapshot: Snapshot
+    facts: Sequence[PartitionFacts]
+    background: Background
+    restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
+
+    # --- the whole cluster -----------------------------------------------------------------------------------------
+
+    @property
+    def zookeeper_rules(self) -> bool:
+        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
+        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+
+    @cached_property
+    def odd(self) -> Sequence[PartitionFacts]:
+        """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
+        return tuple(
+            f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
+        )
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The one cut of the network that explains what these sources say."""
+        return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
+
+    @cached_property
+    def lags(self) -> tuple[Lag, ...]:
+        """Living replicas out of sync, over time; empty where there was one look only."""
+        return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Replicas that have everything and are not taken back into the isr."""
+        return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
+
+    @cached_property
+    def lost_records(self) -> tuple[Lost, ...]:
+        """Records of an earlier look that are in no log any more; empty where none was given."""
+        return lost_since(self.snapshot)
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages
 
     # --- brokers ---------------------------------------------------------------------------------------------------
 
@@ -283,6 +333,8 @@ def _moves(assignment: Assignment) -> bool:
     return bool(assignment.adding or assignment.removing)
 
 
-def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
+def open_case(
+    snapshot: Snapshot, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
+) -> CaseFile:
     background = background_of(snapshot)
     return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)

@@ -17,6 +17,7 @@ from kfix.derive.predicate import Matcher, Predicate
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected
+from kfix.model.timing import TIMING
 
 Hits = tuple[tuple[PartitionCheck, Rows], ...]
 Found = tuple[tuple[ClusterCheck, tuple[Finding, ...]], ...]
@@ -34,7 +35,7 @@ class Bench:
     matcher: Matcher
     cluster_checks: tuple[ClusterCheck, ...]
     conclude: Callable[[CaseFile, Hits, Found], Diagnosis]
-    restart_grace: float = 120.0
+    restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
 
 

@@ -28,7 +28,7 @@ from kfix.runbook.plan.planfile import audit
 from kfix.runbook.rollback.planning import refuse_altered_rollback
 from kfix.runbook.safety.outcomes import Outcome, Stop, to_error
 from kfix.runbook.safety.proof import Asked, Proof, ProofTerms, prove, sample
-from kfix.runbook.safety.target import refuse_elsewhere
+from kfix.runbook.safety.target import refuse_elsewhere, refuse_other_cluster
 
 # The clocks of the host that planned and the host that applies may differ by this much.
 _SKEW_SECONDS = 300.0
@@ -188,9 +188,7 @@ def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof,
 
     Nothing is changed. Raises RefusedError if the run was on another cluster.
     """
-    here = reader.identity()
-    if here.name != plan.cluster.name:
-        raise RefusedError(f"the run was on cluster {plan.cluster.name}, this is {here.name}")
+    refuse_other_cluster(plan, reader.identity(), "the run")
     goal = plan.goal
     wanted = ProofTerms(goal.checks, goal.timeout, goal.interval, goal.consecutive)
     proof = prove(wanted, reader, clock, lambda _c, _a, _n: None)

@@ -16,8 +16,7 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
 
     `subject` names the plan or the run.
     """
-    if here.name != plan.cluster.name:
-        raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")
+    refuse_other_cluster(plan, here, subject)
     before, now = plan.cluster.security, here.security
     if (now.protocol, now.mechanism) == (before.protocol, before.mechanism):
         return
@@ -26,3 +25,9 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
         f"{subject} was made over {before}, this connection uses {now}; nothing was changed",
         hint=f"repeat the command {way}",
     )
+
+
+def refuse_other_cluster(plan: Plan, here: ClusterIdentity, subject: str) -> None:
+    """Raises RefusedError where `here` is another cluster than the plan's."""
+    if here.name != plan.cluster.name:
+        raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")

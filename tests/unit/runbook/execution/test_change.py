@@ -6,7 +6,6 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +176,7 @@ def test_without_a_record_of_the_intent_nothing_is_sent(stage: Stage) -> None:
 def test_a_killed_run_adopts_what_the_cluster_shows(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus, changed: bool
 ) -> None:
-    monkeypatch.setitem(ALL, "reassign.noop", replace(ALL["reassign.noop"], probe=lambda *_: status))
+    monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
     assert bench.change.adopt(bench.step, {}) is status
     assert bench.calls() == []
     result = next(record for record in bench.records() if record["type"] == "step.result")
@@ -185,7 +184,6 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
 
 
 def test_what_a_killed_run_cannot_find_out_gets_no_result(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    unknown = replace(ALL["reassign.noop"], probe=lambda *_: ActionStatus.UNKNOWN)
-    monkeypatch.setitem(ALL, "reassign.noop", unknown)
+    monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
     bench.change.adopt(bench.step, {})
     assert bench.types() == ["step.probe"]
