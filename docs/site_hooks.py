@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kfix.app.healing.books import page_of
 from mkdocs.structure.files import File
 
 from kfix.app.explain import page as finding_page
 from kfix.app.explain import pages
+from kfix.app.healing.runbooks import page_of
 from kfix.runbook.file.catalogue import load_all
 
 DOCS = Path(__file__).parent
@@ -24,7 +24,8 @@ CITED = re.compile(r"\bdocs/([\w/-]+\.md)(#[\w-]+)?")
 
 
 def on_config(config: Any) -> Any:
-    config["nav"] = [{title: _filled(entry)} for item in config["nav"] for title, entry in item.items()]
+    nav = [(title, _filled(entry)) for item in config["nav"] for title, entry in item.items()]
+    config["nav"] = [{title: entry} for title, entry in nav if isinstance(entry, list) or (DOCS / entry).exists()]
     return config
 
 

@@ -9,19 +9,19 @@ from kfix.cli.loading import Command, CommandGroup
 COMMANDS: Mapping[str, Command | CommandGroup] = {
     "diagnose": Command(
         "kfix.cli.diagnose:diagnose",
-        "Diagnose a cluster: findings with cause, evidence, affected clients and remedies.",
+        "Diagnose a cluster: findings with cause, evidence, blocked clients and remedies.",
     ),
     "explain": Command(
         "kfix.cli.explain:explain",
-        "Explain a finding: what it means, why it matters, how kfix detects it, its remedies and what not to do.",
+        "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
     ),
     "snapshot": CommandGroup(
-        "Save a snapshot of a cluster, and show what a saved snapshot contains.",
+        "Save the state of a cluster in a file, and show what a file holds.",
         {
             "save": Command(
                 "kfix.cli.snapshot:save", "Read every source of a cluster once and write the answers to FILE."
             ),
-            "show": Command("kfix.cli.snapshot:show", "Show what a snapshot contains, source by source."),
+            "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source."),
         },
     ),
     "inspect": CommandGroup(
@@ -132,51 +132,51 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "up": Command("kfix.cli.lab.clusters:up", "Start a cluster of real brokers on this machine."),
             "status": Command(
                 "kfix.cli.lab.clusters:status",
-                "Show which processes run, are frozen or dead, and the present incident.",
+                "Show the processes (alive, stopped, dead), the incident and the network's faults.",
             ),
-            "down": Command("kfix.cli.lab.clusters:down", "Remove a lab: its processes, its data and its state."),
+            "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
             "kill": Command(
                 "kfix.cli.lab.clusters:kill",
-                "SIGKILL a broker (and wait until ZooKeeper notices) or a ZooKeeper server.",
+                "Send SIGKILL to a broker or a ZooKeeper server; for a broker, wait until ZooKeeper has ended its session.",
             ),
             "stop": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Freeze a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and answers nothing.",
+                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "cont": Command("kfix.cli.lab.clusters:cont", "Resume a frozen broker or ZooKeeper server (SIGCONT)."),
+            "cont": Command("kfix.cli.lab.clusters:cont", "Continue a stopped broker or ZooKeeper server (SIGCONT)."),
             "restart": Command(
                 "kfix.cli.lab.clusters:restart",
                 "Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers.",
             ),
             "incidents": Command(
-                "kfix.cli.lab.clusters:incidents", "List the incidents that the lab can inject, and their effects."
+                "kfix.cli.lab.clusters:incidents", "List the incidents: what each does, what to expect, its options."
             ),
             "break": Command(
                 "kfix.cli.lab.clusters:break_",
-                "Inject an incident into a lab, and verify it on the cluster.",
+                "Make an incident in a lab, and verify on the cluster that it is in place.",
             ),
             "mend": Command(
                 "kfix.cli.lab.clusters:mend",
-                "Undo the incident: restore all brokers, replicas, topics and settings.",
+                "Undo the incident: restore brokers, replicas, topics and settings.",
             ),
             "workload": Command(
                 "kfix.cli.lab.workload:workload",
-                "Produce and consume, and count records sent, acknowledged, received, lost and duplicated.",
+                "Produce and consume, and count what was sent, acknowledged, received, lost and duplicated.",
             ),
             "demo": Command(
-                "kfix.cli.lab.demo:demo", "Play the founding incident on a real cluster, from outage to proof."
+                "kfix.cli.lab.demo:demo",
+                "Play the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it.",
             ),
             "cut": Command(
                 "kfix.cli.lab.network:cut",
-                "Cut two zones off from each other: packets are dropped silently, connections stay open.",
+                "Cut two zones from each other: packets are dropped, connections stay open.",
             ),
-            "isolate": Command(
-                "kfix.cli.lab.network:isolate", "Cut a zone off from all other zones, in both directions."
-            ),
-            "slow": Command("kfix.cli.lab.network:slow", "Add latency to the link of a zone, in both directions."),
+            "isolate": Command("kfix.cli.lab.network:isolate", "Cut a zone from all other zones, both ways."),
+            "slow": Command("kfix.cli.lab.network:slow", "Make the link of a zone slow, both ways."),
             "heal": Command("kfix.cli.lab.network:heal", "Remove all cuts and slow links."),
             "power-off": Command(
-                "kfix.cli.lab.network:power_off", "SIGKILL everything in a zone at once, as a power failure does."
+                "kfix.cli.lab.network:power_off",
+                "Send SIGKILL to all processes of a zone at once, as a power failure does.",
             ),
             "power-on": Command(
                 "kfix.cli.lab.network:power_on",
@@ -184,10 +184,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "pause": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Freeze a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and answers nothing.",
+                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "zones": Command("kfix.cli.lab.network:zones", "List each zone with its address and namespace, as JSON."),
-            "exec": Command("kfix.cli.lab.network:run_in", "Run a command inside a zone, as if from a machine there."),
+            "zones": Command("kfix.cli.lab.network:zones", "Print each zone with its address and namespace, as JSON."),
+            "exec": Command("kfix.cli.lab.network:run_in", "Run a command inside a zone, as on a machine there."),
         },
     ),
 }

@@ -195,7 +195,7 @@ def test_what_puts_back_and_is_refused_is_told(home: Path) -> None:
     stage = Stage(SCENARIOS["raise-topic-rf"], home)
     plan = stage.plan()
     once(stage, lambda: refuse(stage, "alter_configs"), type="step.verified", step="grow:orders-5")
-    with pytest.raises(StoppedError, match="not restored: put the replication throttles of topic orders") as caught:
+    with pytest.raises(StoppedError, match="not restored: remove the replication throttles of topic orders") as caught:
         stage.run(plan)
     assert "CLUSTER_AUTHORIZATION_FAILED" in str(caught.value)
     assert stage.resume().outcome is Outcome.PROVED

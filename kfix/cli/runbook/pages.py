@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from kfix.actions.words import several
 from kfix.app.healing.plans import plan_json, plan_notes, read_plan
 from kfix.app.healing.runbooks import page_of, runbook_schema, shipped, tested, validated
 from kfix.app.healing.site import Site
@@ -22,6 +21,7 @@ from kfix.model.plan.runbook import Runbook
 from kfix.report.console import console_on
 from kfix.report.runbook.plan import first_sentence, print_runbooks
 from kfix.report.runbook.plan_notes import print_notes
+from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from kfix.actions.words import several
 from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
@@ -53,6 +52,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
 from kfix.report.runbook.plan_notes import print_differences
+from kfix.report.runbook.words import several
 from kfix.report.terminal import say_document, say_json
 
 _LONGEST = 86_400

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from kfix.actions.words import several
 from kfix.app.access import Access
 from kfix.app.healing.plans import plan_json
 from kfix.app.healing.runs import rethrottle
@@ -34,6 +33,7 @@ from kfix.errors import NotProvedError
 from kfix.harmless import lines
 from kfix.report.runbook.progress import rate_words
 from kfix.report.runbook.run import aborted
+from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
 
 

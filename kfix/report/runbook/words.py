@@ -8,6 +8,8 @@ from typing import Any
 from kfix.actions.words import several
 from kfix.report.runbook.progress import clock_words, rate_words, time_words
 
+__all__ = ["run_words", "several", "step_words"]
+
 Record = Mapping[str, Any]
 Words = tuple[str, str]
 

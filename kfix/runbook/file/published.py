@@ -261,7 +261,7 @@ _WORDS: Mapping[str, str] = {
     "help": "One line of help.",
     "RunbookModel.tests": "At least one; kfix runbook test runs them.",
     "name": "What the test shows.",
-    "cluster": "An incident on the in-memory cluster (kfix/adapters/memory/incidents.py).",
+    "cluster": "An incident on the in-memory cluster (kfix/adapters/memory/incidents/).",
     "TestModel.finding": f"The code ({REQUEST}: requested without one), and facts that differ from the incident's.",
     "TestModel.params": "Parameters of the test.",
     "expect": "The expected plan and result.",
