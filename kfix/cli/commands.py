@@ -137,7 +137,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
             "kill": Command(
                 "kfix.cli.lab.clusters:kill",
-                "Send SIGKILL to a broker or a ZooKeeper server; for a broker, wait until ZooKeeper has ended its session.",
+                "Send SIGKILL to a broker (and wait until ZooKeeper ends its session) or a ZooKeeper server.",
             ),
             "stop": Command(
                 "kfix.cli.lab.clusters:stop",
