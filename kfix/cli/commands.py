@@ -25,13 +25,6 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "inspect": CommandGroup(
-<<<<<<< HEAD
-        "Read brokers' disks without a broker. Nothing is written to them.",
-        {
-            "log-dir": Command(
-                "kfix.cli.inspect:log_dir",
-                "Show epochs, log ends and damage in log directories, where replicas diverge and what they would lose.",
-=======
         "Read the disks of brokers without a broker; nothing is written to them.",
         {
             "log-dir": Command(
@@ -40,7 +33,6 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                     "Compare log directories: leader epochs, log ends, damage, where replicas diverge and "
                     "what each would lose."
                 ),
->>>>>>> main
             ),
         },
     ),
@@ -129,19 +121,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "report": CommandGroup(
-<<<<<<< HEAD
-        "Report what happened, from saved snapshots, journals and brokers' logs.",
-        {
-            "incident": Command(
-                "kfix.cli.report:incident",
-                "Write the post-mortem of an incident: start, impact, cause, actions and losses.",
-=======
         "Post-mortems from snapshots, run journals and broker logs.",
         {
             "incident": Command(
                 "kfix.cli.report:incident",
                 "Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.",
->>>>>>> main
             ),
         },
     ),

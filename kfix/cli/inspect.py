@@ -50,11 +50,7 @@ def log_dir(
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-<<<<<<< HEAD
-    """Show epochs, log ends and damage in log directories, where replicas diverge and what they would lose.
-=======
     """Compare log directories: leader epochs, log ends, damage, where replicas diverge and what each would lose.
->>>>>>> main
 
     Exit code: 0 no difference and no odd files, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
     """

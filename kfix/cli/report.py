@@ -50,11 +50,7 @@ def incident(
     ] = None,
     json_output: AsJson = False,
 ) -> None:
-<<<<<<< HEAD
-    """Write the post-mortem of an incident: start, impact, cause, actions and losses.
-=======
     """Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.
->>>>>>> main
 
     Exit code: 0 the report is written, 2 a file cannot be read or is of another cluster.
     """

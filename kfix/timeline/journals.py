@@ -58,21 +58,12 @@ _SENTENCES: Mapping[str, _Sentence] = {
     "facts.recheck": lambda r: (Tone.BAD, f"a fact changed: {r.get('key')}: {r.get('was')} \u2192 {r.get('is_')}"),
     "step.intent": lambda r: (Tone.ACT, f"{r.get('step')}: sends {r.get('action')} ({_args(r)})"),
     "step.result": _result,
-<<<<<<< HEAD
-    "step.verified": lambda r: (Tone.GOOD, f"{r.get('step')}: its effect was verified"),
-    "step.not_verified": lambda r: (Tone.BAD, f"{r.get('step')}: not proved ({r.get('verdict')}): {r.get('text')}"),
-    "step.skipped": lambda r: (Tone.PLAIN, f"{r.get('step')}: skipped ({str(r.get('why')).replace('_', ' ')})"),
-    "step.refused": lambda r: (Tone.BAD, f"{r.get('step')}: refused: {r.get('text')}"),
-    "step.done_by_hand": lambda r: (Tone.ACT, f"{r.get('step')}: done by hand: {r.get('text')}"),
-    "step.waiting": lambda r: (Tone.PLAIN, f"{r.get('step')}: waits"),
-=======
     "step.verified": lambda r: (Tone.GOOD, f"{r.get('step')}: effect verified"),
     "step.not_verified": lambda r: (Tone.BAD, f"{r.get('step')}: not verified ({r.get('verdict')}): {r.get('text')}"),
     "step.skipped": lambda r: (Tone.PLAIN, f"{r.get('step')}: skipped ({str(r.get('why')).replace('_', ' ')})"),
     "step.refused": lambda r: (Tone.BAD, f"{r.get('step')}: refused: {r.get('text')}"),
     "step.done_by_hand": lambda r: (Tone.ACT, f"{r.get('step')}: manual step confirmed: {r.get('text')}"),
     "step.waiting": lambda r: (Tone.PLAIN, f"{r.get('step')}: waiting"),
->>>>>>> main
     "throttle.intent": lambda r: (Tone.ACT, f"{r.get('step')}: changes the throttle ({_args(r)})"),
     "limit.hit": lambda r: (Tone.BAD, f"limit exceeded: {r.get('limit')}"),
     "note": lambda r: (Tone.PLAIN, str(r.get("text"))),
