@@ -112,8 +112,8 @@ def _checks(checks: Iterable[CheckCall]) -> list[str]:
     """Groups checks, so that the same check of many partitions is shown once."""
     groups: dict[str, list[str]] = {}
     for call in checks:
-        rest = [f"{k}={v}" for k, v in call.args.items() if k != "partition"]
-        words = " ".join([str(call.args.get("partition", "")), *rest])
+        rest = ", ".join(f"{k}={v}" for k, v in call.args.items() if k != "partition")
+        words = f"{call.args.get('partition', '')}{f' ({rest})' if rest else ''}"
         groups.setdefault(call.check, []).append(words.strip())
     return [f"{check}: {', '.join(words)}".removesuffix(": ") for check, words in groups.items()]
 
