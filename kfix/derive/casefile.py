@@ -5,16 +5,16 @@ Every answer is worked out once, when first asked for. Nothing here judges: word
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.background import assignment_counts, background_of, left_ms
+from kfix.derive.background import background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.derive.naming import brokers_named
-from kfix.derive.overview import Overview
+from kfix.derive.overview import ODD, Overview
 from kfix.derive.partition_facts import derive
+from kfix.derive.partitions import Rows, SnapshotPartitions
+from kfix.derive.predicate import parse
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -31,8 +31,11 @@ from kfix.model.cluster.snapshot import (
 )
 from kfix.model.expected import EXPECTED, Expected
 
-DEAD_CODE = "KFX401"
-SHUT_OUT_CODE = "KFX403"
+_BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
+_OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
+_REASSIGNING = parse("reassigning", "CaseFile.moving")
+#: The conditions behind the answers of every case file.
+STANDING = (ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class CaseFile(Overview):
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        left = self._left.get(broker) if broker in self.dead else left_ms(self.snapshot, broker)
+        left = self._left.get(broker) if broker in self.dead else self.partitions.left_ms(broker)
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
@@ -104,34 +107,27 @@ class CaseFile(Overview):
 
     @cached_property
     def nothing_blocked(self) -> bool:
-        return not any(
-            (f.leaderless or (f.n_isr < f.min_isr and f.n_isr < f.n_replicas)) and not f.deleting for f in self.facts
-        )
+        return not self.partitions.count(_BLOCKED)
 
     def calm(self, brokers: Iterable[int]) -> bool:
         """What is wrong with these brokers looks like a restart, and nobody is kept from working."""
         ids = tuple(brokers)
         return bool(ids) and self.nothing_blocked and all(self.restarting(b) for b in ids)
 
-    def explained_by(self, brokers: Iterable[int]) -> tuple[str, ...]:
-        """Keys of the findings that explain why exactly these brokers are missing."""
-        ids = set(brokers)
-        keys = [f"{DEAD_CODE}:{brokers_named(self.dead)}"] if ids.intersection(self.dead) else []
-        keys += [self.cut.key] if self.cut is not None and self.cut.explains(ids - set(self.dead)) else []
-        return (*keys, *(f"{SHUT_OUT_CODE}:broker {b}" for b in self.shut_out if b in ids))
-
-    @cached_property
+    @property
     def leads(self) -> Mapping[int, int]:
-        return Counter(f.leader for f in self.facts)
+        """The number of partitions that each broker leads."""
+        return self.partitions.leads
 
-    @cached_property
+    @property
+    def preferred(self) -> Mapping[int, int]:
+        """The number of partitions whose preferred leader each broker is."""
+        return self.partitions.preferred
+
+    @property
     def holds(self) -> Mapping[int, int]:
         """Replicas that each broker is assigned."""
-        found: Counter[int] = Counter()
-        for replicas, n in assignment_counts(self.snapshot).items():
-            for broker in replicas:
-                found[broker] += n
-        return found
+        return self.partitions.holds
 
     @cached_property
     def steady(self) -> bool:
@@ -140,6 +136,15 @@ class CaseFile(Overview):
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
 
     # --- partitions ------------------------------------------------------------------------------------------------
+
+    @property
+    def any_partition(self) -> bool:
+        return len(self.partitions) > 0
+
+    @property
+    def samples(self) -> Rows:
+        """Rows among which every combination of a leader and the members of its ISR occurs."""
+        return self.partitions.samples
 
     def state(self, tp: TopicPartition) -> PartitionState | None:
         return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
@@ -176,7 +181,7 @@ class CaseFile(Overview):
 
     @cached_property
     def offsets_partitions(self) -> int:
-        return sum(1 for f in self.facts if f.offsets)
+        return self.partitions.count(_OFFSETS)
 
     @cached_property
     def groups(self) -> Mapping[int, tuple[str, ...]]:
@@ -262,13 +267,13 @@ class CaseFile(Overview):
     def moving(self) -> bool | None:
         """Whether any replica is being moved, by the controller's word or by ZooKeeper; None where neither was read."""
         zookeeper, told = self.snapshot.zookeeper, self.snapshot.reassignments
-        if told or (zookeeper and (zookeeper.reassigning or any(map(_moves, set(zookeeper.assignments.values()))))):
-            return True
-        return None if zookeeper is None and told is None else False
+        if zookeeper is None and told is None:
+            return None
+        return bool(told or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
 
     @cached_property
     def _left(self) -> Mapping[int, int | None]:
-        return {broker: left_ms(self.snapshot, broker) for broker in self.dead}
+        return {broker: self.partitions.left_ms(broker) for broker in self.dead}
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
@@ -279,10 +284,7 @@ class CaseFile(Overview):
         return age if age >= 0 else None
 
 
-def _moves(assignment: Assignment) -> bool:
-    return bool(assignment.adding or assignment.removing)
-
-
 def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
     background = background_of(snapshot)
-    return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)
+    partitions = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
+    return CaseFile(snapshot, partitions, background, restart_grace, expected)

@@ -4,6 +4,10 @@ A `PartitionCheck` is a condition over one row of facts, so it runs in the share
 rows that match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck`
 is the way out for everything that is no matter of one partition.
 
+Both declare one thing, `rows`: the condition that picks the rows of facts which the check is given. Live diagnosis, the
+judging of stored clusters and the table in diagnostics/README.md all use this declaration, and a check cannot reach any
+other row.
+
 A check of `prevention` tells what works today and will bite one day: it runs in the nightly audit and where it is asked
 for (`kfix diagnose --prevention`), and never with a severity above WARNING. Its condition may name `expected_rf` and
 `expected_min_isr` beside the facts.
@@ -16,10 +20,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.partitions import Rows
 from kfix.model.diagnosis.finding import Finding, Severity
 
-Rows = tuple[PartitionFacts, ...]
+__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows"]
 
 
 class Debounce(StrEnum):
@@ -32,28 +36,29 @@ class Debounce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCheck:
-    """`severity` is the worst it may give; `reads` are the attributes of the case file that `describe` looks at."""
+    """`severity` is the worst it may give; every row that meets `rows` is at fault, and `describe` explains them."""
 
     code: str
     slug: str
     title: str
     severity: Severity
-    when: str
+    rows: str
     describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
-    reads: tuple[str, ...] = ()
     prevention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterCheck:
+    """`check` is called once per cluster with the rows that meet `rows`; without a condition it gets none."""
+
     code: str
     slug: str
     title: str
     severity: Severity
-    check: Callable[[CaseFile], Iterator[Finding]]
+    check: Callable[[Rows, CaseFile], Iterator[Finding]]
+    rows: str = ""
     debounce: Debounce = Debounce.HELD
-    reads: tuple[str, ...] = ()
     prevention: bool = False
 
 

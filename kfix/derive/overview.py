@@ -1,11 +1,10 @@
 """What one look says of the whole cluster: a cut of the network, replicas over time, records that are gone.
 
-The lower half of a case file: facts and background are given, everything is worked out when first asked for.
+The lower half of a case file: partitions and background are given, everything is worked out when first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,14 +12,17 @@ from kfix.derive.background import Background
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
-from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.partitions import Partitions, Rows
+from kfix.derive.predicate import parse
 from kfix.model.cluster.snapshot import Mode, Snapshot, Vantage, ZooKeeperNode
+
+ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "Overview.odd")
 
 
 @dataclass(frozen=True)
 class Overview:
     snapshot: Snapshot
-    facts: Sequence[PartitionFacts]
+    partitions: Partitions
     background: Background
 
     @property
@@ -29,11 +31,9 @@ class Overview:
         return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @cached_property
-    def odd(self) -> Sequence[PartitionFacts]:
+    def odd(self) -> Rows:
         """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
-        return tuple(
-            f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
-        )
+        return self.partitions.where(ODD)
 
     @cached_property
     def cut(self) -> Cut | None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import count
@@ -32,7 +32,7 @@ from kfix_diagnostics._words import count
 CODE = "KFX402"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # Where nobody answers it is kfix that is cut off; KFX901 says so.
     if not case.views:
         return
@@ -69,5 +69,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=("address", "leads", "live", "registrations", "silent", "views", "zookeeper_name"),
 )

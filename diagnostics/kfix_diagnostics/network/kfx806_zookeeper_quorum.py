@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import count
 from kfix_diagnostics.network._cut import vantage_rows
@@ -33,7 +33,7 @@ from kfix_diagnostics.network._cut import vantage_rows
 CODE = "KFX806"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
     # Who does not allow the question may serve; one that was read through does.
     if case.controller is not None or any(node.serves or node.refuses for node in nodes):
@@ -72,9 +72,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "controller",
-        "ensemble",
-        "vantages",
-    ),
 )

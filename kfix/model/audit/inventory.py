@@ -54,7 +54,7 @@ class MaintenanceWindow:
 class Mute:
     """Findings that people know of and do not want to be woken for. Shown, never hidden; `until` is its last day.
 
-    `clusters` and `findings` are patterns with `*` and `?`; `findings` match a code or a key (`KFX601:*`).
+    `clusters` and `findings` are patterns with `*` and `?`; `findings` match a code or a key.
     """
 
     clusters: tuple[str, ...]
