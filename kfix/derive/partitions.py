@@ -7,7 +7,7 @@ snapshot; `kfix.fleet.judging` answers the same questions from the columns of a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol, overload
@@ -33,6 +33,9 @@ class LazyRows(Sequence[PartitionFacts]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __iter__(self) -> Iterator[PartitionFacts]:
+        return iter(self._rows)
 
     @overload
     def __getitem__(self, at: int) -> PartitionFacts: ...

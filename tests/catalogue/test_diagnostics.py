@@ -129,8 +129,8 @@ def test_the_engine_gives_a_check_the_rows_that_it_declares_and_no_others(monkey
         examined = engine.examine(snapshot, engine.Options(prevention=True))
         for check, rows in examined.hits:
             assert list(rows) == _meeting(check, facts)
-        for check in catalogue.CLUSTER_CHECKS:
-            assert given[check.code] == _meeting(check, facts)
+        for each in catalogue.CLUSTER_CHECKS:
+            assert given[each.code] == _meeting(each, facts)
 
 
 def _meeting(check: Check, facts: Iterable[PartitionFacts]) -> list[PartitionFacts]:

@@ -43,7 +43,7 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
     twice = _leads_too(broker, rows, case)
     more = f"; it leads {per_topic(twice)} although others do" if twice else ""
     shown = twice[0] if twice else None
-    rows = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
+    records = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
     cut = _cut_off(broker, twice, case)
     remedies = [
         Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself"),
@@ -60,7 +60,7 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
         obj=f"broker {broker}",
         summary=f"broker {broker} answers but is not registered{more}",
         cause=Cause("it is cut off from ZooKeeper, or on its way in or out", Confidence.LIKELY),
-        evidence=(Evidence(f"broker {broker}", "metadata", "answers"), *live_row(case), *rows),
+        evidence=(Evidence(f"broker {broker}", "metadata", "answers"), *live_row(case), *records),
         blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
         remedies=tuple(remedies),
         never=(

@@ -42,12 +42,12 @@ SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    leaders = {row.partition: row.leader for row in rows} if case.probes else {}
+    failed = [probe for probe in case.probes if _error(probe) in SICK]
+    leaders = {row.partition: row.leader for row in rows} if failed else {}
     by_place: dict[tuple[int, bool], list[CoordinatorProbe]] = {}
-    for probe in case.probes:
-        error = _error(probe)
-        if error in SICK and probe.partition in leaders:
-            by_place.setdefault((leaders[probe.partition], error == LOADING), []).append(probe)
+    for probe in failed:
+        if probe.partition in leaders:
+            by_place.setdefault((leaders[probe.partition], _error(probe) == LOADING), []).append(probe)
     for (leader, loading), probes in sorted(by_place.items()):
         yield _silent(leader, probes, case, loading=loading)
 
