@@ -1,32 +1,51 @@
-# `make demo` and `make test` set up all they need: see .ci/setup. VENV may name another folder.
+# `make demo` and `make test` install all they need: see .ci/setup. VENV may name another folder.
 VENV ?= .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: setup demo fleet-demo test fuzz check lint format bench clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz check lint format bench docs clean
 
+# What a user needs: the command line and the lab. About 120 MB.
 setup:
 	@bash .ci/setup $(VENV)
+
+# What the tests need, too: Spark, an object store, a browser. About 1.3 GB.
+setup-dev:
+	@bash .ci/setup $(VENV) dev
 
 demo: setup
 	@$(BIN)/kfix lab demo
 
 FLEET ?= fleet-demo
-fleet-demo: setup
+fleet-demo:
+	@bash .ci/setup $(VENV) fleet
 	@rm -rf $(FLEET)/store && mkdir -p $(FLEET)
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# Cluster tests are two groups, one a worker; each worker has one cluster that its tests share.
-test: setup
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+# All tests. Those on real brokers are groups, one a worker; the tests of a group share one cluster.
+test: setup-dev
+	@$(PYTEST)
+
+# Each file of code by itself, and the rules over the whole repository: no cluster, less than a minute.
+unit: setup-dev
+	@$(PYTEST) tests/unit tests/catalogue
+
+# Properties of whole commands, without a cluster: terminals, kills, hostile input, random clusters.
+proofs: setup-dev
+	@$(PYTEST) tests/proofs
+
+# Real brokers, real Spark, a real browser.
+real: setup-dev
+	@$(PYTEST) tests/cluster tests/spark tests/browser
 
 # A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every
 # run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
 FUZZ ?= 100000
-fuzz: setup
-	@KFIX_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n 2 --dist loadgroup --timeout 14400 tests/proofs
+fuzz: setup-dev
+	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --timeout 14400 tests/proofs
 
-lint: setup
+lint: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -34,12 +53,17 @@ lint: setup
 
 check: lint test
 
-format: setup
+format: setup-dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: setup
+# The pages of docs/ as a site, in site/: open site/index.html, or `mkdocs serve` while writing.
+docs:
+	@bash .ci/setup $(VENV) docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: setup-dev
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site

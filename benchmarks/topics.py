@@ -8,8 +8,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kfix.lab import Lab
-from kfix.lab.classpath import class_path
-from kfix.lab.recipes import recipe_of
+from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.nodes.classpath import class_path
 
 # kafka-run-class.sh's own choice for the tools.
 _FLAGS = ["-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"]

@@ -15,13 +15,11 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.sources._unread import unread
 
-DEBOUNCE = 10.0
-#: Seconds between two looks that only ask how fast replicas move.
-PACE = 3.0
 _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
 
@@ -32,7 +30,7 @@ class Options:
     `prevention`: judge too what works today and will bite one day, against what is expected (the nightly audit).
     """
 
-    restart_grace: float = 120.0
+    restart_grace: float = TIMING.restart_grace
     prevention: bool = False
     expected_rf: int = EXPECTED.rf
     expected_min_isr: int = EXPECTED.min_isr
@@ -77,7 +75,9 @@ def _given(check: ClusterCheck, case: CaseFile) -> Rows:
     return () if condition is None else case.partitions.where(condition)
 
 
-def settle_seconds(look: Snapshot | Examination, debounce: float = DEBOUNCE, options: Options = DEFAULTS) -> float:
+def settle_seconds(
+    look: Snapshot | Examination, debounce: float = TIMING.debounce, options: Options = DEFAULTS
+) -> float:
     """How long to wait before a second look; 0 where this one is enough."""
     seen = _examined(look, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
@@ -85,7 +85,7 @@ def settle_seconds(look: Snapshot | Examination, debounce: float = DEBOUNCE, opt
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
-    return max(pause, min(debounce, PACE)) if _moves(seen) else pause
+    return max(pause, min(debounce, TIMING.pace)) if _moves(seen) else pause
 
 
 def _moves(seen: Examination) -> bool:

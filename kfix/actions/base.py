@@ -1,15 +1,17 @@
 """What an action is: one change with everything a person must know before it and everything that proves it after.
 
-An action never asks and never retries. `freeze` runs at plan time and makes every argument literal, or says with
-`NotApplicable` why this cluster has no use for it; `guards` are asked of the cluster in the same second before `apply`,
-whether or not the runbook's author thought of them.
+An action never asks and never retries. `freeze` runs at plan time and makes every argument literal, or raises
+`NotApplicable` with the reason why this cluster has no use for it. `guards` are asked of the cluster in the same second
+before `apply`, whether or not the runbook's author named them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.plan.args import ArgKind, Args
@@ -17,9 +19,13 @@ from kfix.model.plan.facts import Fact, ReadFact
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.ports import ClusterChanger, ClusterReader
 
+Kinds = Mapping[str, ArgKind]
+Names = tuple[str, ...]
+Checks = tuple[CheckCall, ...]
 
-class NotApplicable(Exception):  # noqa: N818 - an answer of the planner's question, not a failure
-    """A rung that is of no use here; the message is the reason people read in the plan."""
+
+class NotApplicable(Exception):  # noqa: N818 - an answer to the planner's question, not a failure
+    """A rung that is of no use here; the message is the reason that the plan shows."""
 
 
 class ActionStatus(StrEnum):
@@ -33,7 +39,7 @@ class ActionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inverse:
-    """What takes the change back. `reversible` is False where nothing does, and then `text` says what that means.
+    """What takes the change back. Where `reversible` is False nothing does, and `text` states what that means.
 
     `undo` is that change itself, with every argument literal.
     """
@@ -45,7 +51,7 @@ class Inverse:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`what` in one line; `live` is the fact a typed gate wants typed; `command` is what does it without kfix."""
+    """`what` in one line; `live` is the fact that a typed gate wants typed; `command` does the same without kfix."""
 
     what: str
     target: str
@@ -56,61 +62,81 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """How far replicas have come, in bytes. `total` is None where nobody told the size."""
+    """How many bytes of the replicas are copied. `total` is None where the size is unknown."""
 
     done: int
     total: int | None
 
 
-def no_guards(_args: Args) -> tuple[CheckCall, ...]:
-    return ()
+class Action(ABC):
+    """`gate_floor` is the lowest gate of any use; `gate_for` raises it for these arguments. `risk` is the widest blast
+    radius of any use; `risk_for` gives that of these arguments.
 
-
-def no_copying(_args: Args, _reader: ClusterReader) -> Copied | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """`gate_floor` is the lowest gate of any use of it; `floor` raises it for these arguments.
-
-    `risk` is the widest blast radius of any use of it; `radius` tells that of these arguments.
-
-    `proves` are the checks that show the change is there: a rollback is proved by them. `hopeless` are checks that must
-    hold while its effect is waited for: once one fails, waiting is in vain. `copied` tells how far it has come.
-    An action that `changes` nothing waits, or tells a person what to do; its `apply` is never called. `optional`
-    parameters may be left out in YAML, and `freeze` fills them in.
+    `params` are required in YAML, `optional` may be left out there, and `freeze` adds the `frozen` ones. An action that
+    `changes` nothing waits, or asks a person to do something; its `apply` is never called.
     """
 
-    name: str
-    summary: str
-    risk: Risk
-    gate_floor: Gate
-    params: Mapping[str, ArgKind]
-    frozen: Mapping[str, ArgKind]
-    reads: Callable[[Args], tuple[str, ...]]
-    writes: Callable[[Args], tuple[str, ...]]
-    freeze: Callable[[Args, ReadFact], Args]
-    preview: Callable[[Args], Preview]
-    inverse: Callable[[Args], Inverse]
-    apply: Callable[[Args, ClusterChanger], ChangeResult]
-    probe: Callable[[Args, Mapping[str, Fact], ClusterReader], ActionStatus]
-    guards: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
-    proves: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
-    hopeless: Callable[[Args], tuple[CheckCall, ...]] = field(default=no_guards)
-    copied: Callable[[Args, ClusterReader], Copied | None] = field(default=no_copying)
-    floor: Callable[[Args], Gate] | None = None
-    radius: Callable[[Args], Risk] | None = None
-    optional: Mapping[str, ArgKind] = field(default_factory=dict)
-    changes: bool = True
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    risk: ClassVar[Risk]
+    gate_floor: ClassVar[Gate] = Gate.PLAN
+    params: ClassVar[Kinds] = {}
+    optional: ClassVar[Kinds] = {}
+    frozen: ClassVar[Kinds] = {}
+    changes: ClassVar[bool] = True
 
     @property
-    def kinds(self) -> Mapping[str, ArgKind]:
+    def kinds(self) -> Kinds:
         """Every argument of a planned step, literal by then."""
         return {**self.params, **self.optional, **self.frozen}
 
-    def gate_for(self, args: Args) -> Gate:
-        return self.gate_floor if self.floor is None else max(self.gate_floor, self.floor(args))
+    def reads(self, _args: Args) -> Names:
+        """Returns the facts that the change rests on."""
+        return ()
 
-    def risk_for(self, args: Args) -> Risk:
-        return self.risk if self.radius is None else self.radius(args)
+    def writes(self, _args: Args) -> Names:
+        """Returns the facts that the change moves."""
+        return ()
+
+    def freeze(self, args: Args, _read: ReadFact) -> Args:
+        """Returns literal arguments. Raises NotApplicable or RefusedError."""
+        return args
+
+    @abstractmethod
+    def preview(self, args: Args) -> Preview: ...
+
+    @abstractmethod
+    def inverse(self, args: Args) -> Inverse: ...
+
+    @abstractmethod
+    def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
+        """Makes the change, with one call."""
+
+    @abstractmethod
+    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        """Returns how far the change got since the facts in `before` were read."""
+
+    def guards(self, _args: Args) -> Checks:
+        return ()
+
+    def proves(self, _args: Args) -> Checks:
+        """Returns the checks that show the change: they prove a step without a `verify`, and a rollback."""
+        return ()
+
+    def hopeless(self, _args: Args) -> Checks:
+        """Returns checks that must hold while the effect is waited for: once one fails, waiting is useless."""
+        return ()
+
+    def copied(self, _args: Args, _reader: ClusterReader) -> Copied | None:
+        """Returns how far the copying is; None where nothing is copied, or where that is unknown."""
+        return None
+
+    @property
+    def proves_itself(self) -> bool:
+        return type(self).proves is not Action.proves
+
+    def gate_for(self, _args: Args) -> Gate:
+        return self.gate_floor
+
+    def risk_for(self, _args: Args) -> Risk:
+        return self.risk

@@ -1,7 +1,7 @@
-"""Configuration keys on which it depends what survives: of which a wrong value loses records, at once or one day.
+"""Configuration keys that decide which records survive: a wrong value loses records, at once or later.
 
-A change in the safer direction can still stop producers or fill disks, so it asks at its step; one in the other
-direction, or of which nobody can tell, is typed. Every other key passes with the plan.
+A change in the safer direction can still stop producers or fill disks, so its gate is `step`. A change in the other
+direction, or in an unknown one, is `typed`. Every other key needs only the approval of the plan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`why` tells what is at stake; `safer` whether the new value keeps at least what the old one kept."""
+    """`why` states the possible loss; `safer` whether the new value keeps at least as much as the old one."""
 
     why: str
     safer: Callable[[str, str], bool]
@@ -44,10 +44,10 @@ def _never(_old: str, _new: str) -> bool:
 _MIN_ISR = Rule("records acknowledged from then on may be on fewer disks", _more)
 _UNCLEAN = Rule("a replica that is not in sync may become leader at once, and acknowledged records are lost", _off)
 _CLEANUP = Rule("records that were kept so far may be deleted or compacted away", _never)
-_RETENTION = Rule("records older or beyond that are deleted, whoever has not read them", _longer)
-_TOMBSTONES = Rule("consumers that were away longer miss deletes and keep what is gone", _longer)
+_RETENTION = Rule("records that are older or exceed the limit are deleted, even if no consumer has read them", _longer)
+_TOMBSTONES = Rule("consumers that were offline longer miss deletes and keep deleted keys", _longer)
 _REMOTE = Rule("segments in remote storage may be deleted", _never)
-_COPIES = Rule("topics made from then on have fewer copies", _more)
+_COPIES = Rule("topics created from then on have fewer replicas", _more)
 
 RULES: Mapping[str, Rule] = {
     "min.insync.replicas": _MIN_ISR,
@@ -61,7 +61,7 @@ RULES: Mapping[str, Rule] = {
     "log.retention.minutes": _RETENTION,
     "log.retention.hours": _RETENTION,
     "log.retention.bytes": _RETENTION,
-    "offsets.retention.minutes": Rule("groups that are away longer lose their committed offsets", _more),
+    "offsets.retention.minutes": Rule("groups that are inactive longer lose their committed offsets", _more),
     "delete.retention.ms": _TOMBSTONES,
     "log.cleaner.delete.retention.ms": _TOMBSTONES,
     "remote.storage.enable": _REMOTE,
@@ -73,7 +73,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def gate_of(key: str, old: str, new: str) -> Gate:
-    """`old` is the value in force. A value taken away has no direction: what is in force then, nobody asked."""
+    """Returns the gate of a change. `old` is the value in force; a removed value has no known direction."""
     rule = RULES.get(key)
     if rule is None:
         return Gate.PLAN
@@ -81,7 +81,7 @@ def gate_of(key: str, old: str, new: str) -> Gate:
 
 
 def stake(key: str, old: str, new: str) -> str:
-    """What may be lost by it, starting with "none" where nothing is."""
+    """Returns what may be lost; it starts with "none" where nothing is."""
     if gate_of(key, old, new) is not Gate.TYPED:
-        return "none: no record is deleted by it"
+        return "none: it deletes no record"
     return RULES[key].why

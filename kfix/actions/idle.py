@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from kfix.actions.base import ActionStatus, Inverse
+from kfix.actions.base import Action, ActionStatus, Inverse
 from kfix.model.plan.args import Args
 from kfix.model.plan.facts import Fact
-from kfix.model.plan.plan import Estimate
+from kfix.model.plan.plan import Estimate, Gate, Risk
 from kfix.ports import ClusterChanger, ClusterReader
 
-ESTIMATE = Estimate(partitions=0, replicas_moved=0, bytes=0, seconds=0.0, max_loss="none: kfix changes nothing")
+ESTIMATE = Estimate(seconds=0.0, max_loss="none: kfix changes nothing")
 
 
-def nothing_to_undo(_args: Args) -> Inverse:
-    return Inverse(False, "none needed: kfix changes nothing")
+class Idle(Action):
+    """A step that a person carries out, or that only waits."""
 
+    risk = Risk.NOTHING
+    gate_floor = Gate.STEP
+    changes = False
 
-def only_people_know(_args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
-    """Only whoever was told to do it knows how far it is; the step's checks show what came of it."""
-    return ActionStatus.UNKNOWN
+    def inverse(self, _args: Args) -> Inverse:
+        return Inverse(False, "none needed: kfix changes nothing")
 
+    def apply(self, _args: Args, _changer: ClusterChanger) -> NoReturn:
+        """Raises TypeError: calling it is a mistake in kfix."""
+        raise TypeError("this action changes nothing and must not be carried out")
 
-def never(_args: Args, _changer: ClusterChanger) -> NoReturn:
-    """Calling it is a mistake in kfix."""
-    raise TypeError("this action changes nothing and must not be carried out")
+    def probe(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
+        """Only the person who does it knows the progress; the step's checks show the result."""
+        return ActionStatus.UNKNOWN

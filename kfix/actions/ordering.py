@@ -1,7 +1,8 @@
-"""Which replica is to come first in the assignment, and what the order is then.
+"""Which replica is to come first in the assignment, and the order that results.
 
-The first of the assignment is the preferred leader, and of the live ones the first is whom Kafka elects uncleanly
-(kafka-facts B8). `reassign.reorder` makes the order; `leader.elect_preferred` and `leader.elect_unclean` expect it.
+The first replica of the assignment is the preferred leader, and an unclean election elects the first live one
+(docs/facts/controller.md). `reassign.reorder` makes the order; `leader.elect_preferred` and `leader.elect_unclean`
+expect it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from kfix.model.plan.facts import ReadFact, about, about_brokers, brokers, show_
 
 LONGEST_LOG = "longest-log"
 OTHER_IN_SYNC = "other-in-sync"
-#: An order that nobody changes first.
+#: The order stays as it is.
 AS_IT_IS = ""
 
 
 class LogPosition(NamedTuple):
-    """The end of a replica's log; of two the greater one holds more (kafka-facts F). Epoch -1: empty, or unknown."""
+    """The end of a log; the greater of two holds more (docs/facts/data-loss.md). Epoch -1: empty or unknown."""
 
     epoch: int
     end: int
@@ -33,7 +34,7 @@ class LogPosition(NamedTuple):
 
 
 def parse_tails(text: str) -> Mapping[int, LogPosition]:
-    """The text of the fact `log_tails`, such as `2:5/10412 3:5/10398`."""
+    """Reads the text of the fact `log_tails`, such as `2:5/10412 3:5/10398` (broker:epoch/end)."""
     found = {}
     for each in text.split():
         broker, _, rest = each.partition(":")
@@ -43,15 +44,15 @@ def parse_tails(text: str) -> Mapping[int, LogPosition]:
 
 
 def longest(tp: TopicPartition, order: tuple[int, ...], tails: Mapping[int, LogPosition]) -> int:
-    """The replica that holds most; of equals the first in `order`. RefusedError where that cannot be told.
+    """Returns the replica that holds most, of equals the first in `order`; raises RefusedError where that is unknown.
 
-    Where no epoch at all is known the ends alone decide: nothing tells the logs apart but them.
+    Where no epoch at all is known the log ends alone decide.
     """
     live = [b for b in order if b in tails]
     unknown = [b for b in live if tails[b].epoch < 0 and tails[b].end > 0]
     if unknown and any(tails[b].epoch >= 0 for b in live):
         text = f"{tp}: the epoch of the last record of {show_value(tuple(unknown))} is unknown"
-        raise RefusedError(f"{text}: nobody can say which log holds most; name the broker that is to come first")
+        raise RefusedError(f"{text}, so the longest log is unknown too; name the broker that is to come first")
     return max(live, key=lambda b: (tails[b], -live.index(b)))
 
 
@@ -60,28 +61,31 @@ def put_first(order: tuple[int, ...], broker: int) -> tuple[int, ...]:
 
 
 def who_comes_first(tp: TopicPartition, word: str, order: tuple[int, ...], read: ReadFact) -> int:
-    """NotApplicable where nobody fits the word; RefusedError where the word names nobody who could lead."""
+    """Returns the broker that the word means.
+
+    Raises NotApplicable where no replica fits the word, RefusedError where the word names no replica that could lead.
+    """
     if word == LONGEST_LOG:
         return _longest_log(tp, order, read)
     if word == OTHER_IN_SYNC:
         return _other_in_sync(tp, order, read)
     broker = _id(tp, word)
     if broker not in order:
-        raise RefusedError(f"{tp}: broker {broker} holds no replica; those are {show_value(order)}")
+        raise RefusedError(f"{tp}: broker {broker} holds no replica; the replicas are {show_value(order)}")
     if read(*about_brokers(broker)).value is not True:
-        raise RefusedError(f"{tp}: broker {broker} is not registered: first or not, nobody can elect it")
+        raise RefusedError(f"{tp}: broker {broker} is not registered, so it cannot be elected")
     return broker
 
 
 def facts_of(tp: TopicPartition, word: str) -> tuple[str, ...]:
-    """What the answer rests on."""
+    """Returns the facts that `who_comes_first` reads."""
     if word == LONGEST_LOG:
         return about(tp, "leader", "live_isr", "live_replicas", "log_tails")
     return about(tp, "leader", "live_isr") if word == OTHER_IN_SYNC else about_brokers(_id(tp, word))
 
 
 def ordered(tp: TopicPartition, word: str, order: tuple[int, ...], read: ReadFact) -> tuple[int, ...]:
-    """The order after `reassign.reorder` with that word; the order as it is where no word is given."""
+    """Returns the order after `reassign.reorder` with that word; the present order where no word is given."""
     return order if word == AS_IT_IS else put_first(order, who_comes_first(tp, word, order, read))
 
 
@@ -98,7 +102,7 @@ def _longest_log(tp: TopicPartition, order: tuple[int, ...], read: ReadFact) -> 
     if live_isr:
         raise NotApplicable(f"{show_value(live_isr)} of the ISR is alive and holds every acknowledged record")
     if read(leader_key).value in live:
-        raise NotApplicable(f"{tp} has a live leader; whose log is longest does not matter")
+        raise NotApplicable(f"{tp} has a live leader; which log is longest does not matter")
     if not live:
         raise NotApplicable(f"no replica of {tp} is alive")
     return longest(tp, order, parse_tails(str(read(*about(tp, "log_tails")).value)))
@@ -109,5 +113,5 @@ def _other_in_sync(tp: TopicPartition, order: tuple[int, ...], read: ReadFact) -
     leader, live = read(leader_key).value, brokers(read(live_isr_key))
     others = [b for b in order if b in live and b != leader]
     if not others:
-        raise NotApplicable(f"nobody but the leader {leader} is alive and in sync: live ISR {show_value(live)}")
+        raise NotApplicable(f"no replica but the leader {leader} is alive and in sync: live ISR {show_value(live)}")
     return others[0]

@@ -1,121 +1,88 @@
-"""Cancels a move under way: the partition goes back to the replicas it had, the copies begun are thrown away.
+"""Cancels a move under way: the partition returns to its original replicas, the partial copies are dropped.
 
-Where none of the replicas it had is alive and in sync, a cancel leaves the partition without a leader, and where
-unclean elections are allowed without its only good copy (KAFKA-14424, kraft-facts 7): it is left, the others go on.
+Where none of the original replicas is alive and in sync, a cancel leaves the partition without a leader, and where
+unclean elections are allowed without its only good copy (KAFKA-14424, docs/facts/kraft.md): such a partition is
+skipped, the others are cancelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import ClassVar
 
-from kfix.actions.base import Action, ActionStatus, Inverse, NotApplicable, Preview
-from kfix.actions.moving import back, writes
+from kfix.actions.base import ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.actions.moving import Reassigning, back
 from kfix.actions.words import reassign_command
-from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import Assignment
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import Fact, ReadFact, about, brokers
-from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
-from kfix.ports import ClusterChanger, ClusterReader
-from kfix.probes.assignments import ids, original_of, standing, target_of, under_way
+from kfix.model.plan.facts import ReadFact, about, brokers
+from kfix.model.plan.plan import CheckCall, Estimate, Gate
+from kfix.ports import ClusterChanger
+from kfix.probes.assignments import ids, original_of, target_of, under_way
+from kfix.probes.base import ON_PARTITION
 
-_ESTIMATE = Estimate(
-    partitions=1,
-    replicas_moved=0,
-    bytes=0,
-    seconds=1.0,
-    max_loss="none: a replica from before the move is alive and in sync",
-)
+_ESTIMATE = Estimate(partitions=1, max_loss="none: a replica from before the move is alive and in sync")
 
 
-def freeze(args: Args, read: ReadFact) -> Args:
-    tp = args.tp()
-    move_key, adding_key, removing_key, live_key = about(tp, "reassigning", "adding", "removing", "live_isr")
-    replicas = brokers(read(move_key))
-    if not replicas:
-        raise NotApplicable(f"no reassignment of {tp} is under way")
-    move = Assignment(replicas, brokers(read(adding_key)), brokers(read(removing_key)))
-    original, live = original_of(move), brokers(read(live_key))
-    if not set(original) & set(live):
-        raise NotApplicable(
-            f"{tp}: of the replicas {ids(original)} from before the move none is alive and in sync (those are "
-            f"{ids(live)}): a cancel would leave it without a leader (KAFKA-14424); "
-            f"start a broker of {ids(original)} and let it catch up, "
-            "or let the move end: start what it waits for, or reassign to brokers that live"
+class ReassignCancel(Reassigning):
+    name = "reassign.cancel"
+    summary = "cancel a move under way; refused where none of the original replicas is alive and in sync"
+    gate_floor = Gate.STEP
+    params = ON_PARTITION
+    frozen: ClassVar[Kinds] = dict.fromkeys(("original", "target", "adding", "removing"), ArgKind.BROKERS)
+
+    def freeze(self, args: Args, read: ReadFact) -> Args:
+        tp = args.tp()
+        move_key, adding_key, removing_key, live_key = about(tp, "reassigning", "adding", "removing", "live_isr")
+        replicas = brokers(read(move_key))
+        if not replicas:
+            raise NotApplicable(f"no reassignment of {tp} is under way")
+        move = Assignment(replicas, brokers(read(adding_key)), brokers(read(removing_key)))
+        original, live = original_of(move), brokers(read(live_key))
+        if not set(original) & set(live):
+            raise NotApplicable(
+                f"{tp}: of the replicas {ids(original)} from before the move none is alive and in sync (those are "
+                f"{ids(live)}): a cancel would leave it without a leader (KAFKA-14424); "
+                f"start a broker of {ids(original)} and let it catch up, "
+                "or let the move end: start the brokers it waits for, or reassign to live brokers"
+            )
+        return args.with_(original=original, target=target_of(move), adding=move.adding, removing=move.removing)
+
+    def preview(self, args: Args) -> Preview:
+        tp, original, target, adding = args.tp(), *(args.brokers(k) for k in ("original", "target", "adding"))
+        dropped = f"; the partial copies on {','.join(map(str, adding))} are dropped" if adding else ""
+        return Preview(
+            what=f"cancel the move of {tp} to {ids(target)}: back to {ids(original)}{dropped}",
+            target=str(tp),
+            live=f"to {','.join(map(str, target))}",
+            command=reassign_command(tp, target, "cancel", "--cancel", "--preserve-throttles"),
+            estimate=_ESTIMATE,
         )
-    return args.with_(original=original, target=target_of(move), adding=move.adding, removing=move.removing)
+
+    def inverse(self, args: Args) -> Inverse:
+        moved = args.with_(replicas=args.brokers("original"), before=args.brokers("target"))
+        text = f"move it to {ids(args.brokers('target'))} again, which copies everything again, so only on request"
+        return Inverse(True, text, back(moved, size=-1, rate=0, keep=True))
+
+    def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
+        return changer.reassign(args.tp(), None)
+
+    def progress(self, args: Args, now: Assignment) -> ActionStatus:
+        """A move that ended before it could be cancelled is neither done nor not started."""
+        if under_way(now):
+            same = (now.adding, now.removing) == (args.brokers("adding"), args.brokers("removing"))
+            return ActionStatus.NOT_STARTED if same else ActionStatus.UNKNOWN
+        return ActionStatus.DONE if now.replicas == args.brokers("original") else ActionStatus.UNKNOWN
+
+    def reads(self, args: Args) -> Names:
+        return about(args.tp(), "assignment", "reassigning", "adding", "removing")
+
+    def guards(self, args: Args) -> Checks:
+        return (CheckCall("cancel_is_safe", args.only("partition")),)
+
+    def proves(self, args: Args) -> Checks:
+        there = CheckCall("assignment_is", args.only("partition").with_(replicas=args.brokers("original")))
+        return (there, CheckCall("partition_has_leader", args.only("partition")))
 
 
-def preview(args: Args) -> Preview:
-    tp, original, target, adding = args.tp(), *(args.brokers(k) for k in ("original", "target", "adding"))
-    thrown = f"; the copies begun on {','.join(map(str, adding))} are thrown away" if adding else ""
-    return Preview(
-        what=f"cancel the move of {tp} to {ids(target)}: back to {ids(original)}{thrown}",
-        target=str(tp),
-        live=f"to {','.join(map(str, target))}",
-        command=reassign_command(tp, target, "cancel", "--cancel", "--preserve-throttles"),
-        estimate=_ESTIMATE,
-    )
-
-
-def inverse(args: Args) -> Inverse:
-    moved = args.with_(replicas=args.brokers("original"), before=args.brokers("target"))
-    text = f"move it to {ids(args.brokers('target'))} again, which copies all anew, so only when asked for"
-    return Inverse(True, text, back(moved, size=-1, rate=0, keep=True))
-
-
-def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
-    return changer.reassign(args.tp(), None)
-
-
-def probe(args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-    """A move that came to its end before it could be cancelled is neither."""
-    try:
-        now = standing(reader, args.tp())
-    except UnreachableError:
-        return ActionStatus.UNKNOWN
-    if now is None:
-        return ActionStatus.UNKNOWN
-    if under_way(now):
-        same = (now.adding, now.removing) == (args.brokers("adding"), args.brokers("removing"))
-        return ActionStatus.NOT_STARTED if same else ActionStatus.UNKNOWN
-    return ActionStatus.DONE if now.replicas == args.brokers("original") else ActionStatus.UNKNOWN
-
-
-def reads(args: Args) -> tuple[str, ...]:
-    return about(args.tp(), "assignment", "reassigning", "adding", "removing")
-
-
-def guards(args: Args) -> tuple[CheckCall, ...]:
-    return (CheckCall("cancel_is_safe", Args({"partition": args.text("partition")})),)
-
-
-def proves(args: Args) -> tuple[CheckCall, ...]:
-    partition = Args({"partition": args.text("partition")})
-    there = CheckCall("assignment_is", partition.with_(replicas=args.brokers("original")))
-    return (there, CheckCall("partition_has_leader", partition))
-
-
-ACTION = Action(
-    name="reassign.cancel",
-    summary="cancel a move under way; refused where none of the original replicas is alive and in sync",
-    risk=Risk.ONE_PARTITION,
-    gate_floor=Gate.STEP,
-    params={"partition": ArgKind.PARTITION},
-    frozen={
-        "original": ArgKind.BROKERS,
-        "target": ArgKind.BROKERS,
-        "adding": ArgKind.BROKERS,
-        "removing": ArgKind.BROKERS,
-    },
-    reads=reads,
-    writes=writes,
-    freeze=freeze,
-    preview=preview,
-    inverse=inverse,
-    apply=apply,
-    probe=probe,
-    guards=guards,
-    proves=proves,
-)
+ACTION = ReassignCancel()

@@ -1,83 +1,60 @@
-"""Reassigns a partition to the replicas it already has, so that the controller looks at it again.
+"""Reassigns a partition to the replicas it already has, so that the controller re-reads it.
 
-The controller re-reads the partition's state from ZooKeeper. Where its leader is gone it elects the first live member
-of the ISR and cannot elect any other; where it believes in another leader it takes over
-ZooKeeper's (kafka-facts B6, B7).
+The controller reads the partition's state from ZooKeeper again. Where its leader is gone it elects the first live
+member of the ISR and cannot elect any other; where it believes in another leader it adopts ZooKeeper's
+(docs/facts/controller.md).
 """
 
 from __future__ import annotations
 
-from kfix.actions.base import Action, Inverse, NotApplicable, Preview
-from kfix.actions.partition import (
-    ONE_ELECTION,
-    assignment_and_live_isr,
-    elected,
-    live_isr_guard,
-    reads,
-    writes,
-)
+from typing import ClassVar
+
+from kfix.actions.base import Checks, Inverse, Kinds, NotApplicable, Preview
+from kfix.actions.election import ONE_ELECTION, Electing, assignment_and_live_isr
 from kfix.actions.words import reassign_command
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.plan.args import ArgKind, Args
 from kfix.model.plan.facts import ReadFact, about
-from kfix.model.plan.plan import CheckCall, Gate, Risk
+from kfix.model.plan.plan import CheckCall
 from kfix.ports import ClusterChanger
 
 
-def freeze(args: Args, read: ReadFact) -> Args:
-    assignment, live = assignment_and_live_isr(args, read)
-    (moving_key,) = about(args.tp(), "reassigning")
-    if read(moving_key).value is not None:
-        raise NotApplicable("a reassignment of this partition is under way; a no-op one would replace it")
-    if not live:
-        raise NotApplicable("no member of the ISR is alive, so there is nobody to elect")
-    return args.with_(replicas=assignment)
+class ReassignNoop(Electing):
+    name = "reassign.noop"
+    summary = "reassign a partition to its own replicas; elects a live ISR member and can elect no other"
+    frozen: ClassVar[Kinds] = {"replicas": ArgKind.BROKERS}
+
+    def freeze(self, args: Args, read: ReadFact) -> Args:
+        assignment, live = assignment_and_live_isr(args, read)
+        (moving_key,) = about(args.tp(), "reassigning")
+        if read(moving_key).value is not None:
+            raise NotApplicable("a reassignment of this partition is under way; a no-op one would replace it")
+        if not live:
+            raise NotApplicable("no member of the ISR is alive, so no replica can be elected")
+        return args.with_(replicas=assignment)
+
+    def preview(self, args: Args) -> Preview:
+        tp, replicas = args.tp(), args.brokers("replicas")
+        return Preview(
+            what=f"reassign {tp} to the replicas it has, {list(replicas)}: the controller re-reads it",
+            target=str(tp),
+            live=f"replicas {','.join(map(str, replicas))}",
+            command=reassign_command(tp, replicas, "noop", "--execute"),
+            estimate=ONE_ELECTION,
+        )
+
+    def inverse(self, _args: Args) -> Inverse:
+        return Inverse(False, "none needed: the replica list stays as it is, no replica and no record moves")
+
+    def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
+        return changer.reassign(args.tp(), args.brokers("replicas"))
+
+    def proves(self, args: Args) -> Checks:
+        same = CheckCall("assignment_is", args.only("partition", "replicas"))
+        return (same, CheckCall("partition_has_leader", args.only("partition")))
+
+    def guards(self, args: Args) -> Checks:
+        return (*super().guards(args), CheckCall("no_reassignment", args.only("partition")))
 
 
-def preview(args: Args) -> Preview:
-    tp, replicas = args.tp(), args.brokers("replicas")
-    return Preview(
-        what=f"reassign {tp} to the replicas it has, {list(replicas)}: the controller looks again",
-        target=str(tp),
-        live=f"replicas {','.join(map(str, replicas))}",
-        command=reassign_command(tp, replicas, "noop", "--execute"),
-        estimate=ONE_ELECTION,
-    )
-
-
-def inverse(_args: Args) -> Inverse:
-    return Inverse(False, "none needed: the replica list stays as it is, no replica and no record moves")
-
-
-def apply(args: Args, changer: ClusterChanger) -> ChangeResult:
-    return changer.reassign(args.tp(), args.brokers("replicas"))
-
-
-def proves(args: Args) -> tuple[CheckCall, ...]:
-    partition = Args({"partition": args.text("partition")})
-    same = CheckCall("assignment_is", partition.with_(replicas=args.brokers("replicas")))
-    return (same, CheckCall("partition_has_leader", partition))
-
-
-def guards(args: Args) -> tuple[CheckCall, ...]:
-    partition = Args({"partition": args.text("partition")})
-    return (*live_isr_guard(args), CheckCall("no_reassignment", partition))
-
-
-ACTION = Action(
-    name="reassign.noop",
-    summary="reassign a partition to its own replicas; elects a live ISR member and can elect no other",
-    risk=Risk.ONE_PARTITION,
-    gate_floor=Gate.PLAN,
-    params={"partition": ArgKind.PARTITION},
-    frozen={"replicas": ArgKind.BROKERS},
-    reads=reads,
-    writes=writes,
-    freeze=freeze,
-    preview=preview,
-    inverse=inverse,
-    apply=apply,
-    probe=elected,
-    guards=guards,
-    proves=proves,
-)
+ACTION = ReassignNoop()

@@ -1,4 +1,4 @@
-"""Every change a runbook may name, by hand: a diff of this file shows a new power."""
+"""Every action that a runbook may name, listed by hand: a diff of this file shows a new power."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _EXAMPLES: Mapping[ArgKind, ArgValue] = {
     ArgKind.BOOL: False,
     ArgKind.DURATION: 60.0,
 }
-# Where the kind alone would tell nonsense: a move to where the replicas are, a kind of resource that does not exist.
+# Where an example by kind would make no sense: a move to the present replicas, a kind of resource that does not exist.
 _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "before": (1, 2),
     "original": (1, 2),
@@ -86,18 +86,18 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
 
 
 def described(action: Action) -> tuple[str, str, str, str, str]:
-    """(summary, risk, gate floor, undo, the way by hand), told with example arguments."""
+    """Returns (summary, risk, gate floor, undo, command by hand), made with example arguments."""
     args = example(action)
     preview, inverse = action.preview(args), action.inverse(args)
     return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command
 
 
 def example(action: Action) -> Args:
-    """Arguments that an action could have, for pages and for rules over all actions."""
+    """Returns example arguments of an action, for pages and for tests over all actions."""
     return Args({name: _example(name, kind) for name, kind in action.kinds.items()})
 
 
 def _example(name: str, kind: ArgKind) -> ArgValue:
-    """A name may mean a text here and brokers there."""
+    """One name may be a text in one action and a list of brokers in another."""
     example = _NAMED_EXAMPLES.get(name, _EXAMPLES[kind])
     return example if type(example) is type(_EXAMPLES[kind]) else _EXAMPLES[kind]

@@ -1,4 +1,4 @@
-"""How actions put amounts and moves into words and into the command that does the same by hand."""
+"""Amounts and moves in words, and the commands that do the same by hand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 
+from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import ABSENT
 
@@ -14,7 +15,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def amount(size: int) -> str:
-    """Bytes with decimal units, as Kafka's own rates are read: `12.3 MB`. Negative: nobody knows."""
+    """Bytes with decimal units, as Kafka's own rates: `12.3 MB`; "size unknown" where it is negative."""
     if size < 0:
         return "size unknown"
     value, unit = float(size), 0
@@ -24,8 +25,13 @@ def amount(size: int) -> str:
 
 
 def rate_words(value: str) -> str:
-    """A throttle's rate as Kafka holds it, in bytes a second."""
+    """Returns a throttle's rate, which Kafka keeps in bytes per second, in words."""
     return f"{amount(int(value))}/s" if re.fullmatch(r"[0-9]{1,19}", value) else "none" if value == ABSENT else value
+
+
+def throttle_words(kind: ResourceKind, value: str) -> str:
+    """Returns a broker's rate, or a topic's list of throttled replicas, in words."""
+    return rate_words(value) if kind is ResourceKind.BROKER else "none" if value == ABSENT else value
 
 
 def several(count: int, noun: str) -> str:
@@ -33,7 +39,7 @@ def several(count: int, noun: str) -> str:
 
 
 def reassign_command(tp: TopicPartition, replicas: tuple[int, ...], name: str, *options: str) -> str:
-    """`kafka-reassign-partitions.sh` with its file, for one partition."""
+    """Returns `kafka-reassign-partitions.sh` with its file, for one partition."""
     entry = {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
     body = json.dumps({"version": 1, "partitions": [entry]}, separators=(",", ":"))
     more = "".join(f" {option}" for option in options)
@@ -44,7 +50,7 @@ def reassign_command(tp: TopicPartition, replicas: tuple[int, ...], name: str, *
 
 
 def configs_command(kind: str, name: str, changes: dict[str, str]) -> str:
-    """`kafka-configs.sh` that sets these keys, and takes away those that are ABSENT."""
+    """Returns `kafka-configs.sh` that sets these keys, and removes those that are ABSENT."""
     head = f"kafka-configs.sh --bootstrap-server HOST:PORT --entity-type {kind}s --entity-name {name} --alter"
     # Square brackets keep a list with commas in one value.
     added = [

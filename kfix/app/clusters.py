@@ -11,10 +11,8 @@ from typing import Protocol
 from kfix.app.access import Access
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
+from kfix.model.timing import TIMING
 from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
-
-DEBOUNCE = 10.0
-RESTART_GRACE = 120.0
 
 
 class OpenCluster(Protocol):
@@ -39,8 +37,8 @@ class DiagnoseOptions:
     """
 
     groups: tuple[str, ...] = ()
-    debounce: float = DEBOUNCE
-    restart_grace: float = RESTART_GRACE
+    debounce: float = TIMING.debounce
+    restart_grace: float = TIMING.restart_grace
     prevention: bool = False
     keep: bool = True
     before: Path | None = None

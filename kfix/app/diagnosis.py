@@ -10,13 +10,14 @@ from threading import Thread
 
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
-from kfix.app.clusters import RESTART_GRACE, DiagnoseOptions
+from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, look, state_folder
 from kfix.derive.loss import sample_of
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.diagnosis.group_story import GroupStory
+from kfix.model.timing import TIMING
 
 _USUAL = DiagnoseOptions()
 
@@ -108,7 +109,7 @@ class _InTheBackground:
 def diagnose_saved(
     paths: Sequence[Path],
     *,
-    restart_grace: float = RESTART_GRACE,
+    restart_grace: float = TIMING.restart_grace,
     prevention: bool = False,
     saying: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:

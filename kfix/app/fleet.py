@@ -16,19 +16,19 @@ from kfix.errors import UsageError
 from kfix.model.audit.inventory import ClusterEntry
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
 
 _WITHOUT_SPARK = "without --spark the embedded engine works, and needs no Java"
-_RESTART_GRACE = 120.0
 
 
 def judge_stored(
     table: str,
     *,
-    restart_grace: float = _RESTART_GRACE,
+    restart_grace: float = TIMING.restart_grace,
     prevention: bool = True,
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
@@ -42,7 +42,7 @@ def judge_stored(
 
 def open_and_judge(
     table: str,
-    restart_grace: float = _RESTART_GRACE,
+    restart_grace: float = TIMING.restart_grace,
     prevention: bool = True,
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,

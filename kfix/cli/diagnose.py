@@ -16,6 +16,7 @@ from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.timing import TIMING
 from kfix.report.console import HarmlessConsole, console_on
 from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
@@ -56,10 +57,10 @@ def diagnose(
     timeout: Timeout = 5.0,
     debounce: Annotated[
         float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to count.")
-    ] = 10.0,
+    ] = TIMING.debounce,
     restart_grace: Annotated[
         float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left may be restarting.")
-    ] = 120.0,
+    ] = TIMING.restart_grace,
     json_output: AsJson = False,
     nagios: Annotated[
         bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")

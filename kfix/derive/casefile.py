@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.background import background_of
+from kfix.derive.background import Background, background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.derive.overview import ODD, Overview
+from kfix.derive.cuts import Cut, cut_of
+from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
+from kfix.derive.loss import Lost, lost_since
 from kfix.derive.partition_facts import derive
-from kfix.derive.partitions import Rows, SnapshotPartitions
+from kfix.derive.partitions import Partitions, Rows, SnapshotPartitions
 from kfix.derive.predicate import parse
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -28,25 +30,72 @@ from kfix.model.cluster.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
+    Vantage,
+    ZooKeeperNode,
 )
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
+_ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "CaseFile.odd")
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
 #: The conditions behind the answers of every case file.
-STANDING = (ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
+STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
 
 
 @dataclass(frozen=True)
-class CaseFile(Overview):
+class CaseFile:
     """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
 
     `expected`: what the site demands, for the checks of prevention.
     """
 
-    restart_grace: float = 120.0
+    snapshot: Snapshot
+    partitions: Partitions
+    background: Background
+    restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
+
+    # --- the whole cluster -----------------------------------------------------------------------------------------
+
+    @property
+    def zookeeper_rules(self) -> bool:
+        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
+        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+
+    @cached_property
+    def odd(self) -> Rows:
+        """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
+        return self.partitions.where(_ODD)
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The one cut of the network that explains what these sources say."""
+        return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
+
+    @cached_property
+    def lags(self) -> tuple[Lag, ...]:
+        """Living replicas out of sync, over time; empty where there was one look only."""
+        return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Replicas that have everything and are not taken back into the isr."""
+        return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
+
+    @cached_property
+    def lost_records(self) -> tuple[Lost, ...]:
+        """Records of an earlier look that are in no log any more; empty where none was given."""
+        return lost_since(self.snapshot)
+
+    @property
+    def ensemble(self) -> tuple[ZooKeeperNode, ...]:
+        return self.snapshot.ensemble
+
+    @property
+    def vantages(self) -> tuple[Vantage, ...]:
+        return self.snapshot.vantages
 
     # --- brokers ---------------------------------------------------------------------------------------------------
 
@@ -126,7 +175,7 @@ class CaseFile(Overview):
 
     @property
     def holds(self) -> Mapping[int, int]:
-        """Replicas that each broker is assigned."""
+        """The number of replicas that are assigned to each broker."""
         return self.partitions.holds
 
     @cached_property
@@ -284,7 +333,9 @@ class CaseFile(Overview):
         return age if age >= 0 else None
 
 
-def open_case(snapshot: Snapshot, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
+def open_case(
+    snapshot: Snapshot, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
+) -> CaseFile:
     background = background_of(snapshot)
     partitions = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
     return CaseFile(snapshot, partitions, background, restart_grace, expected)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.errors import UsageError
 from kfix.lab.incidents import INCIDENTS
-from kfix.lab.network.weather import sentences
-from kfix.lab.options import checked
-from kfix.lab.stage import Stage
+from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.options import checked
+from kfix.lab.network.faults import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kfix.lab.cluster import Lab
-    from kfix.lab.incidents.incident import Incident
-    from kfix.lab.report import Broken
+    from kfix.lab.incidents.setup.incident import Incident
+    from kfix.lab.incidents.setup.result import Broken
+    from kfix.lab.nodes.handle import LabHandle
 
 
 def incident_named(name: str) -> Incident:
@@ -28,20 +28,20 @@ def incident_named(name: str) -> Incident:
     return INCIDENTS[name]
 
 
-def break_lab(lab: Lab, name: str, options: dict[str, Any], progress: Callable[[str], None]) -> Broken:
+def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Callable[[str], None]) -> Broken:
     incident = incident_named(name)
     _check(lab, incident)
     options = checked(incident, options)
     with lab.access() as access:
-        stage = Stage(lab, access, options, progress)
-        stage.ensure_offsets_topic()
+        context = IncidentContext(lab, access, options, progress)
+        context.ensure_offsets_topic()
         # Before the first change: whatever happens from here on, `mend` knows the way back.
         baseline = access.baseline(lab.broker_ids)
         lab.store.update(lambda state: replace(state, baseline=baseline, incident=name))
-        return incident.run(stage)
+        return incident.run(context)
 
 
-def _check(lab: Lab, incident: Incident) -> None:
+def _check(lab: LabHandle, incident: Incident) -> None:
     state = lab.state
     if state.incident:
         raise UsageError(f"lab {lab.name!r} is in incident {state.incident!r} already", hint="kfix lab mend first")

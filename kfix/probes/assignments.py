@@ -1,7 +1,7 @@
-"""A partition's replicas, and whether they are being moved: the record and the controller are both asked.
+"""A partition's replicas, and whether they are being moved, as ZooKeeper's record and the controller report them.
 
-The controller drops a finished move from its list a moment before or after the record is rewritten; as long as either
-speaks of a move there is one.
+The controller drops a finished move from its list a moment before or after the record is rewritten: a move is under
+way as long as either of them lists it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from kfix.ports import ClusterReader
 
 
 def standing(reader: ClusterReader, tp: TopicPartition) -> Assignment | None:
-    """None where the partition does not exist; UnreachableError where that or a move cannot be told."""
+    """Returns the assignment, None where the partition does not exist.
+
+    Raises UnreachableError where the record or the list of moves cannot be read.
+    """
     return moved(reader.recorded(tp), reader.reassignments().get(tp))
 
 
@@ -32,12 +35,12 @@ def under_way(assignment: Assignment) -> bool:
 
 
 def target_of(assignment: Assignment) -> tuple[int, ...]:
-    """What the replicas are to be once the move is done."""
+    """Returns the replicas after the move."""
     return tuple(b for b in assignment.replicas if b not in assignment.removing)
 
 
 def original_of(assignment: Assignment) -> tuple[int, ...]:
-    """What a cancel goes back to. Kafka does not remember their order (ReplicaAssignment.originReplicas)."""
+    """Returns the replicas after a cancel. Kafka does not keep their order (ReplicaAssignment.originReplicas)."""
     return tuple(b for b in assignment.replicas if b not in assignment.adding)
 
 

@@ -24,13 +24,13 @@ _CONTROLLER: Mapping[str, Callable[[ControllerNode], FactJson]] = {
 
 
 def read_facts(reader: ClusterReader, keys: Iterable[str]) -> dict[str, Fact]:
-    """All or nothing: a source that does not answer raises `UnreachableError`."""
+    """Returns all of these facts; raises UnreachableError where one source does not answer."""
     read = FactReader(reader)
     return {key: read(key) for key in dict.fromkeys(keys)}
 
 
 class FactReader:
-    """One look: remembers its readings, so that facts read together were true together."""
+    """Reads facts of one moment: it keeps its readings, so that facts read together were true together."""
 
     def __init__(self, reader: ClusterReader) -> None:
         self.reader = reader
@@ -67,7 +67,7 @@ class FactReader:
         return self._moves
 
     def log_dirs(self, broker: int) -> LogDirs | None:
-        """A broker holds thousands of replicas and is asked once. None: it does not tell."""
+        """A broker holds thousands of replicas and is asked once. Returns None where it does not answer."""
         if broker not in self._log_dirs:
             try:
                 self._log_dirs[broker] = self.reader.log_dirs(broker)
@@ -137,7 +137,7 @@ def _removing(once: FactReader, key: str, tp: TopicPartition) -> Fact:
 
 
 def _replica_bytes(once: FactReader, key: str, tp: TopicPartition) -> Fact:
-    """What one replica takes on disk: the leader's, else any live one's. Absent where nobody tells."""
+    """The size of one replica on disk: the leader's, else any live one's; absent where no broker reports it."""
     reading = once.partition(tp)
     assigned = () if reading.assignment is None else reading.assignment.replicas
     leader = NO_LEADER if reading.state is None else reading.state.leader
@@ -189,5 +189,5 @@ def _no_gaps(reading: PartitionReading, what: str) -> None:
 
 
 def _because(reading: PartitionReading, what: str) -> str:
-    why = "; ".join(reading.errors) or "no source told it"
+    why = "; ".join(reading.errors) or "no source reported it"
     return f"{reading.tp}: {what} could not be read: {why}"

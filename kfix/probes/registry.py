@@ -1,4 +1,4 @@
-"""Every question a runbook may ask, by hand: a diff of this file shows a new one."""
+"""Every probe that a runbook may name, listed by hand: a diff of this file shows a new one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ALL: Mapping[str, Probe] = {
 
 
 def ask(call: CheckCall, reader: ClusterReader) -> Answer:
-    """A source that does not answer makes the answer inconclusive; any other exception is a mistake in kfix."""
+    """Asks one probe. A source that does not answer makes the answer inconclusive; any other exception is a bug."""
     try:
         return ALL[call.check].ask(call.args, reader)
     except UnreachableError as error:

@@ -11,11 +11,16 @@ def state_words(reading: PartitionReading) -> str:
     if state is None:
         return "state unknown" + (f" ({'; '.join(reading.errors)})" if reading.errors else "")
     leader = "none" if state.leader == NO_LEADER else str(state.leader)
-    return f"leader {leader}, epoch {state.leader_epoch}, isr {list(state.isr)}, registered {_registered(reading)}"
+    return f"leader {leader}, epoch {state.leader_epoch}, ISR {list(state.isr)}, registered {_registered(reading)}"
 
 
 def view_words(broker: int, view: PartitionView) -> str:
-    return f"broker {broker} says leader {view.leader} epoch {view.leader_epoch}"
+    return f"broker {broker} reports leader {view.leader} epoch {view.leader_epoch}"
+
+
+def gaps(reading: PartitionReading, unknown: str) -> str:
+    """The errors of the sources that failed; `unknown` where none did and there is no value."""
+    return "; ".join(reading.errors) or unknown
 
 
 def _registered(reading: PartitionReading) -> str:

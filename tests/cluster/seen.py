@@ -8,9 +8,9 @@ from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.lab import Lab
-from kfix.lab.access import LabClient
-from kfix.lab.asking import ask
-from kfix.lab.health import trouble
+from kfix.lab.clients.access import LabClient
+from kfix.lab.clients.asking import ask
+from kfix.lab.healing.health import trouble
 
 
 def wait_until(probe, what, seconds=15):

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from kfix.errors import LabError
-from kfix.lab.leading import log_ends
-from kfix.lab.recount import recount
+from kfix.lab.clients.leading import log_ends
+from kfix.lab.workload.recount import recount
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.cutting import CUTS, refused, told, wait_healed
 

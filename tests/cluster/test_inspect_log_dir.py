@@ -13,8 +13,8 @@ from kfix.adapters.disk.batches import batches, good_crc
 from kfix.adapters.disk.opening import DiskFile
 from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.lab.classpath import class_path
-from kfix.lab.recipes import recipe_of
+from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.nodes.classpath import class_path
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import wait_until
 

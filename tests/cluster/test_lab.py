@@ -11,9 +11,9 @@ import pytest
 
 from kfix.errors import LabError, UsageError
 from kfix.lab import INCIDENTS, Lab, LabSpec, Workload, WorkloadPlan
-from kfix.lab.background import read_counts, start_in_background
-from kfix.lab.health import trouble
-from kfix.lab.planning import target
+from kfix.lab.healing.health import trouble
+from kfix.lab.workload.background import read_counts, start_in_background
+from kfix.lab.workload.planning import target
 
 pytestmark = pytest.mark.cluster
 

@@ -6,9 +6,9 @@ from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec
-from kfix.lab.health import trouble
-from kfix.lab.moves import start_move
-from kfix.lab.transactions import find_coordinator
+from kfix.lab.clients.moves import start_move
+from kfix.lab.clients.transactions import find_coordinator
+from kfix.lab.healing.health import trouble
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.seen import alive, before_and_after, in_sync, wait_until
 

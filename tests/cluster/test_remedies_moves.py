@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from kfix.lab.content import MEGABYTE, bulk
-from kfix.lab.moves import start_move
+from kfix.lab.clients.moves import start_move
+from kfix.lab.incidents.setup.content import MEGABYTE, bulk
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import RATES, Cluster, in_sync, throttles, wait_until

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.lab.transactions import find_coordinator
+from kfix.lab.clients.transactions import find_coordinator
 from tests.cluster.seen import alive, throttles, wait_until
 
 

@@ -8,7 +8,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.security import Security
-from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.model.cluster.snapshot import Endpoint
 from tests.cluster.seen import wait_until
 

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from kfix.lab.classpath import class_path
-from kfix.lab.host import program
-from kfix.lab.recipes import recipe_of
+from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.nodes.classpath import class_path
+from kfix.lab.process.host import program
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.cluster.remedy import moves_file
 from tests.cluster.seen import in_sync, throttles, wait_until

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kfix.lab.store import Store
+from kfix.lab.definition.store import Store
 from tests.cluster.remedy import operating
 from tests.cluster.seen import wait_until
 

@@ -32,7 +32,7 @@ def _state(cluster: MemoryCluster, key: FactKey, **changes: Any) -> None:
     """As ZooKeeper has it, and as the controller knows and tells it."""
     tp = _tp(key)
     cluster.records.states[tp] = cluster.records.states[tp]._replace(**changes)
-    cluster.control._remember(tp, cluster.control.memory[tp].phase)
+    cluster.control.remember(tp, cluster.control.memory[tp].phase)
     cluster.control.announce((tp,))
 
 

@@ -85,9 +85,9 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
 
     def move() -> None:
         stage.cluster.copy_seconds = 3600
-        stage.cluster.control.moves.reassign(TopicPartition("orders", 0), (2, 3))
+        stage.cluster.moves.reassign(TopicPartition("orders", 0), (2, 3))
 
-    stage.cluster.control.moves.reassign(TopicPartition("orders", 0), (1, 2))
+    stage.cluster.moves.reassign(TopicPartition("orders", 0), (1, 2))
     stage.cluster.advance(1)
     plan = stage.plan()
     once(stage, move, type="step.verified")
@@ -134,7 +134,7 @@ def test_more_moves_than_allowed_at_once_stop_the_run(orders: Stage) -> None:
     def others() -> None:
         orders.cluster.copy_seconds = 36_000
         for p in range(30):
-            orders.cluster.control.moves.reassign(TopicPartition("other", p), (1, 3))
+            orders.cluster.moves.reassign(TopicPartition("other", p), (1, 3))
 
     once(orders, others, type="step.verified", step="grow:orders-0")
     with pytest.raises(StoppedError, match=r"limits\.max_concurrent_moves"):
@@ -180,7 +180,7 @@ def test_a_move_that_somebody_else_begins_is_not_trampled(orders: Stage) -> None
 
     def theirs() -> None:
         orders.cluster.copy_seconds = 36_000
-        orders.cluster.control.moves.reassign(LAST, (3, 2))
+        orders.cluster.moves.reassign(LAST, (3, 2))
 
     once(orders, theirs, type="step.verified", step="grow:orders-0")
     with pytest.raises(KfixError) as caught:
@@ -195,7 +195,7 @@ def test_a_move_that_somebody_else_begins_is_not_trampled(orders: Stage) -> None
 def test_an_assignment_that_somebody_else_changed_is_not_changed_again(orders: Stage) -> None:
     once(
         orders,
-        lambda: orders.cluster.control.moves.reassign(LAST, (1, 3)),
+        lambda: orders.cluster.moves.reassign(LAST, (1, 3)),
         type="step.verified",
         step="grow:orders-0",
     )
@@ -242,7 +242,7 @@ def test_a_goal_that_is_met_early_skips_the_rest(orders: Stage) -> None:
         for tp, found in list(orders.cluster.records.assignments.items()):
             if tp.topic == "orders" and len(found.replicas) < 3:
                 more = tuple(sorted(orders.cluster.control.live - set(found.replicas)))
-                orders.cluster.control.moves.reassign(tp, (*found.replicas, *more))
+                orders.cluster.moves.reassign(tp, (*found.replicas, *more))
         orders.cluster.advance(10)
         orders.cluster.advance(10)
 

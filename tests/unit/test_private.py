@@ -14,7 +14,7 @@ from kfix.adapters.fleet.storelock import store_lock
 from kfix.adapters.saved.files import write_whole
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.errors import LabError, RefusedError, UsageError
-from kfix.lab.store import Store
+from kfix.lab.definition.store import Store
 from kfix.model.cluster.snapshot import ClusterIdentity, Mode, Snapshot
 from kfix.model.plan.plan import Plan
 from kfix.private import NotPrivateError, new_private, open_private, private_folder, write_private

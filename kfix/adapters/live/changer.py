@@ -21,7 +21,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.numbers import broker_id
 
 if TYPE_CHECKING:
-    from kfix.adapters.live.cluster import LiveReader
+    from kfix.adapters.live.reader import LiveReader
 
 
 class LiveChanger:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import LogDirs, LogTail, PartitionReading, StableEnd
 from kfix.model.cluster.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
 
-if TYPE_CHECKING:
-    from kfix.adapters.memory.cluster import MemoryCluster
 
-
-def reading(cluster: MemoryCluster, tp: TopicPartition) -> PartitionReading:
+def reading(cluster: MemoryParts, tp: TopicPartition) -> PartitionReading:
     down = cluster.faults.unreadable.get("zookeeper")
     views = {b.id: b.views[tp] for b in cluster.brokers.values() if b.answers and tp in b.views}
     errors = [f"broker {b.id}: {b.silent}" for b in cluster.brokers.values() if b.alive and b.silent]
@@ -25,7 +22,7 @@ def reading(cluster: MemoryCluster, tp: TopicPartition) -> PartitionReading:
     return PartitionReading(tp, cluster.records.states.get(tp), assignment, cluster.control.live, views, tuple(errors))
 
 
-def probe_group(cluster: MemoryCluster, group: str) -> CoordinatorProbe:
+def probe_group(cluster: MemoryParts, group: str) -> CoordinatorProbe:
     count = sum(tp.topic == OFFSETS_TOPIC for tp in cluster.records.assignments)
     tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, max(count, 1)))
     asked = next((b for b in cluster.brokers.values() if b.answers), None)
@@ -37,7 +34,7 @@ def probe_group(cluster: MemoryCluster, group: str) -> CoordinatorProbe:
     return _fetch(cluster, group, tp, cluster.brokers[view.leader])
 
 
-def _fetch(cluster: MemoryCluster, group: str, tp: TopicPartition, broker: MemoryBroker) -> CoordinatorProbe:
+def _fetch(cluster: MemoryParts, group: str, tp: TopicPartition, broker: MemoryBroker) -> CoordinatorProbe:
     if not broker.answers:
         why = broker.silent or "connection refused"
         return CoordinatorProbe(group, tp.partition, 0, broker.id, -1, error=why)
@@ -49,11 +46,11 @@ def _fetch(cluster: MemoryCluster, group: str, tp: TopicPartition, broker: Memor
     return CoordinatorProbe(group, tp.partition, 0, broker.id, 0, cluster.groups.get(group))
 
 
-def log_ends(cluster: MemoryCluster, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
+def log_ends(cluster: MemoryParts, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
     return {b: _log_end(cluster, tp, b) for b in brokers}
 
 
-def _log_end(cluster: MemoryCluster, tp: TopicPartition, number: int) -> LogEnd:
+def _log_end(cluster: MemoryParts, tp: TopicPartition, number: int) -> LogEnd:
     broker = cluster.brokers.get(number)
     if broker is None or not broker.answers:
         return LogEnd(-1, -1, "no answer")
@@ -62,12 +59,12 @@ def _log_end(cluster: MemoryCluster, tp: TopicPartition, number: int) -> LogEnd:
     return cluster.logs.end(tp, number) or LogEnd(-1, -1, "no such replica")
 
 
-def log_tails(cluster: MemoryCluster, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+def log_tails(cluster: MemoryParts, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
     ends = log_ends(cluster, tp, brokers)
     return {b: LogTail(e.start, e.end, -1 if e.error else cluster.logs.epoch(tp, b), e.error) for b, e in ends.items()}
 
 
-def log_dirs(cluster: MemoryCluster, number: int) -> LogDirs:
+def log_dirs(cluster: MemoryParts, number: int) -> LogDirs:
     broker = cluster.brokers.get(number)
     if broker is None or not broker.answers:
         why = "is not registered" if broker is None else broker.silent or "connection refused"
@@ -76,7 +73,7 @@ def log_dirs(cluster: MemoryCluster, number: int) -> LogDirs:
     return LogDirs(hosted, broker.free)
 
 
-def stable_end(cluster: MemoryCluster, tp: TopicPartition) -> StableEnd:
+def stable_end(cluster: MemoryParts, tp: TopicPartition) -> StableEnd:
     state = cluster.records.states.get(tp)
     if state is None or state.leader == NO_LEADER:
         raise UnreachableError(f"{tp}: {'has no leader' if state else 'does not exist'}: no stable end can be asked")

@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import Self
 
 from kfix.adapters.memory import answers
-from kfix.adapters.memory.configs import UNCLEAN, Settings
-from kfix.adapters.memory.controller import MemoryController
-from kfix.adapters.memory.faults import NO_ANSWER, Faults
+from kfix.adapters.memory.configs import UNCLEAN
+from kfix.adapters.memory.faults import NO_ANSWER
 from kfix.adapters.memory.lock import MemoryLock
+from kfix.adapters.memory.moves import Moves
+from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.snapshot import snapshot_of
-from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
+from kfix.adapters.memory.state import ManualClock, MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
-from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.reading import (
     ChangeResult,
     ConfigValue,
@@ -32,12 +32,10 @@ from kfix.model.cluster.reading import (
 )
 from kfix.model.cluster.snapshot import (
     Assignment,
-    ClusterIdentity,
     ControllerNode,
     CoordinatorProbe,
     Endpoint,
     LogEnd,
-    Mode,
     Snapshot,
     TopicPartition,
 )
@@ -46,24 +44,16 @@ from kfix.model.cluster.snapshot import (
 _ISR_SECONDS = 0.5
 
 
-class MemoryCluster:
+class MemoryCluster(MemoryParts):
     """`reader` and `changer` are the cluster itself, so that it can stand in for a live one.
 
     `copy_seconds` is what an added replica takes where no throttle holds it; 0: it is in sync at its next fetch.
     """
 
     def __init__(self, cluster_id: str = "memory-cluster", *, clock: ManualClock | None = None) -> None:
-        self.clock = clock or ManualClock()
-        self.records = Records(now_ms=int(self.clock.now() * 1000))
-        self.brokers: dict[int, MemoryBroker] = {}
-        self.logs = Logs()
-        self.faults = Faults()
+        super().__init__(cluster_id, clock=clock)
+        self.moves = Moves(self.control)
         self.copy_seconds = 0.0
-        self.groups: dict[str, int] = {}
-        self.loading: dict[int, int] = {}
-        self.cluster_id = cluster_id
-        self.settings = Settings(self.records, self.brokers)
-        self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)
         self.lock = MemoryLock(cluster_id)
         self._caught_up_at = self.clock.monotonic()
 
@@ -178,14 +168,9 @@ class MemoryCluster:
         passed = self.clock.monotonic() - self._caught_up_at
         if passed >= _ISR_SECONDS:
             self._caught_up_at = self.clock.monotonic()
-            self.control.moves.catch_up(passed, self.copy_seconds)
+            self.moves.catch_up(passed, self.copy_seconds)
 
     # -- ClusterReader
-
-    def identity(self) -> ClusterIdentity:
-        return ClusterIdentity(
-            self.cluster_id, Mode.ZOOKEEPER, "broker1.example:9092", "zk1.example:2181", ClientSecurity("PLAINTEXT")
-        )
 
     def registered_brokers(self) -> frozenset[int]:
         self._reading("registered_brokers", zookeeper=True)
@@ -194,10 +179,6 @@ class MemoryCluster:
     def controller(self) -> ControllerNode:
         self._reading("controller", zookeeper=True)
         return self.controller_node()
-
-    def controller_node(self) -> ControllerNode:
-        r = self.records
-        return ControllerNode(r.controller, r.elected_ms, r.controller_czxid, r.epoch, r.epoch_version, r.epoch_mzxid)
 
     def migrating(self) -> bool:
         self._reading("migrating", zookeeper=True)
@@ -252,7 +233,7 @@ class MemoryCluster:
         return answers.stable_end(self, tp)
 
     def snapshot(self) -> Snapshot:
-        return snapshot_of(self)
+        return snapshot_of(self, self)
 
     def _reading(self, method: str, *, zookeeper: bool = False) -> None:
         self._live_on()
@@ -266,7 +247,7 @@ class MemoryCluster:
         return self._change("elect", (tp, unclean), lambda: self.control.elect(tp, unclean=unclean))
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
-        return self._change("reassign", (tp, replicas), lambda: self.control.moves.reassign(tp, replicas))
+        return self._change("reassign", (tp, replicas), lambda: self.moves.reassign(tp, replicas))
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         return self._change("reelect_controller", (epoch_version,), lambda: self._reelect(epoch_version))

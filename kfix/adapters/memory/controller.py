@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kfix.adapters.memory.configs import UNCLEAN, Settings
-from kfix.adapters.memory.moves import Moves
 from kfix.adapters.memory.state import Belief, ElectionState, Logs, MemoryBroker, Records
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import NO_LEADER, PartitionView, TopicPartition
@@ -23,7 +22,6 @@ class MemoryController:
         self.logs = logs
         self.settings = settings
         self.memory: dict[TopicPartition, Belief] = {}
-        self.moves = Moves(self, self._remember)
 
     @property
     def live(self) -> frozenset[int]:
@@ -63,7 +61,7 @@ class MemoryController:
                 self._lead_or_follow(self.brokers[broker], tp, belief)
 
     def created(self, tp: TopicPartition) -> None:
-        self._remember(
+        self.remember(
             tp, ElectionState.ONLINE if self.records.states[tp].leader in self.live else ElectionState.OFFLINE
         )
         self.tell((tp,))
@@ -80,7 +78,7 @@ class MemoryController:
 
     def poked(self, tp: TopicPartition) -> None:
         """`processIsrChangeNotification`: reads the state again and tells clients, but no replica (B6)."""
-        self._remember(tp, self.memory[tp].phase)
+        self.remember(tp, self.memory[tp].phase)
         self.announce((tp,))
 
     def unclean_enabled(self, topic: str | None = None) -> None:
@@ -120,7 +118,7 @@ class MemoryController:
             self.records.write_state(tp, leader, state.leader_epoch + 1, isr)
         belief = self.memory.get(tp)
         if belief is not None:
-            self._remember(tp, belief.phase)
+            self.remember(tp, belief.phase)
 
     def _elect_offline(self) -> None:
         for tp, belief in self.memory.items():
@@ -152,10 +150,11 @@ class MemoryController:
     def lead(self, tp: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
         state = self.records.states[tp]
         self.records.write_state(tp, leader, state.leader_epoch + 1, isr)
-        self._remember(tp, ElectionState.ONLINE)
+        self.remember(tp, ElectionState.ONLINE)
         self.tell((tp,))
 
-    def _remember(self, tp: TopicPartition, phase: ElectionState) -> None:
+    def remember(self, tp: TopicPartition, phase: ElectionState) -> None:
+        """Takes a partition's recorded state over into the controller's memory."""
         state = self.records.states[tp]
         self.memory[tp] = Belief(state.leader, state.leader_epoch, state.isr, state.version, phase)
 

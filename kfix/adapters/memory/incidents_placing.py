@@ -67,7 +67,7 @@ def stuck_reassignments() -> PreparedIncident:
     cluster.revive(4)
     unsafe = TopicPartition("orders", 1)
     cluster.add_partition(unsafe, (3,))
-    cluster.control.moves.reassign(unsafe, (1, 4))
+    cluster.moves.reassign(unsafe, (1, 4))
     cluster.kill(3)
     cluster.kill(4)
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (safe, unsafe), severity=Severity.WARNING))
@@ -94,7 +94,7 @@ def stuck_reassignment() -> PreparedIncident:
     tp = TopicPartition("orders", 0)
     cluster.add_partition(tp, (1, 2))
     cluster.copy_seconds = 3600.0
-    cluster.control.moves.reassign(tp, (1, 4))
+    cluster.moves.reassign(tp, (1, 4))
     cluster.kill(4)
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
 
@@ -105,7 +105,7 @@ def stuck_reassignment_unsafe() -> PreparedIncident:
     tp = TopicPartition("orders", 0)
     cluster.add_partition(tp, (3,))
     cluster.copy_seconds = 3600.0
-    cluster.control.moves.reassign(tp, (1, 4))
+    cluster.moves.reassign(tp, (1, 4))
     cluster.kill(3)
     cluster.kill(4)
     return PreparedIncident(cluster, found("KFX501", "waits for broker 4", (tp,), severity=Severity.WARNING))
@@ -124,7 +124,7 @@ def throttled_move() -> PreparedIncident:
     tp = TopicPartition("logs", 0)
     cluster.add_partition(tp, (1, 2))
     cluster.copy_seconds = 3600.0
-    cluster.control.moves.reassign(tp, (1, 3))
+    cluster.moves.reassign(tp, (1, 3))
     return incident
 
 

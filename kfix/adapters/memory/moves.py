@@ -5,26 +5,20 @@ A replica's log end is how far its copy has come, so that a stalled one stays wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
+from kfix.adapters.memory.controller import MemoryController
 from kfix.adapters.memory.state import RECORD_BYTES, ElectionState
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
-
-if TYPE_CHECKING:
-    from kfix.adapters.memory.controller import MemoryController
 
 _OK = ChangeResult(0, "NONE")
 
 
 class Moves:
-    """`remember` takes a partition's state over into the controller's memory."""
+    """What the controller does for `AlterPartitionReassignments`, and what followers copy while time passes."""
 
-    def __init__(self, control: MemoryController, remember: Callable[[TopicPartition, ElectionState], None]) -> None:
+    def __init__(self, control: MemoryController) -> None:
         self._control = control
-        self._remember = remember
         self._copied: dict[tuple[TopicPartition, int], float] = {}
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> ChangeResult:
@@ -51,7 +45,7 @@ class Moves:
         else:
             state = control.records.states[tp]
             control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
-            self._remember(tp, control.memory[tp].phase)
+            self._control.remember(tp, control.memory[tp].phase)
             control.tell((tp,))
         return _OK
 
@@ -89,7 +83,7 @@ class Moves:
         if belief.leader in target and belief.leader in control.live:
             # updateLeaderEpoch re-reads the state: ZooKeeper's leader is what the brokers are told from now on (B7).
             control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
-            self._remember(tp, ElectionState.ONLINE)
+            self._control.remember(tp, ElectionState.ONLINE)
             control.tell((tp,))
         else:
             control.elect_now(tp, allow_unclean=False)
@@ -112,7 +106,7 @@ class Moves:
             if done:
                 state = control.records.states[tp]
                 control.records.write_state(tp, state.leader, state.leader_epoch, (*state.isr, *done))
-                self._remember(tp, control.memory[tp].phase)
+                self._control.remember(tp, control.memory[tp].phase)
                 control.tell((tp,))
         for tp, assignment in list(control.records.assignments.items()):
             if (assignment.adding or assignment.removing) and self._is_led(tp):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kfix import __version__
 from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
+from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.snapshot import (
@@ -17,17 +16,16 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
-
-if TYPE_CHECKING:
-    from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.ports import ClusterReader
 
 _ADDRESS = "127.0.0.1:2181"
 
 
-def snapshot_of(cluster: MemoryCluster) -> Snapshot:
+def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
+    """Returns what a collector would read through `reader`, which is the cluster itself behind its port."""
     talking = [b for b in cluster.brokers.values() if b.answers]
     known = cluster.brokers
-    groups = _groups(cluster)
+    groups = _groups(cluster, reader)
     return Snapshot(
         taken_at=cluster.clock.now(),
         kfix=__version__,
@@ -48,18 +46,18 @@ def snapshot_of(cluster: MemoryCluster) -> Snapshot:
         topic_configs=_topic_configs(cluster, talking),
         groups=groups,
         groups_complete=len(groups) == len(cluster.groups),
-        probes=tuple(cluster.probe_group(name) for name in sorted(cluster.groups)),
+        probes=tuple(reader.probe_group(name) for name in sorted(cluster.groups)),
         log_ends={
             tp: {b: end for b, end in ends.items() if known.get(b) in talking} for tp, ends in cluster.logs.ends.items()
         },
-        reassignments=dict(cluster.reassignments()),
+        reassignments=dict(reader.reassignments()),
         addresses={b.id: b.endpoint for b in cluster.brokers.values()},
         silent={b.id: b.silent or "connection refused" for b in cluster.brokers.values() if b not in talking},
         remembered_groups=tuple(sorted(cluster.groups)),
     )
 
 
-def _sources(cluster: MemoryCluster) -> list[Source]:
+def _sources(cluster: MemoryParts) -> list[Source]:
     found = [
         Source(
             f"broker {b.id} metadata", b.alive and not b.silent, b.silent or ("" if b.alive else "connection refused")
@@ -70,7 +68,7 @@ def _sources(cluster: MemoryCluster) -> list[Source]:
     return [*found, Source(f"zookeeper {_ADDRESS}", not down, down)]
 
 
-def _topic_configs(cluster: MemoryCluster, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
+def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
     """Effective values of the keys that a look asks for, from the first broker that answers."""
     if not talking:
         return {}
@@ -79,9 +77,9 @@ def _topic_configs(cluster: MemoryCluster, talking: list[MemoryBroker]) -> dict[
     return {topic: {key: values[key] for key in (MIN_ISR, UNCLEAN)} for topic, values in effective.items()}
 
 
-def _groups(cluster: MemoryCluster) -> tuple[Group, ...]:
+def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
     """A broker lists the groups it has loaded as coordinator; those of a leaderless partition nobody lists."""
-    count = cluster.partition_count(OFFSETS_TOPIC)
+    count = reader.partition_count(OFFSETS_TOPIC)
     found = []
     for name in sorted(cluster.groups) if count else ():
         tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(name, count or 1))
@@ -91,7 +89,7 @@ def _groups(cluster: MemoryCluster) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def _zookeeper(cluster: MemoryCluster) -> ZooKeeperView:
+def _zookeeper(cluster: MemoryParts) -> ZooKeeperView:
     records = cluster.records
     return ZooKeeperView(
         connect=_ADDRESS,

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
@@ -20,8 +16,7 @@ from kfix.runbook.journal.history import summaries, summary
 from kfix.runbook.journal.journal import ReadBack
 from kfix.runbook.journal.replay import replay
 from kfix.runbook.journal.runs import RunDir
-
-Record = Mapping[str, Any]
+from kfix.runbook.journal.unfinished import process_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +55,5 @@ def rethrottle(site: Site, text: str, rate: str, policy: Path | None) -> Throttl
     if ended:
         raise RefusedError(f"{found.id} has ended ({ended}): nothing takes up another throttle")
     bytes_per_second = wish(found.path, plan, utf8("RATE", rate), str(whoami()["user"]))
-    return Throttled(found.id, bytes_per_second, _is_gone(journal.records))
-
-
-def _is_gone(records: tuple[Record, ...]) -> bool:
-    """Only known of a process of this host; anywhere else it is taken to be alive."""
-    who = records[-1].get("who", {}) if records else {}
-    if who.get("host") != socket.gethostname() or type(who.get("pid")) is not int:
-        return False
-    try:
-        os.kill(who["pid"], 0)
-    except ProcessLookupError:
-        return True
-    except (PermissionError, OverflowError):
-        return False
-    return False
+    last = journal.records[-1] if journal.records else {}
+    return Throttled(found.id, bytes_per_second, gone=process_here(last.get("who", {})) is False)

@@ -16,7 +16,6 @@ from kfix.app.application import App
 from kfix.app.clusters import OpenCluster
 from kfix.app.healing.site import Site
 from kfix.app.healing.wanted import HealRequest, Nothing, plan_for
-from kfix.errors import RefusedError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.plan.plan import Plan
@@ -32,6 +31,7 @@ from kfix.runbook.policy.policy import NO_POLICY, Policy
 from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.door import Diagnosed, Door
 from kfix.runbook.safety.proof import Asked, Proof
+from kfix.runbook.safety.target import refuse_other_cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,7 @@ class Healing:
         Raises RefusedError where the run was on another cluster, the network is cut, or nothing can be taken back.
         """
         before = run.plan()
-        here = self._cluster.reader.identity()
-        if here.name != before.cluster.name:
-            raise RefusedError(f"{run.id} was on cluster {before.cluster.name}, this is {here.name}")
+        refuse_other_cluster(before, self._cluster.reader.identity(), run.id)
         self._door(policy, None).refuse_while_cut()
         created = created_now(self._app.clock.now())
         return policy.raised(make_rollback(run, self._cluster.reader, created, everything=everything))

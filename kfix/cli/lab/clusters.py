@@ -19,7 +19,7 @@ from kfix.cli.lab.console import (
     progress,
 )
 from kfix.lab import INCIDENTS, Lab, LabSpec, down_all
-from kfix.lab.spec import parse_sasl, parse_settings
+from kfix.lab.definition.spec import parse_sasl, parse_settings
 from kfix.report.console import console_on, joined, table
 from kfix.report.terminal import say
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kfix.errors import UsageError
 from kfix.lab import Counts, Lab
-from kfix.lab.recount import recount
+from kfix.lab.workload.recount import recount
 from kfix.report.console import console_on
 from kfix.report.terminal import say, say_json
 

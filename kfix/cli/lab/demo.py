@@ -22,7 +22,7 @@ from kfix.cli.lab.console import end_like_ctrl_c, progress
 from kfix.derive.coordinator import partition_of_group
 from kfix.errors import KfixError
 from kfix.lab import Lab, LabSpec
-from kfix.lab.workload import Workload, WorkloadPlan
+from kfix.lab.workload.workload import Workload, WorkloadPlan
 from kfix.report.console import HarmlessConsole, console_on, styled
 
 GROUP, TOPIC = "payments", "orders"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab.console import Name, open_lab, print_json
-from kfix.lab.host import program
+from kfix.lab.process.host import program
 from kfix.report.terminal import say
 
 Zone = Annotated[str, typer.Argument(metavar="ZONE", help="az1, az2 or az3.")]

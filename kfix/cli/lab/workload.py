@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab.console import Json, Name, open_lab, print_json, print_recount, show_counts, watch
-from kfix.lab.background import read_counts, start_in_background
-from kfix.lab.planning import target
-from kfix.lab.workload import Workload, WorkloadPlan
+from kfix.lab.workload.background import read_counts, start_in_background
+from kfix.lab.workload.planning import target
+from kfix.lab.workload.workload import Workload, WorkloadPlan
 from kfix.report.terminal import say
 
 

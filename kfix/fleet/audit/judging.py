@@ -14,6 +14,7 @@ from kfix.model.audit.fleetcase import ClusterDigest
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
 #: A finding as a mapping for JSON, as `kfix diagnose --json` has it.
 AsDict = Callable[[Finding], Mapping[str, Any]]
@@ -27,7 +28,7 @@ class JudgeTask:
     table: str
     day: date
     expected: Expected = EXPECTED
-    restart_grace: float = 120.0
+    restart_grace: float = TIMING.restart_grace
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,92 +1,63 @@
-"""The inventory as a run's manifest keeps it: an audit of a stored run needs no file of its day.
+"""The inventory as a run's manifest keeps it: an audit of a stored run needs no inventory file of that day.
 
-Client properties are not kept: they say how to be let in, and a manifest is read by many.
+Client properties are not kept: they hold credentials, and many people read a manifest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from typing import Any
+from dataclasses import fields
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from kfix.errors import UsageError
-from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
-from kfix.model.expected import EXPECTED, Expected
+from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, Mute
+
+_ENTRY: Final = TypeAdapter(ClusterEntry)
+_MUTE: Final = TypeAdapter(Mute)
+_NOT_KEPT: Final = {"name", "command_config"}
+_KEPT: Final = {f.name for f in fields(ClusterEntry)} - _NOT_KEPT
 
 
 def record_entry(entry: ClusterEntry) -> dict[str, Any]:
-    return {
-        "bootstrap": entry.bootstrap,
-        "zookeeper": entry.zookeeper,
-        "owner": entry.owner,
-        "tags": list(entry.tags),
-        "criticality": entry.criticality.word,
-        "expected": {"rf": entry.expected.rf, "min_isr": entry.expected.min_isr},
-        "restart_grace": entry.restart_grace,
-        "timeout": entry.timeout,
-        "windows": [_window(w) for w in entry.windows],
-    }
-
-
-def _window(window: MaintenanceWindow) -> dict[str, Any]:
-    if window.start is not None and window.end is not None:
-        return {"why": window.why, "start": window.start.isoformat(), "end": window.end.isoformat()}
-    return {"why": window.why, "weekdays": sorted(window.weekdays), "at": window.at, "minutes": window.minutes}
+    return {**_ENTRY.dump_python(entry, mode="json", exclude=_NOT_KEPT), "criticality": entry.criticality.word}
 
 
 def record_mute(mute: Mute) -> dict[str, Any]:
-    return {
-        "clusters": list(mute.clusters),
-        "findings": list(mute.findings),
-        "reason": mute.reason,
-        "until": mute.until.isoformat(),
-        "by": mute.by,
-    }
+    return dict(_MUTE.dump_python(mute, mode="json"))
 
 
 def recorded_inventory(manifest: Mapping[str, Any]) -> Inventory:
-    """Of a run (`Run.manifest`). A run that kept none has one of plain entries. UsageError where it is damaged."""
+    """Returns the inventory of a run (`Run.manifest`); raises UsageError where it is damaged.
+
+    A cluster of which the manifest keeps no entry has a plain one.
+    """
     entries = manifest.get("entries", {})
     names = {*manifest["clusters"], *manifest["failed"]}
     try:
-        # In the order of the file; what an earlier attempt collected, and the file no longer names, comes last.
+        # In the order of the file. Clusters of an earlier attempt that the file no longer names come last.
         clusters = {n: _entry(n, raw) for n, raw in entries.items() if n in names}
         clusters |= {n: ClusterEntry(n) for n in sorted(names - clusters.keys())}
-        mutes = tuple(_mute(m) for m in manifest.get("mutes", ()))
+        mutes = tuple(_MUTE.validate_python(m) for m in manifest.get("mutes", ()))
         origin = str(manifest.get("inventory", {}).get("origin", ""))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"run {manifest.get('run')}: the inventory in its manifest is damaged: {type(error).__name__} at {error}"
+            f"run {manifest.get('run')}: the inventory in its manifest is damaged: {_where(error)}"
         ) from None
     return Inventory(clusters, mutes, origin)
 
 
 def _entry(name: str, raw: Mapping[str, Any]) -> ClusterEntry:
-    plain = ClusterEntry(name)
-    expected = raw.get("expected", {})
-    return ClusterEntry(
-        name=name,
-        bootstrap=str(raw.get("bootstrap", "")),
-        zookeeper=str(raw.get("zookeeper", "")),
-        owner=str(raw.get("owner", "")),
-        tags=tuple(map(str, raw.get("tags", ()))),
-        criticality=Criticality[str(raw.get("criticality", plain.criticality.word)).upper()],
-        expected=Expected(int(expected.get("rf", EXPECTED.rf)), int(expected.get("min_isr", EXPECTED.min_isr))),
-        restart_grace=float(raw.get("restart_grace", plain.restart_grace)),
-        timeout=float(raw.get("timeout", plain.timeout)),
-        windows=tuple(_read_window(w) for w in raw.get("windows", ())),
-    )
+    """The entry also keeps results of the collection (`seconds`, `taken_at`), which are no part of the inventory."""
+    kept = {key: value for key, value in raw.items() if key in _KEPT}
+    if "criticality" in kept:
+        kept["criticality"] = Criticality[str(kept["criticality"]).upper()]
+    return _ENTRY.validate_python({**kept, "name": name})
 
 
-def _read_window(raw: Mapping[str, Any]) -> MaintenanceWindow:
-    if "start" in raw:
-        return MaintenanceWindow(raw["why"], datetime.fromisoformat(raw["start"]), datetime.fromisoformat(raw["end"]))
-    return MaintenanceWindow(
-        raw["why"], weekdays=frozenset(raw["weekdays"]), at=int(raw["at"]), minutes=int(raw["minutes"])
-    )
-
-
-def _mute(raw: Mapping[str, Any]) -> Mute:
-    return Mute(
-        tuple(raw["clusters"]), tuple(raw["findings"]), raw["reason"], date.fromisoformat(raw["until"]), raw["by"]
-    )
+def _where(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return f"{type(error).__name__} at {error}"
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -20,9 +20,10 @@ from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
 
-def open_stored(table: str, restart_grace: float = 120.0, expected: Expected = EXPECTED) -> CaseFile:
+def open_stored(table: str, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED) -> CaseFile:
     """Opens one cluster; `table` is the path or URL of its partitions, `restart_grace` is in seconds.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and

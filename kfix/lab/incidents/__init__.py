@@ -25,7 +25,6 @@ from kfix.lab.incidents import (
     weak_topic,
     whole_isr_dead,
 )
-from kfix.lab.incidents.incident import Incident
 from kfix.lab.incidents.network import (
     controller_zone_isolated,
     controller_zone_isolated_with_leader,
@@ -37,6 +36,7 @@ from kfix.lab.incidents.network import (
     zookeeper_node_cut,
     zookeeper_quorum_lost,
 )
+from kfix.lab.incidents.setup.incident import Incident
 
 INCIDENTS: dict[str, Incident] = {
     "healthy": healthy.INCIDENT,

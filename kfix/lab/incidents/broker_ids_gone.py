@@ -6,41 +6,41 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "archive"
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    victim, partition = _choose(stage)
-    new_id = stage.int_option("new_id") or max(stage.ids()) + 1
-    if new_id in stage.ids():
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    victim, partition = _choose(context)
+    new_id = context.int_option("new_id") or max(context.ids()) + 1
+    if new_id in context.ids():
         raise UsageError(f"option new_id={new_id}: there is such a broker", hint="an id that nobody has")
-    copies = stage.int_option("copies") or 1
-    others = [each for each in stage.ids() if each != victim][: copies - 1]
-    stage.topic(TOPIC, [[victim, *others], [victim, *others]])
+    copies = context.int_option("copies") or 1
+    others = [each for each in context.ids() if each != victim][: copies - 1]
+    context.topic(TOPIC, [[victim, *others], [victim, *others]])
     if copies == 1:
-        stage.reassign({TopicPartition(OFFSETS_TOPIC, partition): (victim,)})
-    stage.kill(victim)
-    stage.replace(victim, new_id)
+        context.reassign({TopicPartition(OFFSETS_TOPIC, partition): (victim,)})
+    context.kill(victim)
+    context.replace(victim, new_id)
     affected = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1), TopicPartition(OFFSETS_TOPIC, partition)]
     for each in affected:
-        _check(stage, each, victim, lost=copies == 1)
-    stage.wait_groups(groups, [number for number in groups.by_partition if number != partition or copies > 1])
-    stage.require(
-        new_id in stage.access.live_ids() and victim not in stage.access.live_ids(),
+        _check(context, each, victim, lost=copies == 1)
+    context.wait_groups(groups, [number for number in groups.by_partition if number != partition or copies > 1])
+    context.require(
+        new_id in context.access.live_ids() and victim not in context.access.live_ids(),
         f"{new_id} runs in place of {victim}",
     )
     alone = "alone, which no longer exists" if copies == 1 else "among others; it no longer exists"
-    stage.say(f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}")
+    context.say(f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}")
     group = groups.by_partition[partition]
-    return stage.broken(
+    return context.broken(
         INCIDENT.name,
         (
             f"consumers of group {group} wait for ever" if copies == 1 else "clients notice nothing",
@@ -55,22 +55,22 @@ def run(stage: Stage) -> Broken:
     )
 
 
-def _check(stage: Stage, where: TopicPartition, victim: int, *, lost: bool) -> None:
+def _check(context: IncidentContext, where: TopicPartition, victim: int, *, lost: bool) -> None:
     if not lost:
-        stage.wait_state(
+        context.wait_state(
             *where, f"works without {victim}", lambda each: victim not in each.isr and each.leader in each.isr
         )
         return
-    state = stage.wait_state(*where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-    stage.require(state.isr == (victim,), f"the isr of {where.topic}-{where.partition} is [{victim}]")
-    stage.wait_leaderless_everywhere(*where)
+    state = context.wait_state(*where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+    context.require(state.isr == (victim,), f"the isr of {where.topic}-{where.partition} is [{victim}]")
+    context.wait_leaderless_everywhere(*where)
 
 
-def _choose(stage: Stage) -> tuple[int, int]:
+def _choose(context: IncidentContext) -> tuple[int, int]:
     """A broker that leads an offsets partition, rather not the controller."""
-    controller = stage.access.controller()
+    controller = context.access.controller()
     leaders = {
-        number: stage.live_state(OFFSETS_TOPIC, number).leader for number in stage.access.assignment(OFFSETS_TOPIC)
+        number: context.live_state(OFFSETS_TOPIC, number).leader for number in context.access.assignment(OFFSETS_TOPIC)
     }
     for partition, leader in sorted(leaders.items(), key=lambda item: (item[1] == controller, item[0])):
         return leader, partition

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.commits import Groups
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.clients.commits import Groups
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 OPTIONS = {"partition": "which partition of the offsets topic"}
 
@@ -32,23 +32,23 @@ class Roles:
     group: str
 
 
-def diverge(stage: Stage) -> tuple[Roles, Groups]:
-    groups = stage.content()
-    roles = _choose(stage, groups)
-    stage.access.forge_state(OFFSETS_TOPIC, roles.partition, roles.written, (roles.written, *roles.survivors))
-    stage.say(
+def diverge(context: IncidentContext) -> tuple[Roles, Groups]:
+    groups = context.content()
+    roles = _choose(context, groups)
+    context.access.forge_state(OFFSETS_TOPIC, roles.partition, roles.written, (roles.written, *roles.survivors))
+    context.say(
         f"wrote leader {roles.written}, isr {[roles.written, *roles.survivors]} into ZooKeeper's state of "
         f"{OFFSETS_TOPIC}-{roles.partition}, whose leader is {roles.leader}"
     )
     return roles, groups
 
 
-def _choose(stage: Stage, groups: Groups) -> Roles:
-    wanted = stage.int_option("partition")
-    controller = wait_for("there is a controller", stage.access.controller, 10)
+def _choose(context: IncidentContext, groups: Groups) -> Roles:
+    wanted = context.int_option("partition")
+    controller = wait_for("there is a controller", context.access.controller, 10)
     candidates = []
-    for number, replicas in stage.access.assignment(OFFSETS_TOPIC).items():
-        state = stage.live_state(OFFSETS_TOPIC, number)
+    for number, replicas in context.access.assignment(OFFSETS_TOPIC).items():
+        state = context.live_state(OFFSETS_TOPIC, number)
         # The death of the controller would make a new one read ZooKeeper and so heal it.
         written = [broker for broker in state.isr if broker not in {state.leader, controller}]
         survivors = [broker for broker in state.isr if broker != state.leader and broker not in written[:1]]
@@ -63,21 +63,21 @@ def _choose(stage: Stage, groups: Groups) -> Roles:
     return min(candidates)[3]
 
 
-def run(stage: Stage) -> Broken:
-    roles, groups = diverge(stage)
-    state = stage.live_state(OFFSETS_TOPIC, roles.partition)
-    stage.require(state.leader == roles.written, f"ZooKeeper names leader {roles.written}")
-    for broker in stage.lab.broker_ids:
-        seen = stage.access.metadata(broker)
+def run(context: IncidentContext) -> Broken:
+    roles, groups = diverge(context)
+    state = context.live_state(OFFSETS_TOPIC, roles.partition)
+    context.require(state.leader == roles.written, f"ZooKeeper names leader {roles.written}")
+    for broker in context.lab.broker_ids:
+        seen = context.access.metadata(broker)
         if seen is None:
             raise LabError(f"broker {broker} does not answer", hint="kfix lab mend")
-        stage.require(
+        context.require(
             seen.partitions[TopicPartition(OFFSETS_TOPIC, roles.partition)].leader == roles.leader,
             f"broker {broker} still sees {roles.leader}",
         )
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: every broker still says leader {roles.leader}, and all groups work")
-    return stage.broken(
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: every broker still says leader {roles.leader}, and all groups work")
+    return context.broken(
         INCIDENT.name,
         (
             f"{OFFSETS_TOPIC}-{roles.partition}: ZooKeeper says leader {roles.written}, all brokers say {roles.leader}",

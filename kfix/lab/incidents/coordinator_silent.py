@@ -10,42 +10,46 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
-from kfix.lab.groups import NOT_COORDINATOR, NOT_LEADER
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.clients.groups import NOT_COORDINATOR, NOT_LEADER
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    where, leader, phantom = _choose(stage)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    where, leader, phantom = _choose(context)
     group = groups.by_partition[where.partition]
-    before = stage.live_state(*where)
-    stage.access.forge_state(*where, phantom, before.isr)
-    stage.access.poke(*where)
-    stage.say(
+    before = context.live_state(*where)
+    context.access.forge_state(*where, phantom, before.isr)
+    context.access.poke(*where)
+    context.say(
         f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and had the controller tell it"
     )
-    for broker in stage.lab.broker_ids:
+    for broker in context.lab.broker_ids:
         wait_for(
             f"broker {broker} names {phantom} as leader and as coordinator",
             lambda via=broker: (
-                _named(stage, where, via) == (phantom, before.leader_epoch + 1)  # type: ignore[misc]
+                _named(context, where, via) == (phantom, before.leader_epoch + 1)  # type: ignore[misc]
                 and groups.coordinator(where.partition, via) == (0, phantom)
             ),
             20,
         )
     answer, _ = groups.fetch(where.partition, phantom)
-    stage.require(answer == NOT_COORDINATOR, f"broker {phantom} answers group {group} with {NOT_COORDINATOR}: {answer}")
-    disowned = stage.error_as_leader(phantom, where)
-    stage.require(disowned == NOT_LEADER, f"broker {phantom} says {NOT_LEADER} of {where}: {disowned}")
-    stage.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
-    stage.say(f"checked: all name broker {phantom}, which says NOT_COORDINATOR to group {group}; the other groups work")
-    return stage.broken(
+    context.require(
+        answer == NOT_COORDINATOR, f"broker {phantom} answers group {group} with {NOT_COORDINATOR}: {answer}"
+    )
+    disowned = context.error_as_leader(phantom, where)
+    context.require(disowned == NOT_LEADER, f"broker {phantom} says {NOT_LEADER} of {where}: {disowned}")
+    context.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
+    context.say(
+        f"checked: all name broker {phantom}, which says NOT_COORDINATOR to group {group}; the other groups work"
+    )
+    return context.broken(
         INCIDENT.name,
         (
             f"consumers of group {group} wait for ever: broker {phantom} is named, and refuses",
@@ -58,10 +62,10 @@ def run(stage: Stage) -> Broken:
     )
 
 
-def _choose(stage: Stage) -> tuple[TopicPartition, int, int]:
-    wanted, asked = stage.int_option("partition"), stage.int_option("leader")
-    for number in stage.access.assignment(OFFSETS_TOPIC):
-        state = stage.live_state(OFFSETS_TOPIC, number)
+def _choose(context: IncidentContext) -> tuple[TopicPartition, int, int]:
+    wanted, asked = context.int_option("partition"), context.int_option("leader")
+    for number in context.access.assignment(OFFSETS_TOPIC):
+        state = context.live_state(OFFSETS_TOPIC, number)
         others = [each for each in state.isr if each != state.leader and asked in {None, each}]
         if others and wanted in {None, number}:
             return TopicPartition(OFFSETS_TOPIC, number), state.leader, others[0]
@@ -70,8 +74,8 @@ def _choose(stage: Stage) -> tuple[TopicPartition, int, int]:
     )
 
 
-def _named(stage: Stage, where: TopicPartition, via: int) -> tuple[int, int] | None:
-    seen = stage.access.metadata(via)
+def _named(context: IncidentContext, where: TopicPartition, via: int) -> tuple[int, int] | None:
+    seen = context.access.metadata(via)
     view = seen.partitions.get(where) if seen else None
     return (view.leader, view.leader_epoch) if view else None
 

@@ -10,36 +10,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
 from kfix.lab.incidents import coordinator_latent
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    roles, groups = coordinator_latent.diverge(stage)
-    stage.kill(roles.written)
-    state = stage.wait_state(OFFSETS_TOPIC, roles.partition, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-    stage.require(state.isr == roles.survivors, f"its isr is {list(roles.survivors)}, all alive")
-    stage.wait_leaderless_everywhere(OFFSETS_TOPIC, roles.partition)
-    stage.say(
+def run(context: IncidentContext) -> Broken:
+    roles, groups = coordinator_latent.diverge(context)
+    context.kill(roles.written)
+    state = context.wait_state(OFFSETS_TOPIC, roles.partition, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+    context.require(state.isr == roles.survivors, f"its isr is {list(roles.survivors)}, all alive")
+    context.wait_leaderless_everywhere(OFFSETS_TOPIC, roles.partition)
+    context.say(
         f"{OFFSETS_TOPIC}-{roles.partition} has leader -1 and isr {list(state.isr)} in ZooKeeper and at every broker"
     )
-    stage.wait_groups(groups, [number for number in groups.by_partition if number != roles.partition])
-    for broker in stage.access.live_ids():
+    context.wait_groups(groups, [number for number in groups.by_partition if number != roles.partition])
+    for broker in context.access.live_ids():
         wait_for(
             f"broker {broker} knows no coordinator for {roles.group}",
             lambda via=broker: groups.coordinator(roles.partition, via)[0] == COORDINATOR_NOT_AVAILABLE,  # type: ignore[misc]
             15,
         )
-    stage.require(stage.live_state(OFFSETS_TOPIC, roles.partition).leader == -1, "it stays without a leader")
-    stage.say(f"checked: no broker names a coordinator for group {roles.group}; groups of other partitions work")
-    return stage.broken(
+    context.require(context.live_state(OFFSETS_TOPIC, roles.partition).leader == -1, "it stays without a leader")
+    context.say(f"checked: no broker names a coordinator for group {roles.group}; groups of other partitions work")
+    return context.broken(
         INCIDENT.name,
         (
             f"consumers of group {roles.group} wait for ever",

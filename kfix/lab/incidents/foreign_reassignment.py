@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab import throttles
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.options import MEGABYTES
-from kfix.lab.throttles import Throttle
+from kfix.lab.incidents.setup import throttles
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.options import MEGABYTES
+from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 MOVED = TopicPartition(TOPIC, 0)
@@ -21,22 +21,24 @@ _RATE, _MEGABYTES = 10, 2
 _SMALL_SEGMENTS = {"segment.bytes": "45000"}
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    rate, megabytes = stage.int_option("rate") or _RATE, stage.int_option("megabytes") or _MEGABYTES
-    leader, leaving, coming = stage.ids()[:3]
-    stage.topic(TOPIC, [[leader, leaving], [leaving, coming]], _SMALL_SEGMENTS)
-    stage.fill(TOPIC, 1, megabytes)
-    throttles.put(stage, Throttle(rate, {MOVED: (coming,)}, {MOVED: (leader, leaving)}))
-    stage.begin_move(MOVED, (leader, coming))
-    stage.say(f"began to move {MOVED} from {[leader, leaving]} to {[leader, coming]}, at {rate} bytes a second")
-    move = stage.wait_move(MOVED)
-    stage.require((move.adding, move.removing) == ((coming,), (leaving,)), f"{MOVED} moves from {leaving} to {coming}")
-    stage.wait_groups(groups, groups.by_partition)
-    state = stage.live_state(*MOVED)
-    stage.require(coming not in state.isr and state.leader == leader, f"broker {coming} is still far from in sync")
-    stage.say(f"checked: the move of {MOVED} is under way, all brokers live, groups work")
-    return stage.broken(
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    rate, megabytes = context.int_option("rate") or _RATE, context.int_option("megabytes") or _MEGABYTES
+    leader, leaving, coming = context.ids()[:3]
+    context.topic(TOPIC, [[leader, leaving], [leaving, coming]], _SMALL_SEGMENTS)
+    context.fill(TOPIC, 1, megabytes)
+    throttles.put(context, Throttle(rate, {MOVED: (coming,)}, {MOVED: (leader, leaving)}))
+    context.begin_move(MOVED, (leader, coming))
+    context.say(f"began to move {MOVED} from {[leader, leaving]} to {[leader, coming]}, at {rate} bytes a second")
+    move = context.wait_move(MOVED)
+    context.require(
+        (move.adding, move.removing) == ((coming,), (leaving,)), f"{MOVED} moves from {leaving} to {coming}"
+    )
+    context.wait_groups(groups, groups.by_partition)
+    state = context.live_state(*MOVED)
+    context.require(coming not in state.isr and state.leader == leader, f"broker {coming} is still far from in sync")
+    context.say(f"checked: the move of {MOVED} is under way, all brokers live, groups work")
+    return context.broken(
         INCIDENT.name,
         (f"{MOVED} stays under way for minutes, and {TOPIC} and its brokers have throttles", *INCIDENT.expect),
         group=groups.by_partition[0],

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    stage.wait_well()
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
-    return stage.broken("healthy", INCIDENT.expect, group=groups.by_partition[0], topic=groups.topic)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    context.wait_well()
+    context.wait_groups(groups, groups.by_partition)
+    context.say("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
+    return context.broken("healthy", INCIDENT.expect, group=groups.by_partition[0], topic=groups.topic)
 
 
 INCIDENT = Incident(

@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.slow import fall_behind, lift_throttle
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 DARK = TopicPartition(TOPIC, 0)
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
     # The controller leads: frozen as a follower it would hold up every other change of an ISR.
-    leader, *others = sorted(stage.ids(), key=lambda each: each != controller)
+    leader, *others = sorted(context.ids(), key=lambda each: each != controller)
     followers = tuple(others[:2])
-    shorter_first = stage.options["shorter_first"] == "yes"
-    stage.topic(TOPIC, [[leader, *followers]])
-    fall_behind(stage, [DARK], followers, one_by_one=shorter_first)
-    end = stage.log_ends(DARK, [leader])[leader]
-    stage.kill(leader)
-    state = stage.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-    stage.wait_leaderless_everywhere(TOPIC, 0)
-    lift_throttle(stage, [TOPIC], followers)
-    stage.require(state.isr == (leader,), f"its isr is [{leader}], which is dead")
-    ends = stage.log_ends(DARK, followers)
+    shorter_first = context.options["shorter_first"] == "yes"
+    context.topic(TOPIC, [[leader, *followers]])
+    fall_behind(context, [DARK], followers, one_by_one=shorter_first)
+    end = context.log_ends(DARK, [leader])[leader]
+    context.kill(leader)
+    state = context.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+    context.wait_leaderless_everywhere(TOPIC, 0)
+    lift_throttle(context, [TOPIC], followers)
+    context.require(state.isr == (leader,), f"its isr is [{leader}], which is dead")
+    ends = context.log_ends(DARK, followers)
     first, second = (ends[each] for each in followers)
-    stage.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")
-    stage.require(not shorter_first or first < second, f"the first of {followers} has the shorter log: {ends}")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: {TOPIC}-0 has leader -1, isr [{leader}]; {list(followers)} live outside the isr; groups work")
-    return stage.broken(
+    context.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")
+    context.require(not shorter_first or first < second, f"the first of {followers} has the shorter log: {ends}")
+    context.wait_groups(groups, groups.by_partition)
+    context.say(
+        f"checked: {TOPIC}-0 has leader -1, isr [{leader}]; {list(followers)} live outside the isr; groups work"
+    )
+    return context.broken(
         INCIDENT.name,
         (
             f"{TOPIC}-0 takes no records and gives none until broker {leader} returns",

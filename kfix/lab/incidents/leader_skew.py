@@ -5,48 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 _PARTITIONS = 6
 
 
-def run(stage: Stage) -> Broken:
-    chosen = stage.int_option("broker")
-    if chosen is not None and chosen not in stage.ids():
-        raise UsageError(f"option broker={chosen}: no such broker", hint=f"brokers: {list(stage.ids())}")
-    groups = stage.content()
-    stage.topic(TOPIC, stage.spread(_PARTITIONS, 3))
-    controller = wait_for("there is a controller", stage.access.controller, 10)
-    leader = chosen if chosen is not None else next(each for each in stage.ids() if each != controller)
+def run(context: IncidentContext) -> Broken:
+    chosen = context.int_option("broker")
+    if chosen is not None and chosen not in context.ids():
+        raise UsageError(f"option broker={chosen}: no such broker", hint=f"brokers: {list(context.ids())}")
+    groups = context.content()
+    context.topic(TOPIC, context.spread(_PARTITIONS, 3))
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    leader = chosen if chosen is not None else next(each for each in context.ids() if each != controller)
     held = {
         TopicPartition(topic, number): replicas
-        for topic in stage.access.topics()
-        for number, replicas in stage.access.assignment(topic).items()
+        for topic in context.access.topics()
+        for number, replicas in context.access.assignment(topic).items()
         if leader in replicas
     }
     skewed = {where: replicas for where, replicas in held.items() if replicas[0] != leader}
     # The order of replicas decides who is preferred: with the leader first for a moment, an election moves leadership.
-    stage.access.reassign({where: _first(leader, replicas) for where, replicas in skewed.items()})
-    stage.access.elect(skewed, unclean=False)
-    stage.access.reassign(skewed)
-    stage.say(f"moved the leadership of {len(skewed)} partitions to broker {leader}; their replicas stayed in order")
+    context.access.reassign({where: _first(leader, replicas) for where, replicas in skewed.items()})
+    context.access.elect(skewed, unclean=False)
+    context.access.reassign(skewed)
+    context.say(f"moved the leadership of {len(skewed)} partitions to broker {leader}; their replicas stayed in order")
     for where, replicas in held.items():
-        stage.wait_state(
+        context.wait_state(
             *where,
             f"led by {leader}, all in sync",
             lambda each, ids=replicas: each.leader == leader and set(each.isr) == set(ids),  # type: ignore[misc]
         )
-        stage.require(stage.access.assignment(where.topic)[where.partition] == replicas, f"{where} is on {replicas}")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: broker {leader} leads all {len(held)} partitions it holds, {len(skewed)} of them for others")
-    return stage.broken(
+        context.require(
+            context.access.assignment(where.topic)[where.partition] == replicas, f"{where} is on {replicas}"
+        )
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: broker {leader} leads all {len(held)} partitions it holds, {len(skewed)} of them for others")
+    return context.broken(
         INCIDENT.name,
         (f"broker {leader} does the work of all, and coordinates every group it can", *INCIDENT.expect),
         group=groups.by_partition[0],

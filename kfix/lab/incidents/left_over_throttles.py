@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab import throttles
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.slow import fall_behind
-from kfix.lab.throttles import Throttle
+from kfix.lab.incidents.setup import throttles
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.lagging import fall_behind
+from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 _RATE = 1000
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    rate = stage.int_option("rate") or _RATE
-    lagging = stage.options["lagging"] == "yes"
-    controller = wait_for("there is a controller", stage.access.controller, 10)
-    replicas = tuple(sorted(stage.ids(), key=lambda each: each != controller)[:3])
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    rate = context.int_option("rate") or _RATE
+    lagging = context.options["lagging"] == "yes"
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    replicas = tuple(sorted(context.ids(), key=lambda each: each != controller)[:3])
     where = [TopicPartition(TOPIC, number) for number in range(2)]
-    stage.topic(TOPIC, [list(replicas) for _ in where])
+    context.topic(TOPIC, [list(replicas) for _ in where])
     slow = replicas[-1]
     if lagging:
-        fall_behind(stage, where, (slow,))
+        fall_behind(context, where, (slow,))
     everywhere = dict.fromkeys(where, replicas)
-    throttles.put(stage, Throttle(rate, everywhere, everywhere))
-    stage.say(f"left throttles of {rate} bytes a second on brokers {list(replicas)} and on topic {TOPIC}")
+    throttles.put(context, Throttle(rate, everywhere, everywhere))
+    context.say(f"left throttles of {rate} bytes a second on brokers {list(replicas)} and on topic {TOPIC}")
     for each in where:
-        state = stage.live_state(*each)
-        stage.require((slow not in state.isr) == lagging, f"{slow} is {'out of' if lagging else 'in'} sync on {each}")
-    stage.require(not stage.access.being_reassigned(TOPIC), "nothing moves")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(
+        state = context.live_state(*each)
+        context.require((slow not in state.isr) == lagging, f"{slow} is {'out of' if lagging else 'in'} sync on {each}")
+    context.require(not context.access.being_reassigned(TOPIC), "nothing moves")
+    context.wait_groups(groups, groups.by_partition)
+    context.say(
         f"checked: broker {slow} lags behind on {TOPIC}, nothing moves, groups work"
         if lagging
         else "checked: all replicas in sync, nothing moves, groups work"
     )
-    return stage.broken(
+    return context.broken(
         INCIDENT.name,
         (
             *((f"broker {slow} lives, and stays outside the isr of {TOPIC}",) if lagging else ()),

@@ -5,35 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE
-from kfix.lab.incidents import single_replicas
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.incidents.setup import single_replicas
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.commits import Groups
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.clients.commits import Groups
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    chosen = single_replicas.chosen_brokers(stage)
-    groups = stage.content()
+def run(context: IncidentContext) -> Broken:
+    chosen = single_replicas.chosen_brokers(context)
+    groups = context.content()
     # Where nothing is asked for, each partition stays with its leader: no record moves.
     holders = {
-        number: chosen[number % len(chosen)] if chosen else stage.live_state(OFFSETS_TOPIC, number).leader
-        for number in stage.access.assignment(OFFSETS_TOPIC)
+        number: chosen[number % len(chosen)] if chosen else context.live_state(OFFSETS_TOPIC, number).leader
+        for number in context.access.assignment(OFFSETS_TOPIC)
     }
-    victim = single_replicas.victim(stage, holders)
-    stage.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
-    stage.wait_groups(groups, groups.by_partition)
-    return _latent(stage, groups, holders) if victim is None else _fallen(stage, groups, holders, victim)
+    victim = single_replicas.victim(context, holders)
+    context.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
+    context.wait_groups(groups, groups.by_partition)
+    return _latent(context, groups, holders) if victim is None else _fallen(context, groups, holders, victim)
 
 
-def _latent(stage: Stage, groups: Groups, holders: dict[int, int]) -> Broken:
-    stage.say("checked: each offsets partition has one replica, all brokers live, all groups work")
-    return stage.broken(
+def _latent(context: IncidentContext, groups: Groups, holders: dict[int, int]) -> Broken:
+    context.say("checked: each offsets partition has one replica, all brokers live, all groups work")
+    return context.broken(
         INCIDENT.name,
         ("clients notice nothing: the day one of these brokers dies, its groups wait for ever", *INCIDENT.expect),
         group=groups.by_partition[0],
@@ -42,22 +42,22 @@ def _latent(stage: Stage, groups: Groups, holders: dict[int, int]) -> Broken:
     )
 
 
-def _fallen(stage: Stage, groups: Groups, holders: dict[int, int], victim: int) -> Broken:
+def _fallen(context: IncidentContext, groups: Groups, holders: dict[int, int], victim: int) -> Broken:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
-    stage.kill(victim)
+    context.kill(victim)
     for number in lost:
-        state = stage.wait_state(OFFSETS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        stage.require(state.isr == (victim,), f"the isr of {OFFSETS_TOPIC}-{number} is [{victim}]")
-    stage.wait_groups(groups, [number for number in groups.by_partition if number not in lost])
-    for broker in stage.access.live_ids():
+        state = context.wait_state(OFFSETS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        context.require(state.isr == (victim,), f"the isr of {OFFSETS_TOPIC}-{number} is [{victim}]")
+    context.wait_groups(groups, [number for number in groups.by_partition if number not in lost])
+    for broker in context.access.live_ids():
         wait_for(
             f"broker {broker} knows no coordinator for {groups.by_partition[lost[0]]}",
             lambda via=broker: groups.coordinator(lost[0], via)[0] == COORDINATOR_NOT_AVAILABLE,  # type: ignore[misc]
             15,
         )
     stuck = [groups.by_partition[number] for number in lost]
-    stage.say(f"checked: groups {', '.join(stuck)} have no coordinator, the other {len(holders) - len(lost)} work")
-    return stage.broken(
+    context.say(f"checked: groups {', '.join(stuck)} have no coordinator, the other {len(holders) - len(lost)} work")
+    return context.broken(
         INCIDENT.name,
         (f"consumers of groups {', '.join(stuck)} wait for ever", *INCIDENT.expect),
         group=stuck[0],

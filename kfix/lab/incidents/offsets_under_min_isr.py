@@ -6,46 +6,46 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
-from kfix.lab.content import RECORDS
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.content import RECORDS
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    partition = stage.int_option("partition") or 0
-    replicas = stage.access.assignment(OFFSETS_TOPIC).get(partition, ())
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    partition = context.int_option("partition") or 0
+    replicas = context.access.assignment(OFFSETS_TOPIC).get(partition, ())
     if len(replicas) < 2:
         raise UsageError(f"{OFFSETS_TOPIC}-{partition} has no two replicas", hint="kfix lab up --offsets-rf 3")
-    controller = wait_for("there is a controller", stage.access.controller, 10)
+    controller = wait_for("there is a controller", context.access.controller, 10)
     survivor = controller if controller in replicas else replicas[0]
     doomed = [broker for broker in replicas if broker != survivor]
-    stage.set_config("topics", OFFSETS_TOPIC, {"min.insync.replicas": "2"})
-    stage.say(f"set min.insync.replicas=2 on {OFFSETS_TOPIC}")
-    stage.kill(*doomed)
-    stage.wait_state(
+    context.set_config("topics", OFFSETS_TOPIC, {"min.insync.replicas": "2"})
+    context.say(f"set min.insync.replicas=2 on {OFFSETS_TOPIC}")
+    context.kill(*doomed)
+    context.wait_state(
         OFFSETS_TOPIC, partition, f"isr [{survivor}]", lambda each: (each.leader, each.isr) == (survivor, (survivor,))
     )
     # Reading first: a coordinator that has loaded its partition fails commits for the right reason only.
-    stage.wait_groups(groups, groups.by_partition)
+    context.wait_groups(groups, groups.by_partition)
     group = groups.by_partition[partition]
     wait_for(
         f"commits of {group} fail",
         lambda: groups.commit(partition, {TopicPartition(groups.topic, 0): RECORDS}) != 0,
         30,
     )
-    stage.require(stage.access.readable(groups.topic, 0), f"{groups.topic}-0 can still be read")
-    stage.require(groups.works(partition), f"group {group} still reads its committed offset")
-    under = [where for where, state in stage.access.states([OFFSETS_TOPIC]).items() if state and len(state.isr) < 2]
-    stage.say(
+    context.require(context.access.readable(groups.topic, 0), f"{groups.topic}-0 can still be read")
+    context.require(groups.works(partition), f"group {group} still reads its committed offset")
+    under = [where for where, state in context.access.states([OFFSETS_TOPIC]).items() if state and len(state.isr) < 2]
+    context.say(
         f"checked: group {group} reads its offsets and cannot commit; {len(under)} offsets partitions are like that"
     )
-    return stage.broken(
+    return context.broken(
         INCIDENT.name,
         (f"group {group} reads {groups.topic}, but its commits fail", *INCIDENT.expect),
         group=group,

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.content import records
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.content import records
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 WHERE = TopicPartition(TOPIC, 0)
 _LOST = 5
 
 
-def run(stage: Stage) -> Broken:
-    from kfix.lab.looking import save_look  # noqa: PLC0415 - brings the readers
+def run(context: IncidentContext) -> Broken:
+    from kfix.lab.incidents.setup.snapshots import save_look  # noqa: PLC0415 - brings the readers
 
-    groups = stage.content()
-    leader, follower, *others = stage.ids()
-    stage.topic(TOPIC, [[leader, follower]])
-    stage.lab.nodes.stop(stage.lab.state, follower)
-    stage.access.produce(TOPIC, {0: records(TOPIC, 0)[:_LOST]}, acks="1")
-    stage.say(f"broker {follower} stands still, and broker {leader} acknowledges {_LOST} records (acks=1)")
-    before = save_look(stage.lab, "before-the-power-failure")
-    end = stage.log_ends(WHERE, [leader])[leader]
-    stage.require(set(stage.live_state(*WHERE).isr) == {leader, follower}, "both are in the isr")
+    groups = context.content()
+    leader, follower, *others = context.ids()
+    context.topic(TOPIC, [[leader, follower]])
+    context.lab.nodes.stop(context.lab.state, follower)
+    context.access.produce(TOPIC, {0: records(TOPIC, 0)[:_LOST]}, acks="1")
+    context.say(f"broker {follower} stands still, and broker {leader} acknowledges {_LOST} records (acks=1)")
+    before = save_look(context.lab, "before-the-power-failure")
+    end = context.log_ends(WHERE, [leader])[leader]
+    context.require(set(context.live_state(*WHERE).isr) == {leader, follower}, "both are in the isr")
     # All at once: a controller that outlived them would drop the one from the isr whose session ends first.
-    stage.kill(*stage.ids())
-    stage.start(follower, *others)
-    stage.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
-    stage.start(leader)
-    stage.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
-    ends = stage.log_ends(WHERE, [leader, follower])
+    context.kill(*context.ids())
+    context.start(follower, *others)
+    context.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
+    context.start(leader)
+    context.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
+    ends = context.log_ends(WHERE, [leader, follower])
     kept = end - _LOST
-    stage.require(ends == {leader: kept, follower: kept}, f"both logs end {_LOST} records earlier: {ends}")
-    stage.say(f"checked: broker {leader} has cut off {_LOST} records, all are in sync, nothing shows it")
-    return stage.broken(
+    context.require(ends == {leader: kept, follower: kept}, f"both logs end {_LOST} records earlier: {ends}")
+    context.say(f"checked: broker {leader} has cut off {_LOST} records, all are in sync, nothing shows it")
+    return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],

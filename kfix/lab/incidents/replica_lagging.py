@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab import throttles
-from kfix.lab.background import start_in_background
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.slow import fall_behind
-from kfix.lab.throttles import Throttle
+from kfix.lab.incidents.setup import throttles
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.lagging import fall_behind
+from kfix.lab.incidents.setup.throttles import Throttle
 from kfix.lab.waiting import wait_for
+from kfix.lab.workload.background import start_in_background
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 WHERE = TopicPartition(TOPIC, 0)
@@ -24,25 +24,25 @@ _RATE = {"slow": 150_000, "catching-up": 400_000}
 _STEP_SECONDS = 20.0
 
 
-def run(stage: Stage) -> Broken:
-    kind = str(stage.options["kind"])
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
-    leader, late, third = sorted(stage.ids(), key=lambda each: each != controller)[:3]
-    stage.topic(TOPIC, [[leader, late, third]])
-    fall_behind(stage, [WHERE], (late,), backlog_records=_BACKLOG[kind])
+def run(context: IncidentContext) -> Broken:
+    kind = str(context.options["kind"])
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    leader, late, third = sorted(context.ids(), key=lambda each: each != controller)[:3]
+    context.topic(TOPIC, [[leader, late, third]])
+    fall_behind(context, [WHERE], (late,), backlog_records=_BACKLOG[kind])
     if kind in _RATE:
-        throttles.put(stage, Throttle(_RATE[kind], {WHERE: (late,)}))
-        stage.say(f"broker {late} may fetch {_RATE[kind]} bytes a second of {WHERE}")
+        throttles.put(context, Throttle(_RATE[kind], {WHERE: (late,)}))
+        context.say(f"broker {late} may fetch {_RATE[kind]} bytes a second of {WHERE}")
     if kind == "slow":
-        _write(stage)
+        _write(context)
     # A throttled replica takes a step, then stands still for 11 s: what is seen now is its pace.
-    before = _end(stage, late)
-    wait_for(f"broker {late} takes a step", lambda: _end(stage, late) > before, _STEP_SECONDS)
-    state = stage.live_state(*WHERE)
-    stage.require(late not in state.isr, f"{late} is out of sync")
-    stage.say(f"checked: broker {late} is out of sync on {WHERE}")
-    return stage.broken(
+    before = _end(context, late)
+    wait_for(f"broker {late} takes a step", lambda: _end(context, late) > before, _STEP_SECONDS)
+    state = context.live_state(*WHERE)
+    context.require(late not in state.isr, f"{late} is out of sync")
+    context.say(f"checked: broker {late} is out of sync on {WHERE}")
+    return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],
@@ -52,16 +52,16 @@ def run(stage: Stage) -> Broken:
     )
 
 
-def _end(stage: Stage, broker: int) -> int:
-    return stage.log_ends(WHERE, [broker]).get(broker, -1)
+def _end(context: IncidentContext, broker: int) -> int:
+    return context.log_ends(WHERE, [broker]).get(broker, -1)
 
 
-def _write(stage: Stage) -> None:
-    from kfix.lab.workload import WorkloadPlan  # noqa: PLC0415 - brings the client library
+def _write(context: IncidentContext) -> None:
+    from kfix.lab.workload.workload import WorkloadPlan  # noqa: PLC0415 - brings the client library
 
-    lab = stage.lab
+    lab = context.lab
     plan = WorkloadPlan(lab.bootstrap_servers, TOPIC, acks="1", rate=50, seconds=60, consume=False)
-    stage.say(f"workload {start_in_background(lab, plan)} writes 50 records a second to {TOPIC}")
+    context.say(f"workload {start_in_background(lab, plan)} writes 50 records a second to {TOPIC}")
 
 
 INCIDENT = Incident(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.layout import spread
-from kfix.lab.options import MEGABYTES
+from kfix.lab.definition.layout import spread
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.options import MEGABYTES
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
-    from kfix.lab.state import BrokerDef
+    from kfix.lab.definition.state import BrokerDef
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 _PARTITIONS = 3
@@ -39,19 +39,19 @@ def by_rack(brokers: Sequence[BrokerDef]) -> dict[str, list[int]]:
     return dict(racks)
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    racks = by_rack([broker for broker in stage.lab.state.brokers if not broker.retired])
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    racks = by_rack([broker for broker in context.lab.state.brokers if not broker.retired])
     rack, ids = max(sorted(racks.items()), key=lambda item: len(item[1]))
-    stage.topic(TOPIC, spread(ids, _PARTITIONS, min(3, len(ids))))
-    if megabytes := stage.int_option("megabytes"):
-        stage.fill(TOPIC, _PARTITIONS, megabytes)
+    context.topic(TOPIC, spread(ids, _PARTITIONS, min(3, len(ids))))
+    if megabytes := context.int_option("megabytes"):
+        context.fill(TOPIC, _PARTITIONS, megabytes)
     where = [TopicPartition(TOPIC, number) for number in range(_PARTITIONS)]
     for each in where:
-        stage.wait_state(*each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
-    return stage.broken(
+        context.wait_state(*each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
+    return context.broken(
         INCIDENT.name,
         (f"all is well, until rack {rack} is lost, and {TOPIC} with it", *INCIDENT.expect),
         group=groups.by_partition[0],

@@ -8,51 +8,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 MOVED = TopicPartition(TOPIC, 0)
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
-    kept, origin, target = sorted(stage.ids(), key=lambda each: each != controller)[:3]
-    safe = stage.options["cancel"] == "safe"
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    kept, origin, target = sorted(context.ids(), key=lambda each: each != controller)[:3]
+    safe = context.options["cancel"] == "safe"
     before, after = ((kept, origin), (kept, target)) if safe else ((origin,), (kept, target))
     dead = [target] if safe else [origin, target]
-    stage.topic(TOPIC, [list(before)])
-    stage.lab.nodes.stop(stage.lab.state, target)
-    stage.begin_move(MOVED, after)
-    stage.say(f"froze broker {target}, then began to move {MOVED} from {list(before)} to {list(after)}")
-    stage.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
-    stage.kill(*dead)
-    stage.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept and not set(each.isr) & set(dead))
-    move = stage.wait_move(MOVED)
-    stage.require(target in move.adding, f"{MOVED} waits for broker {target}")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.require(stage.access.readable(*MOVED), f"{MOVED} can be read")
-    stage.say(f"checked: {MOVED} works, led by {kept}, and its move waits for broker {target}, which is dead")
+    context.topic(TOPIC, [list(before)])
+    context.lab.nodes.stop(context.lab.state, target)
+    context.begin_move(MOVED, after)
+    context.say(f"froze broker {target}, then began to move {MOVED} from {list(before)} to {list(after)}")
+    context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
+    context.kill(*dead)
+    context.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept and not set(each.isr) & set(dead))
+    move = context.wait_move(MOVED)
+    context.require(target in move.adding, f"{MOVED} waits for broker {target}")
+    context.wait_groups(groups, groups.by_partition)
+    context.require(context.access.readable(*MOVED), f"{MOVED} can be read")
+    context.say(f"checked: {MOVED} works, led by {kept}, and its move waits for broker {target}, which is dead")
     outcome = (
         f"the original replicas {list(before)} live: cancelling the move loses nothing"
         if safe
         else f"the original replicas {list(before)} are dead: cancelling the move leaves {MOVED} without a leader, and "
         f"no election gives it one while broker {kept} lives, in its isr and no longer its replica"
     )
-    return stage.broken(
+    return context.broken(
         INCIDENT.name,
         (outcome, *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TOPIC,
         partitions=[MOVED],
         dead=dead,
-        details={"cancel": stage.options["cancel"], "waits_for": target, "leader": kept},
+        details={"cancel": context.options["cancel"], "waits_for": target, "leader": kept},
     )
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import TRANSACTIONS_TOPIC
-from kfix.lab.groups import COORDINATOR_NOT_AVAILABLE, name_for
-from kfix.lab.incidents import single_replicas
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.properties import DEFAULTS
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, name_for
+from kfix.lab.definition.properties import DEFAULTS
+from kfix.lab.incidents.setup import single_replicas
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfix.lab.commits import Groups
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
-    from kfix.lab.transactions import Transactions
+    from kfix.lab.clients.commits import Groups
+    from kfix.lab.clients.transactions import Transactions
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 _PARTITIONS = "transaction.state.log.num.partitions"
 # As Kafka sets them itself when the first transactional producer comes.
@@ -31,26 +31,28 @@ _CONFIG = {
 }
 
 
-def run(stage: Stage) -> Broken:
-    chosen = single_replicas.chosen_brokers(stage) or stage.ids()
-    groups = stage.content()
-    known = stage.access.assignment(TRANSACTIONS_TOPIC)
-    count = len(known) or int(stage.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
+def run(context: IncidentContext) -> Broken:
+    chosen = single_replicas.chosen_brokers(context) or context.ids()
+    groups = context.content()
+    known = context.access.assignment(TRANSACTIONS_TOPIC)
+    count = len(known) or int(context.lab.state.spec.settings.get(_PARTITIONS, DEFAULTS[_PARTITIONS]))
     holders = {number: chosen[number % len(chosen)] for number in range(count)}
-    victim = single_replicas.victim(stage, holders)
+    victim = single_replicas.victim(context, holders)
     if known:
-        stage.reassign({TopicPartition(TRANSACTIONS_TOPIC, number): (broker,) for number, broker in holders.items()})
+        context.reassign({TopicPartition(TRANSACTIONS_TOPIC, number): (broker,) for number, broker in holders.items()})
     else:
-        stage.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
-        stage.say(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
-    writers = stage.transact({number: name_for(number, count, "ledger-writer") for number in holders})
-    return _latent(stage, groups, writers) if victim is None else _fallen(stage, groups, writers, holders, victim)
+        context.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
+        context.say(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
+    writers = context.transact({number: name_for(number, count, "ledger-writer") for number in holders})
+    return _latent(context, groups, writers) if victim is None else _fallen(context, groups, writers, holders, victim)
 
 
-def _latent(stage: Stage, groups: Groups, writers: Transactions) -> Broken:
+def _latent(context: IncidentContext, groups: Groups, writers: Transactions) -> Broken:
     _wait_works(writers, writers.by_partition)
-    stage.say(f"checked: each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers live, all producers work")
-    return stage.broken(
+    context.say(
+        f"checked: each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers live, all producers work"
+    )
+    return context.broken(
         INCIDENT.name,
         ("clients notice nothing: the day one of these brokers dies, its producers wait for ever", *INCIDENT.expect),
         group=groups.by_partition[0],
@@ -60,25 +62,27 @@ def _latent(stage: Stage, groups: Groups, writers: Transactions) -> Broken:
     )
 
 
-def _fallen(stage: Stage, groups: Groups, writers: Transactions, holders: dict[int, int], victim: int) -> Broken:
+def _fallen(
+    context: IncidentContext, groups: Groups, writers: Transactions, holders: dict[int, int], victim: int
+) -> Broken:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
-    stage.kill(victim)
+    context.kill(victim)
     for number in lost:
-        state = stage.wait_state(TRANSACTIONS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        stage.require(state.isr == (victim,), f"the isr of {TRANSACTIONS_TOPIC}-{number} is [{victim}]")
-        for broker in stage.access.live_ids():
+        state = context.wait_state(TRANSACTIONS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        context.require(state.isr == (victim,), f"the isr of {TRANSACTIONS_TOPIC}-{number} is [{victim}]")
+        for broker in context.access.live_ids():
             wait_for(
                 f"broker {broker} knows no coordinator for {writers.by_partition[number]}",
                 lambda each=number, via=broker: writers.coordinator(each, via)[0] == COORDINATOR_NOT_AVAILABLE,  # type: ignore[misc]
                 15,
             )
     _wait_works(writers, [number for number in holders if number not in lost])
-    stage.wait_groups(groups, groups.by_partition)
+    context.wait_groups(groups, groups.by_partition)
     stuck = ", ".join(writers.by_partition[number] for number in lost)
-    stage.say(
+    context.say(
         f"checked: producers {stuck} have no coordinator, the other {len(holders) - len(lost)} and all groups work"
     )
-    return stage.broken(
+    return context.broken(
         INCIDENT.name,
         (f"transactional producers {stuck} wait for ever", *INCIDENT.expect),
         group=groups.by_partition[0],

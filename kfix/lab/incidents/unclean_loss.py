@@ -4,47 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.content import records
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.slow import fall_behind, lift_throttle
+from kfix.lab.incidents.setup.content import records
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 WHERE = TopicPartition(TOPIC, 0)
 _ACKNOWLEDGED = 7
 
 
-def run(stage: Stage) -> Broken:
-    from kfix.lab.looking import save_look  # noqa: PLC0415 - brings the readers
+def run(context: IncidentContext) -> Broken:
+    from kfix.lab.incidents.setup.snapshots import save_look  # noqa: PLC0415 - brings the readers
 
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
     # The controller leads: frozen as a follower it would hold up every other change of an ISR.
-    leader, follower = sorted(stage.ids(), key=lambda each: each != controller)[:2]
-    stage.topic(TOPIC, [[leader, follower]])
-    fall_behind(stage, [WHERE], (follower,))
-    stage.access.produce(TOPIC, {0: records(TOPIC, 0)[:_ACKNOWLEDGED]}, acks="all")
-    stage.say(f"broker {leader}, alone in the isr, acknowledged {_ACKNOWLEDGED} records to a producer with acks=all")
-    before = save_look(stage.lab, "before-the-unclean-election")
-    end = stage.log_ends(WHERE, [leader])[leader]
-    stage.kill(leader)
-    stage.wait_state(TOPIC, 0, "leader -1", lambda each: each.leader == -1)
-    lift_throttle(stage, [TOPIC], (follower,))
-    kept = stage.log_ends(WHERE, [follower])[follower]
-    stage.access.elect([WHERE], unclean=True)
-    stage.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
-    stage.say(f"an unclean election made broker {follower} leader, whose log ends at {kept}, not at {end}")
-    stage.start(leader)
-    stage.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
-    ends = stage.log_ends(WHERE, [leader, follower])
-    stage.require(ends == {leader: kept, follower: kept}, f"both logs end at {kept}: {ends}")
-    stage.say(f"checked: broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it")
-    return stage.broken(
+    leader, follower = sorted(context.ids(), key=lambda each: each != controller)[:2]
+    context.topic(TOPIC, [[leader, follower]])
+    fall_behind(context, [WHERE], (follower,))
+    context.access.produce(TOPIC, {0: records(TOPIC, 0)[:_ACKNOWLEDGED]}, acks="all")
+    context.say(f"broker {leader}, alone in the isr, acknowledged {_ACKNOWLEDGED} records to a producer with acks=all")
+    before = save_look(context.lab, "before-the-unclean-election")
+    end = context.log_ends(WHERE, [leader])[leader]
+    context.kill(leader)
+    context.wait_state(TOPIC, 0, "leader -1", lambda each: each.leader == -1)
+    lift_throttle(context, [TOPIC], (follower,))
+    kept = context.log_ends(WHERE, [follower])[follower]
+    context.access.elect([WHERE], unclean=True)
+    context.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
+    context.say(f"an unclean election made broker {follower} leader, whose log ends at {kept}, not at {end}")
+    context.start(leader)
+    context.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
+    ends = context.log_ends(WHERE, [leader, follower])
+    context.require(ends == {leader: kept, follower: kept}, f"both logs end at {kept}: {ends}")
+    context.say(f"checked: broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it")
+    return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],

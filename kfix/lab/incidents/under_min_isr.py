@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
-    first, second, survivor = sorted(stage.ids(), key=lambda each: each == controller)[-3:]
-    stage.topic(TOPIC, [[first, second, survivor], [second, survivor, first]], {"min.insync.replicas": "2"})
-    stage.kill(first, second)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    first, second, survivor = sorted(context.ids(), key=lambda each: each == controller)[-3:]
+    context.topic(TOPIC, [[first, second, survivor], [second, survivor, first]], {"min.insync.replicas": "2"})
+    context.kill(first, second)
     for number in (0, 1):
-        stage.wait_state(
+        context.wait_state(
             TOPIC, number, f"isr [{survivor}]", lambda each: each.isr == (survivor,) and each.leader == survivor
         )
 
     def refused() -> bool:
-        return stage.access.produce_error(TOPIC, 0, "all") == "NOT_ENOUGH_REPLICAS"
+        return context.access.produce_error(TOPIC, 0, "all") == "NOT_ENOUGH_REPLICAS"
 
     # The leader learns of the smaller ISR a moment after ZooKeeper; until then it says REQUEST_TIMED_OUT.
     wait_for("acks=all is refused for want of replicas", refused, 30)
-    stage.require(stage.access.readable(TOPIC, 0), f"{TOPIC}-0 can still be read")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work")
-    return stage.broken(
+    context.require(context.access.readable(TOPIC, 0), f"{TOPIC}-0 can still be read")
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work")
+    return context.broken(
         INCIDENT.name,
         (f"{TOPIC}: isr [{survivor}], min.insync.replicas 2", *INCIDENT.expect),
         group=groups.by_partition[0],

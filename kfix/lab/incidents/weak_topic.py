@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.options import MEGABYTES
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.options import MEGABYTES
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 CONFIG = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
@@ -18,18 +18,18 @@ _PARTITIONS = 3
 _REPLICAS = 2
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    stage.topic(TOPIC, stage.spread(_PARTITIONS, _REPLICAS), CONFIG)
-    if megabytes := stage.int_option("megabytes"):
-        stage.fill(TOPIC, _PARTITIONS, megabytes)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    context.topic(TOPIC, context.spread(_PARTITIONS, _REPLICAS), CONFIG)
+    if megabytes := context.int_option("megabytes"):
+        context.fill(TOPIC, _PARTITIONS, megabytes)
     where = [TopicPartition(TOPIC, number) for number in range(_PARTITIONS)]
     for each in where:
-        stage.wait_state(*each, "both replicas in sync", lambda state: len(state.isr) == _REPLICAS)
-    stage.require(stage.access.configs("topics").get(TOPIC) == CONFIG, f"{TOPIC} has its settings")
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: {TOPIC} has RF {_REPLICAS}, {', '.join(f'{k}={v}' for k, v in CONFIG.items())}; groups work")
-    return stage.broken(
+        context.wait_state(*each, "both replicas in sync", lambda state: len(state.isr) == _REPLICAS)
+    context.require(context.access.configs("topics").get(TOPIC) == CONFIG, f"{TOPIC} has its settings")
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: {TOPIC} has RF {_REPLICAS}, {', '.join(f'{k}={v}' for k, v in CONFIG.items())}; groups work")
+    return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],

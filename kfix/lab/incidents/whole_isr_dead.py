@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.slow import fall_behind, lift_throttle
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.lagging import fall_behind, lift_throttle
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 TOPIC = "ledger"
 MIRROR = "journal"
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    controller = wait_for("there is a controller", stage.access.controller, 10)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    controller = wait_for("there is a controller", context.access.controller, 10)
     # Not the controller: frozen it would hold up every other change of an ISR.
-    first, second, late = sorted(stage.ids(), key=lambda each: each != controller)[:3]
-    stage.topic(TOPIC, [[first, second, late]])
-    stage.topic(MIRROR, [[first, late]])
+    first, second, late = sorted(context.ids(), key=lambda each: each != controller)[:3]
+    context.topic(TOPIC, [[first, second, late]])
+    context.topic(MIRROR, [[first, late]])
     affected = [TopicPartition(TOPIC, 0), TopicPartition(MIRROR, 0)]
-    fall_behind(stage, affected, (late,))
-    stage.kill(first, second)
+    fall_behind(context, affected, (late,))
+    context.kill(first, second)
     # Only now: of other partitions the last one in the ISR could else be one that stays dead.
-    stage.wait_dead_left_isr(frozenset(affected))
-    stage.kill(late)
-    stage.start(late)
+    context.wait_dead_left_isr(frozenset(affected))
+    context.kill(late)
+    context.start(late)
     for topic, number in affected:
-        state = stage.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        stage.wait_leaderless_everywhere(topic, number)
-        stage.require(
+        state = context.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        context.wait_leaderless_everywhere(topic, number)
+        context.require(
             bool(state.isr) and late not in state.isr,
             f"{late} is outside the isr {list(state.isr)} of {topic}-{number}",
         )
-    lift_throttle(stage, [TOPIC, MIRROR], [late])
-    stage.wait_groups(groups, groups.by_partition)
-    stage.say(f"checked: {TOPIC}-0 and {MIRROR}-0 have leader -1; their one living replica {late} is outside the isr")
-    return stage.broken(
+    lift_throttle(context, [TOPIC, MIRROR], [late])
+    context.wait_groups(groups, groups.by_partition)
+    context.say(f"checked: {TOPIC}-0 and {MIRROR}-0 have leader -1; their one living replica {late} is outside the isr")
+    return context.broken(
         INCIDENT.name,
         (
             f"{TOPIC}-0: isr [{first}, {second}] or the last of them, both dead",

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
-from kfix.lab.host import program
+from kfix.lab.process.host import program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError
+from kfix.lab.definition.zone import KINDS
 from kfix.lab.network.commands import inside
-from kfix.lab.network.zone import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from kfix.lab.network.zone import Network, Slow, Zone
-    from kfix.lab.state import LabState
+    from kfix.lab.definition.state import LabState
+    from kfix.lab.definition.zone import Network, Slow, Zone
 
 Ports = dict[str, set[int]]
 _BURST_BYTES = 16_384

@@ -9,6 +9,7 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 
 from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
 
 
 class Criticality(IntEnum):
@@ -84,7 +85,7 @@ class ClusterEntry:
     tags: tuple[str, ...] = ()
     criticality: Criticality = Criticality.NORMAL
     expected: Expected = EXPECTED
-    restart_grace: float = 120.0
+    restart_grace: float = TIMING.restart_grace
     timeout: float = 10.0
     windows: tuple[MaintenanceWindow, ...] = ()
 

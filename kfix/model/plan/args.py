@@ -126,6 +126,9 @@ class Args(Mapping[str, ArgValue]):
     def with_(self, **more: ArgValue) -> Args:
         return Args({**self.values_, **more})
 
+    def only(self, *keys: str) -> Args:
+        return Args({key: self.values_[key] for key in keys})
+
     def tp(self, key: str = "partition") -> TopicPartition:
         return parse_partition(self.text(key))
 

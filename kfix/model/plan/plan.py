@@ -112,14 +112,14 @@ class Goal:
     consecutive: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """`max_loss` starts with `none` or says what may be lost at worst."""
+    """`max_loss` starts with `none` or states what may be lost at worst."""
 
-    partitions: int
-    replicas_moved: int
-    bytes: int
-    seconds: float
+    partitions: int = 0
+    replicas_moved: int = 0
+    bytes: int = 0
+    seconds: float = 1.0
     max_loss: str
 
 

@@ -1,4 +1,4 @@
-"""So many brokers are registered: fewer cannot carry the replicas, or another one must not be lost now."""
+"""At least n brokers are registered: fewer cannot carry the replicas, or losing one more would stop producers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from kfix.probes.assignments import ids
 from kfix.probes.base import Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     registered, wanted = sorted(reader.registered_brokers()), args.number("n")
     observed = f"{len(registered)} registered: {ids(registered)}"
     return judge(len(registered) >= wanted, observed, f"at least {wanted} registered brokers")
 
 
-PROBE = Probe(
-    name="brokers_live_at_least",
-    summary="at least so many brokers are registered",
-    params={"n": ArgKind.INT},
-    ask=ask,
-)
+PROBE = Probe("brokers_live_at_least", "at least n brokers are registered", _ask, {"n": ArgKind.INT})

@@ -1,4 +1,4 @@
-"""Each of these brokers is registered: a move to one that is not would hang, a throttle on one would time out."""
+"""Each of these brokers is registered: a move to an unregistered one would hang, a throttle on one would time out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kfix.probes.assignments import ids
 from kfix.probes.base import Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    """No broker named is inconclusive: nothing to ask is not "all of them"."""
+def _ask(args: Args, reader: ClusterReader) -> Answer:
+    """Returns an inconclusive answer where no broker is named: an empty list does not mean "all of them"."""
     wanted = args.brokers("brokers")
     registered = reader.registered_brokers()
     missing = tuple(b for b in wanted if b not in registered)
@@ -19,14 +19,10 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     return judge(not missing if wanted else None, observed, f"brokers {ids(wanted)} registered")
 
 
-def reads(args: Args) -> tuple[str, ...]:
-    return about_brokers(*args.brokers("brokers"))
-
-
 PROBE = Probe(
-    name="brokers_registered",
-    summary="all of the brokers are registered",
-    params={"brokers": ArgKind.BROKERS},
-    reads=reads,
-    ask=ask,
+    "brokers_registered",
+    "all of the brokers are registered",
+    _ask,
+    {"brokers": ArgKind.BROKERS},
+    reads=lambda args: about_brokers(*args.brokers("brokers")),
 )

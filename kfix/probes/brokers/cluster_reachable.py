@@ -1,4 +1,4 @@
-"""The cluster tells who it is and at least one broker is registered."""
+"""The cluster reports its id and at least one broker is registered."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 
 
-def ask(_args: Args, reader: ClusterReader) -> Answer:
+def _ask(_args: Args, reader: ClusterReader) -> Answer:
     registered = reader.registered_brokers()
     observed = f"{reader.identity().name}, registered brokers {sorted(registered)}"
     return judge(bool(registered), observed, "a registered broker")
 
 
-PROBE = Probe(name="cluster_reachable", summary="the cluster answers and a broker is registered", ask=ask)
+PROBE = Probe("cluster_reachable", "the cluster answers and a broker is registered", _ask)

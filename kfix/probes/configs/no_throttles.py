@@ -1,22 +1,15 @@
-"""No replication throttle is set on the topic or broker: one left behind keeps a replica out of the ISR for ever."""
+"""No replication throttle is set on the topic or broker: a left-over one can keep a replica out of the ISR for ever."""
 
 from __future__ import annotations
 
 from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ABSENT, Args
-from kfix.model.plan.facts import ReadFact
 from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.configs.resource import PARAMS, THROTTLES, own_texts, resource_of
+from kfix.probes.configs.resource import THROTTLES, Resource, own_texts, resource_probe
 
 
-def freeze(args: Args, _read: ReadFact) -> Args:
-    resource_of(args)
-    return args
-
-
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    kind, name = resource_of(args)
+def _rule(_args: Args, resource: Resource, reader: ClusterReader) -> Answer:
+    kind, name = resource
     keys = THROTTLES[kind]
     found = dict(zip(keys, own_texts(reader, kind, name, keys), strict=True))
     # An empty list of throttled replicas throttles nothing.
@@ -24,10 +17,4 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     return judge(not left, f"{kind} {name}: {'; '.join(left) or 'none'}", "no replication throttle set")
 
 
-PROBE = Probe(
-    name="no_throttles",
-    summary="the topic or broker sets no replication throttle",
-    params=PARAMS,
-    freeze=freeze,
-    ask=ask,
-)
+PROBE = resource_probe("no_throttles", "the topic or broker sets no replication throttle", _rule)

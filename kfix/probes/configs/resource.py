@@ -1,27 +1,31 @@
-"""Topics and brokers as things that have configuration: which one is meant, and what it says."""
+"""Topics and brokers as resources that have configuration: which one is meant, and which values it has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ConfigValue, ResourceKind
 from kfix.model.numbers import broker_id
+from kfix.model.plan.answer import Answer
 from kfix.model.plan.args import ABSENT, ArgKind, Args, coerce
+from kfix.model.plan.facts import ReadFact
 from kfix.ports import ClusterReader
+from kfix.probes.base import Probe
 
+Resource = tuple[ResourceKind, str]
 PARAMS: Mapping[str, ArgKind] = {"kind": ArgKind.TEXT, "name": ArgKind.TEXT}
 
-#: What limits replication: which replicas, on a topic; how many bytes a second, on a broker. First leaders', then
-#: followers'.
+#: The keys that limit replication: on a topic the throttled replicas, on a broker the bytes per second. The leaders'
+#: key comes first, then the followers'.
 THROTTLES: Mapping[ResourceKind, tuple[str, str]] = {
     ResourceKind.TOPIC: ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas"),
     ResourceKind.BROKER: ("leader.replication.throttled.rate", "follower.replication.throttled.rate"),
 }
 
 
-def resource_of(args: Args) -> tuple[ResourceKind, str]:
-    """RefusedError where `kind` and `name` name no topic and no broker."""
+def resource_of(args: Args) -> Resource:
+    """Returns the topic or broker that `kind` and `name` mean; raises RefusedError where they mean none."""
     kind, name = args.text("kind"), args.text("name")
     if kind not in tuple(ResourceKind):
         raise RefusedError(f"kind {kind!r}: only a topic or a broker has configuration of its own")
@@ -36,9 +40,10 @@ def resource_of(args: Args) -> tuple[ResourceKind, str]:
 
 
 def own_value(found: ConfigValue | None, key: str) -> str | None:
-    """None where a default is in force. UnreachableError where Kafka hides the value: it is set, to nobody knows what.
+    """Returns the resource's own value, None where a default is in force.
 
-    What Kafka does not list is not set: a broker lists its throttle rates only where it has some.
+    Raises UnreachableError where Kafka hides the value: it is set, but unknown. A key that Kafka does not list is not
+    set: a broker lists its throttle rates only where it has some.
     """
     if found is None or not found.own:
         return None
@@ -48,12 +53,31 @@ def own_value(found: ConfigValue | None, key: str) -> str | None:
 
 
 def effective_value(found: ConfigValue | None, _key: str) -> str | None:
-    """None where Kafka lists no such key, or shows no value for it."""
+    """Returns the value in force, None where Kafka does not list the key or hides its value."""
     return None if found is None else found.value
 
 
 def own_texts(reader: ClusterReader, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """In the order of `keys`, ABSENT where the resource sets none itself."""
+    """Returns the resource's own values in the order of `keys`, ABSENT where it sets none itself."""
     found = reader.configs(kind, name, keys)
     values = (own_value(found.get(key), key) for key in keys)
     return tuple(ABSENT if value is None else value for value in values)
+
+
+def frozen_resource(args: Args, _read: ReadFact) -> Args:
+    """Returns the arguments as written; raises RefusedError where they mean no topic and no broker."""
+    resource_of(args)
+    return args
+
+
+def resource_probe(
+    name: str, summary: str, rule: Callable[[Args, Resource, ClusterReader], Answer], **params: ArgKind
+) -> Probe:
+    """A probe about the own configuration of one topic or one broker."""
+    return Probe(
+        name,
+        summary,
+        lambda args, reader: rule(args, resource_of(args), reader),
+        {**PARAMS, **params},
+        freeze=frozen_resource,
+    )

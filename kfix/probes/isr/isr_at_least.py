@@ -1,24 +1,20 @@
-"""So many replicas are in sync and alive. A dead broker that Kafka still lists in the ISR holds nothing up."""
+"""At least n replicas are in sync and registered. A dead broker that Kafka still lists in the ISR does not count."""
 
 from __future__ import annotations
 
-from kfix.model.plan.answer import Answer, judge
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.args import ArgKind, Args
-from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.words import state_words
+from kfix.probes.base import state_probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading, wanted = reader.recorded(args.tp()), args.number("n")
-    live = reading.live_isr
-    good = None if live is None else len(live) >= wanted
-    return judge(good, state_words(reading), f"at least {wanted} registered members of the ISR")
+def _rule(args: Args, reading: PartitionReading) -> bool | None:
+    return None if reading.live_isr is None else len(reading.live_isr) >= args.number("n")
 
 
-PROBE = Probe(
-    name="isr_at_least",
-    summary="at least so many live replicas are in sync",
-    params={"partition": ArgKind.PARTITION, "n": ArgKind.INT},
-    ask=ask,
+PROBE = state_probe(
+    "isr_at_least",
+    "at least n live replicas are in sync",
+    "at least {n} registered members of the ISR",
+    _rule,
+    n=ArgKind.INT,
 )

@@ -1,33 +1,24 @@
-"""No leader and no live in-sync replica: only then does an election outside the ISR win anything.
+"""There is no leader and no live in-sync replica: only then may a replica outside the ISR be elected.
 
-While one member of the ISR is alive it holds every acknowledged record, and electing anybody else would be wrong.
+While one member of the ISR is alive it holds every acknowledged record, and electing another replica would lose some.
 """
 
 from __future__ import annotations
 
-from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import about
-from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.words import state_words
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.plan.args import Args
+from kfix.probes.base import state_probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
+def _rule(_args: Args, reading: PartitionReading) -> bool | None:
     live, leaderless = reading.live_isr, reading.leaderless
-    good = None if live is None or leaderless is None else leaderless and not live
-    return judge(good, state_words(reading), "no leader and no registered member of the ISR")
+    return None if live is None or leaderless is None else leaderless and not live
 
 
-def reads(args: Args) -> tuple[str, ...]:
-    return about(args.tp(), "leader", "isr", "live_isr")
-
-
-PROBE = Probe(
-    name="isr_is_dead",
-    summary="there is no leader, and no member of the ISR is registered",
-    params={"partition": ArgKind.PARTITION},
-    reads=reads,
-    ask=ask,
+PROBE = state_probe(
+    "isr_is_dead",
+    "there is no leader, and no member of the ISR is registered",
+    "no leader and no registered member of the ISR",
+    _rule,
+    facts=("leader", "isr", "live_isr"),
 )

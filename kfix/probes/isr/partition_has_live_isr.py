@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import about
-from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.words import state_words
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.plan.args import Args
+from kfix.probes.base import state_probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
-    live = reading.live_isr
-    return judge(None if live is None else bool(live), state_words(reading), "a registered member of the ISR")
+def _rule(_args: Args, reading: PartitionReading) -> bool | None:
+    return None if reading.live_isr is None else bool(reading.live_isr)
 
 
-def reads(args: Args) -> tuple[str, ...]:
-    return about(args.tp(), "isr", "live_isr")
-
-
-PROBE = Probe(
-    name="partition_has_live_isr",
-    summary="a member of the ISR is registered in ZooKeeper",
-    params={"partition": ArgKind.PARTITION},
-    reads=reads,
-    ask=ask,
+PROBE = state_probe(
+    "partition_has_live_isr",
+    "a member of the ISR is registered in ZooKeeper",
+    "a registered member of the ISR",
+    _rule,
+    facts=("isr", "live_isr"),
 )

@@ -1,4 +1,4 @@
-"""Every partition of the topic has a leader and so many live replicas in sync: so many may be demanded of producers."""
+"""Every partition of the topic has a leader and n live replicas in sync: min.insync.replicas may be set to n."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfix.probes.base import Probe
 from kfix.probes.words import state_words
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     topic, least = args.text("topic"), args.number("n")
     wanted = f"every partition of {topic} with a leader and at least {least} live replicas in sync"
     readings = [reader.recorded(tp) for tp in sorted(reader.assignments(topic))]
@@ -18,7 +18,7 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     short = [r for r in readings if r.leaderless or (r.live_isr is not None and len(r.live_isr) < least)]
     if short:
         first = f"{short[0].tp}: {state_words(short[0])}"
-        return judge(False, f"{len(short)} of {len(readings)} partitions have not; {first}", wanted)
+        return judge(False, f"{len(short)} of {len(readings)} partitions do not; {first}", wanted)
     unknown = [r for r in readings if r.leaderless is None or r.live_isr is None]
     if unknown:
         return judge(None, f"{unknown[0].tp}: {state_words(unknown[0])}", wanted)
@@ -27,8 +27,8 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
 
 
 PROBE = Probe(
-    name="topic_isr_at_least",
-    summary="every partition of the topic has a leader and at least so many live replicas in sync",
-    params={"topic": ArgKind.TOPIC, "n": ArgKind.INT},
-    ask=ask,
+    "topic_isr_at_least",
+    "every partition of the topic has a leader and at least n live replicas in sync",
+    _ask,
+    {"topic": ArgKind.TOPIC, "n": ArgKind.INT},
 )

@@ -1,22 +1,21 @@
-"""The controller is still this broker: whoever took over has a list of moves and a memory of its own."""
+"""The controller is still this broker: a new one has its own list of moves and its own cached state."""
 
 from __future__ import annotations
 
+from kfix.model.cluster.snapshot import ControllerNode
 from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
 from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def controller_words(node: ControllerNode) -> str:
+    return f"controller {'none' if node.broker is None else node.broker}, epoch {node.epoch}"
+
+
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     node, broker = reader.controller(), args.number("broker")
-    observed = f"controller {'none' if node.broker is None else node.broker}, epoch {node.epoch}"
-    return judge(node.broker == broker, observed, f"controller {broker}")
+    return judge(node.broker == broker, controller_words(node), f"controller {broker}")
 
 
-PROBE = Probe(
-    name="controller_is",
-    summary="the controller is this broker",
-    params={"broker": ArgKind.BROKER},
-    ask=ask,
-)
+PROBE = Probe("controller_is", "the controller is this broker", _ask, {"broker": ArgKind.BROKER})

@@ -1,8 +1,8 @@
 """The group coordinator of an offsets partition answers, and the offsets committed there can be read.
 
-Leadership proves neither: a coordinator that still loads its log says 14, a phantom leader 16. Where no group of the
-partition is known, one is made up whose name hashes there: asking after it reads nothing and changes nothing, and only
-a working coordinator can answer.
+Leadership proves neither: a coordinator that is still loading its log answers 14 (COORDINATOR_LOAD_IN_PROGRESS), a
+phantom leader 16 (NOT_COORDINATOR). Where no group of the partition is known, the probe makes up a group name that
+hashes to the partition: a request for it changes nothing, and only a working coordinator can answer it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
 from kfix.model.plan.facts import ReadFact, about
 from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
+from kfix.probes.base import ON_PARTITION, Probe
 
-# No answer, coordinator loading: the question may be answered the next time; nobody knows yet.
+# No answer, or the coordinator is loading: the next attempt may succeed, so the answer is still open.
 _NOT_YET = frozenset({-1, 14, None})
 
 
 def group_on(partition: int, partitions: int) -> str:
-    """A group name that hashes to the partition; on average `partitions` names are tried.
+    """Returns a group name that hashes to the partition; on average `partitions` names are tried.
 
-    The number stands early in the name: the hash multiplies by 31, so with a number at the end and a partition count
-    that 31 divides (31, 62, 93, ...) some partitions would never be hit.
+    The number comes early in the name: the hash multiplies by 31, so a number at the end would never reach some
+    partitions where 31 divides the partition count (31, 62, 93, ...).
     """
     if not 0 <= partition < partitions:
         raise ValueError(f"there is no partition {partition} of {partitions}")
@@ -36,51 +36,51 @@ def group_on(partition: int, partitions: int) -> str:
 
 
 def freeze(args: Args, read: ReadFact) -> Args:
-    """A group given by the finding is used where it lives on this partition, else one is made up."""
+    """Uses the group that the finding names where it belongs to this partition, else makes up one."""
     tp = args.tp()
     (key,) = about(tp, "partition_count")
     partitions = read(key).value
     if not isinstance(partitions, int):
-        raise RefusedError(f"{tp.topic} does not exist, so nothing coordinates its groups")
+        raise RefusedError(f"{tp.topic} does not exist, so it has no groups")
     if not 0 <= tp.partition < partitions:
-        raise RefusedError(f"{tp.topic} has {partitions} partitions, so no group can live on {tp}")
+        raise RefusedError(f"{tp.topic} has {partitions} partitions, so no group can be on {tp}")
     group = str(args.get("group", ""))
     if not group or partition_of_group(group, partitions) != tp.partition:
         group = group_on(tp.partition, partitions)
     return args.with_(group=group)
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    said = reader.probe_group(args.text("group"))
+def _ask(args: Args, reader: ClusterReader) -> Answer:
+    found = reader.probe_group(args.text("group"))
     wanted = "FindCoordinator and OffsetFetch answer without an error"
     # The topic may have grown since the plan was made: then the answer is about another partition.
-    if said.partition != args.tp().partition:
-        observed = f"group {said.group} is now on {TopicPartition(args.tp().topic, said.partition)}"
+    if found.partition != args.tp().partition:
+        observed = f"group {found.group} is now on {TopicPartition(args.tp().topic, found.partition)}"
         return judge(None, observed, wanted)
-    return judge(_good(said), _words(said), wanted)
+    return judge(_good(found), _words(found), wanted)
 
 
-def _good(said: CoordinatorProbe) -> bool | None:
-    if said.answers:
+def _good(found: CoordinatorProbe) -> bool | None:
+    if found.answers:
         return True
-    error = said.find_error if said.find_error != 0 else said.fetch_error
+    error = found.find_error if found.find_error != 0 else found.fetch_error
     return None if error in _NOT_YET else False
 
 
-def _words(said: CoordinatorProbe) -> str:
-    if said.answers:
-        offset = "no offset" if said.committed is None else f"offset {said.committed}"
-        return f"group {said.group}: broker {said.coordinator} answers, {offset} read"
-    where = "" if said.coordinator is None else f" of broker {said.coordinator}"
-    why = f" ({said.error})" if said.error else ""
-    return f"group {said.group}: FindCoordinator {said.find_error}, OffsetFetch{where} {said.fetch_error}{why}"
+def _words(found: CoordinatorProbe) -> str:
+    if found.answers:
+        offset = "no offset" if found.committed is None else f"offset {found.committed}"
+        return f"group {found.group}: broker {found.coordinator} answers, {offset} read"
+    where = "" if found.coordinator is None else f" of broker {found.coordinator}"
+    why = f" ({found.error})" if found.error else ""
+    return f"group {found.group}: FindCoordinator {found.find_error}, OffsetFetch{where} {found.fetch_error}{why}"
 
 
 PROBE = Probe(
-    name="coordinator_answers",
-    summary="FindCoordinator and OffsetFetch answer for a group of the offsets partition",
-    params={"partition": ArgKind.PARTITION},
-    optional={"group": ArgKind.TEXT},
+    "coordinator_answers",
+    "FindCoordinator and OffsetFetch answer for a group of the offsets partition",
+    _ask,
+    ON_PARTITION,
+    {"group": ArgKind.TEXT},
     freeze=freeze,
-    ask=ask,
 )

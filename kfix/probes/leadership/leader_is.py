@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from kfix.model.plan.answer import Answer, judge
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.args import ArgKind, Args
-from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.words import state_words
+from kfix.probes.base import state_probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading, broker = reader.recorded(args.tp()), args.number("broker")
-    good = None
-    if reading.state is not None and reading.leaderless is not None:
-        good = not reading.leaderless and reading.state.leader == broker
-    return judge(good, state_words(reading), f"broker {broker} registered and leader")
+def _rule(args: Args, reading: PartitionReading) -> bool | None:
+    if reading.state is None or reading.leaderless is None:
+        return None
+    return not reading.leaderless and reading.state.leader == args.number("broker")
 
 
-PROBE = Probe(
-    name="leader_is",
-    summary="the broker is the recorded leader and is registered",
-    params={"partition": ArgKind.PARTITION, "broker": ArgKind.BROKER},
-    ask=ask,
+PROBE = state_probe(
+    "leader_is",
+    "the broker is the recorded leader and is registered",
+    "broker {broker} registered and leader",
+    _rule,
+    broker=ArgKind.BROKER,
 )

@@ -1,28 +1,23 @@
-"""The leader is the first of the assignment, and it is registered."""
+"""The leader is the preferred replica, the first of the assignment, and it is registered."""
 
 from __future__ import annotations
 
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
-from kfix.probes.base import Probe
+from kfix.probes.base import partition_probe
 from kfix.probes.words import state_words
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
+def _rule(_args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
     order = () if reading.assignment is None else reading.assignment.replicas
     good = None
     if reading.state is not None and reading.leaderless is not None and order:
         good = not reading.leaderless and reading.state.leader == order[0]
     observed = f"{state_words(reading)}, assignment {ids(order) if order else 'unknown'}"
-    return judge(good, observed, "the first of the assignment registered and leader")
+    return judge(good, observed, "the first replica of the assignment registered and leader")
 
 
-PROBE = Probe(
-    name="leader_is_preferred",
-    summary="the leader is the preferred one and is registered",
-    params={"partition": ArgKind.PARTITION},
-    ask=ask,
-)
+PROBE = partition_probe("leader_is_preferred", "the leader is the preferred replica and is registered", _rule)

@@ -1,27 +1,21 @@
-"""ZooKeeper records a leader, it is registered, and it is in the ISR."""
+"""ZooKeeper records a leader, which is registered and in the ISR."""
 
 from __future__ import annotations
 
-from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
-from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
-from kfix.probes.words import state_words
+from kfix.model.cluster.reading import PartitionReading
+from kfix.model.plan.args import Args
+from kfix.probes.base import state_probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
-    good = (
-        None
-        if reading.leaderless is None or reading.state is None
-        else (not reading.leaderless and reading.state.leader in reading.state.isr)
-    )
-    return judge(good, state_words(reading), "a registered leader that is in the ISR")
+def _rule(_args: Args, reading: PartitionReading) -> bool | None:
+    if reading.leaderless is None or reading.state is None:
+        return None
+    return not reading.leaderless and reading.state.leader in reading.state.isr
 
 
-PROBE = Probe(
-    name="partition_has_leader",
-    summary="the recorded leader is registered and in the ISR",
-    params={"partition": ArgKind.PARTITION},
-    ask=ask,
+PROBE = state_probe(
+    "partition_has_leader",
+    "the recorded leader is registered and in the ISR",
+    "a registered leader that is in the ISR",
+    _rule,
 )

@@ -1,25 +1,22 @@
-"""The broker is the first of the assignment: the one that a preferred election elects."""
+"""The broker is the preferred replica, the first of the assignment: the one that a preferred election elects."""
 
 from __future__ import annotations
 
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
-from kfix.probes.base import Probe
+from kfix.probes.base import partition_probe
+from kfix.probes.words import gaps
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading, broker = reader.recorded(args.tp()), args.number("broker")
+def _rule(args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
+    broker = args.number("broker")
     wanted = f"broker {broker} first in the assignment"
     if reading.assignment is None or not reading.assignment.replicas:
-        return judge(None, "; ".join(reading.errors) or "no assignment", wanted)
+        return judge(None, gaps(reading, "no assignment"), wanted)
     return judge(reading.assignment.replicas[0] == broker, f"assignment {ids(reading.assignment.replicas)}", wanted)
 
 
-PROBE = Probe(
-    name="preferred_is",
-    summary="the broker is the first of the assignment",
-    params={"partition": ArgKind.PARTITION, "broker": ArgKind.BROKER},
-    ask=ask,
-)
+PROBE = partition_probe("preferred_is", "the broker is the first of the assignment", _rule, broker=ArgKind.BROKER)

@@ -1,9 +1,10 @@
-"""A new controller would take no record from any partition of the cluster.
+"""A new controller would not lose records of any partition of the cluster.
 
-It reads everything from ZooKeeper (kafka-facts B1, B7). Every partition on which ZooKeeper and the brokers differ
-switches to ZooKeeper's leader, or to the first live member of its ISR, and everybody else truncates to that one: it
-must hold what the followed leader holds. Every partition without a leader is elected for, outside the ISR where
-`unclean.leader.election.enable` allows it. All partitions are looked at, those of the finding too.
+A new controller reads all state from ZooKeeper (docs/facts/controller.md). Every partition on which ZooKeeper and the
+brokers differ switches to ZooKeeper's leader, or to the first live member of its ISR, and all other replicas truncate
+to that one: it must hold what the followed leader holds. The controller elects a leader for every partition that has
+none, outside the ISR where `unclean.leader.election.enable` allows it. The probe reads all partitions, not only those
+of the finding.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from kfix.probes.logs.isr_holds_leader_log import followed
 from kfix.probes.words import state_words
 
 _UNCLEAN = "unclean.leader.election.enable"
-_WANTED = "no partition that a new controller would take records from"
+_WANTED = "no partition that would lose records to a new controller"
 _SHOWN = 3
 
 
-def ask(_args: Args, reader: ClusterReader) -> Answer:
+def _ask(_args: Args, reader: ClusterReader) -> Answer:
     readings = reader.every_partition()
     problems: list[tuple[Verdict, str]] = []
-    looked_at = 0
+    affected = 0
     for reading in readings.values():
         found = _judged(reading, reader)
-        looked_at += found is not None
+        affected += found is not None
         if found is not None and not found.passed:
             problems.append((found.verdict, f"{reading.tp}: {found.observed}"))
     gaps = sorted({error for reading in readings.values() for error in reading.errors})
@@ -40,12 +41,12 @@ def ask(_args: Args, reader: ClusterReader) -> Answer:
         return judge(False, _several(failed), _WANTED)
     if problems or gaps:
         return judge(None, _several([text for _, text in problems] + gaps), _WANTED)
-    observed = f"{len(readings)} partitions; {looked_at} of them without a leader or with two, and none loses by it"
+    observed = f"{len(readings)} partitions; {affected} of them without a leader or with two, none would lose records"
     return judge(True, observed, _WANTED)
 
 
 def _judged(reading: PartitionReading, reader: ClusterReader) -> Answer | None:
-    """None: a new controller finds there what all know already."""
+    """Returns None where ZooKeeper and the brokers agree, so that a new controller changes nothing."""
     if reading.state is None:
         return None if not reading.errors else judge(None, state_words(reading), _WANTED)
     live_isr, leaderless = reading.live_isr, reading.leaderless
@@ -64,7 +65,9 @@ def _judged(reading: PartitionReading, reader: ClusterReader) -> Answer | None:
 
 
 def _without_heir(reading: PartitionReading, alive: set[int], reader: ClusterReader) -> Answer:
-    """Nobody in sync lives: left as it is, unless Kafka may elect somebody else or a working leader is lost."""
+    """Judges a partition without a live in-sync replica: a new controller leaves it as it is, unless Kafka may elect
+    another replica or a working leader is lost.
+    """
     if alive:
         dead = f"brokers follow {sorted(alive)}, ZooKeeper's ISR {list(reading.isr or ())} is dead"
         return judge(False, f"{dead}: it would lose its leader", _WANTED)
@@ -75,7 +78,7 @@ def _without_heir(reading: PartitionReading, alive: set[int], reader: ClusterRea
 
 
 def _unclean_allowed(topic: str, reader: ClusterReader) -> Iterator[bool]:
-    """The topic's own value; where it has none that of every broker, since each may become the controller."""
+    """Yields the topic's own value, or where it has none that of every broker: each may become the controller."""
     found = reader.configs(ResourceKind.TOPIC, topic, (_UNCLEAN,)).get(_UNCLEAN)
     if found is not None and found.own:
         yield _is_true(found.value, f"topic {topic}")
@@ -87,7 +90,7 @@ def _unclean_allowed(topic: str, reader: ClusterReader) -> Iterator[bool]:
 
 def _is_true(value: str | None, whose: str) -> bool:
     if value is None:
-        raise UnreachableError(f"{whose} does not tell {_UNCLEAN}")
+        raise UnreachableError(f"{whose} does not report {_UNCLEAN}")
     return value.lower() == "true"
 
 
@@ -97,7 +100,5 @@ def _several(texts: list[str]) -> str:
 
 
 PROBE = Probe(
-    name="reelection_is_safe",
-    summary="of no partition of the cluster a new controller would take records: logs and unclean elections looked at",
-    ask=ask,
+    "reelection_is_safe", "a new controller would not lose records of any partition: logs and unclean elections", _ask
 )

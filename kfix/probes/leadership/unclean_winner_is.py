@@ -1,36 +1,33 @@
-"""The broker is the one whom Kafka elects uncleanly: the first live replica in assignment order (kafka-facts B8).
+"""The broker is the one that an unclean election elects: the first live replica in assignment order.
 
-Kafka does not look for the longest log; only the order of the assignment chooses the survivor.
+Kafka does not compare the logs: only the order of the assignment decides which replica wins (docs/facts/controller.md).
 """
 
 from __future__ import annotations
 
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
-from kfix.model.plan.facts import about
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
-from kfix.probes.base import Probe
+from kfix.probes.base import partition_probe
+from kfix.probes.words import gaps
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading, broker = reader.recorded(args.tp()), args.number("broker")
+def _rule(args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
+    broker = args.number("broker")
     wanted = f"broker {broker} the first registered one of the assignment"
     if reading.assignment is None or reading.registered is None:
-        return judge(None, "; ".join(reading.errors) or "assignment or registrations unknown", wanted)
+        return judge(None, gaps(reading, "assignment or registrations unknown"), wanted)
     live = [b for b in reading.assignment.replicas if b in reading.registered]
     observed = f"assignment {ids(reading.assignment.replicas)}, registered of them {ids(live)}"
     return judge(live[:1] == [broker], observed, wanted)
 
 
-def reads(args: Args) -> tuple[str, ...]:
-    return about(args.tp(), "assignment", "live_replicas")
-
-
-PROBE = Probe(
-    name="unclean_winner_is",
-    summary="the broker is the first live replica in assignment order",
-    params={"partition": ArgKind.PARTITION, "broker": ArgKind.BROKER},
-    reads=reads,
-    ask=ask,
+PROBE = partition_probe(
+    "unclean_winner_is",
+    "the broker is the first live replica in assignment order",
+    _rule,
+    facts=("assignment", "live_replicas"),
+    broker=ArgKind.BROKER,
 )

@@ -1,8 +1,8 @@
 """Whether one replica's log holds all of others' logs: it reaches as far, and its last record is of no older epoch.
 
-The replica with the higher (epoch, end) holds more, and a log that is as long but older has a tail of its own
-(kafka-facts F). Log ends of a busy partition move between two reads, so the one that is to win is read last and again:
-a follower that caught up with where the leader *was* holds it all.
+The replica with the higher (epoch, end) holds more, and a log that is as long but older ends with records of its own
+(docs/facts/data-loss.md). Log ends of a busy partition move between two reads, so the future leader's is read last, and
+again: a follower that has reached the offset at which the leader *was* holds all of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REREADS = 5
 
 
 def holds(reader: ClusterReader, tp: TopicPartition, heir: int, others: Collection[int], wanted: str) -> Answer:
-    """Whether the log of `heir` holds those of the others; a log that nobody tells makes it inconclusive."""
+    """Judges whether the log of `heir` holds those of the others; an unread log makes the answer inconclusive."""
     goals = _tails(reader, tp, tuple(sorted(set(others) - {heir})))
     unread = [b for b, tail in goals.items() if tail is None]
     if unread:
@@ -42,7 +42,7 @@ def holds(reader: ClusterReader, tp: TopicPartition, heir: int, others: Collecti
 def _of_no_older_epoch(
     reader: ClusterReader, tp: TopicPartition, heir: int, known: Mapping[int, LogTail], wanted: str
 ) -> Answer:
-    """Where no epoch at all is known, such as of records from before Kafka 0.11, the ends alone tell."""
+    """Where no epoch at all is known, as for records from before Kafka 0.11, the log ends alone decide."""
     own = _tails(reader, tp, (heir,))[heir] if known else None
     if known and own is None:
         return judge(None, f"the last epoch of broker {heir} is unknown", wanted)

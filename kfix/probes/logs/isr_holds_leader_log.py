@@ -1,8 +1,9 @@
-"""What ZooKeeper calls the leader holds the whole log of the leader that the brokers follow, and of every live replica.
+"""ZooKeeper's leader holds the whole log of the leader that the brokers follow, and of every live replica.
 
-Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and everybody else truncates
-to it. A broker that all name but nobody told to lead (kafka-facts B6, "phantom") differs from nobody's word: the one
-that still leads is known to no metadata, only its log tells. So each live replica is compared, whoever is named.
+Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and all other replicas
+truncate to it. A "phantom" leader is one that all metadata names, but that was never told to lead
+(docs/facts/controller.md): the broker that really leads appears in no metadata, only its log shows it. So the probe
+compares every live replica.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 from kfix.model.cluster.reading import PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER
 from kfix.model.plan.answer import Answer, Verdict, judge
-from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.args import Args
 from kfix.model.plan.facts import about
 from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
+from kfix.probes.base import ON_PARTITION, Probe
 from kfix.probes.logs.compare import holds
 from kfix.probes.words import state_words
 
 _WANTED = "the log of ZooKeeper's leader reaches the end of the followed leader's log"
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    """A registered broker that gives no view may follow a leader of its own."""
+def _ask(args: Args, reader: ClusterReader) -> Answer:
+    """Is inconclusive where a registered broker gives no view: it may follow yet another leader."""
     tp = args.tp()
     reading = reader.partition(tp)
     believed = followed(reading)
@@ -32,24 +33,20 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
         return judge(False, f"ZooKeeper's leader {heir} is not registered", _WANTED)
     silent = sorted(reading.registered - reading.views.keys())
     if silent:
-        return judge(None, f"broker {silent[0]} does not tell whom it follows", _WANTED)
+        return judge(None, f"broker {silent[0]} does not report which leader it follows", _WANTED)
     assigned = () if reading.assignment is None else reading.assignment.replicas
     return holds(reader, tp, heir, believed | (set(assigned) & reading.registered), _WANTED)
 
 
 def followed(reading: PartitionReading) -> set[int]:
-    """The leaders that brokers name."""
+    """Returns the leaders that the brokers report."""
     return {v.leader for v in reading.views.values() if v.leader != NO_LEADER}
 
 
-def reads(args: Args) -> tuple[str, ...]:
-    return about(args.tp(), "leader", "leader_epoch", "isr")
-
-
 PROBE = Probe(
-    name="isr_holds_leader_log",
-    summary="ZooKeeper's leader holds the whole log of the leader that brokers follow, and of every live replica",
-    params={"partition": ArgKind.PARTITION},
-    reads=reads,
-    ask=ask,
+    "isr_holds_leader_log",
+    "ZooKeeper's leader holds the whole log of the leader that brokers follow, and of every live replica",
+    _ask,
+    ON_PARTITION,
+    reads=lambda args: about(args.tp(), "leader", "leader_epoch", "isr"),
 )

@@ -1,31 +1,31 @@
-"""Every live replica tells where its log ends and of which leader epoch its last record is.
+"""Every live replica reports its log end offset and the leader epoch of its last record.
 
-Without the epochs nobody knows which log holds more: a longer one of an older epoch has a tail of its own (kafka-facts
-F). An empty log has no last record and needs none.
+Without the epochs it is unknown which log holds more: a longer log of an older epoch may end with records of its own
+(docs/facts/data-loss.md). An empty log has no last record and needs no epoch.
 """
 
 from __future__ import annotations
 
-from kfix.model.cluster.reading import LogTail
+from kfix.model.cluster.reading import LogTail, PartitionReading
 from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
+from kfix.probes.base import partition_probe
+from kfix.probes.words import gaps
 
 _WANTED = "log end and last epoch of every live replica"
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
+def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     if reading.assignment is None or reading.registered is None:
-        return judge(None, "; ".join(reading.errors) or "assignment or registrations unknown", _WANTED)
+        return judge(None, gaps(reading, "assignment or registrations unknown"), _WANTED)
     live = tuple(b for b in reading.assignment.replicas if b in reading.registered)
     if not live:
         return judge(False, "no assigned replica is registered", _WANTED)
     tails = reader.log_tails(args.tp(), live)
     known = all(b in tails and _known(tails[b]) for b in live)
-    said = "; ".join(f"broker {b}: {_words(tails.get(b))}" for b in live)
-    return judge(True if known else None, said, _WANTED)
+    shown = "; ".join(f"broker {b}: {_words(tails.get(b))}" for b in live)
+    return judge(True if known else None, shown, _WANTED)
 
 
 def _known(tail: LogTail) -> bool:
@@ -42,9 +42,6 @@ def _epoch(tail: LogTail) -> str:
     return "unknown" if tail.epoch < 0 else str(tail.epoch)
 
 
-PROBE = Probe(
-    name="log_tails_known",
-    summary="every live replica tells its log end and the epoch of its last record",
-    params={"partition": ArgKind.PARTITION},
-    ask=ask,
+PROBE = partition_probe(
+    "log_tails_known", "every live replica reports its log end and the epoch of its last record", _rule
 )

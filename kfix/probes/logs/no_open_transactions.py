@@ -1,18 +1,18 @@
 """Consumers with read_committed are not held up: the last stable offset is the high watermark.
 
 After an unclean election a transaction may hang for ever, because its end was in the lost part of the log
-(KAFKA-20716). A transaction that is merely going on looks the same for a while: ask again.
+(KAFKA-20716). A running transaction looks the same for a while, so ask again.
 """
 
 from __future__ import annotations
 
 from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
-from kfix.probes.base import Probe
+from kfix.probes.base import ON_PARTITION, Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     end = reader.stable_end(args.tp())
     observed = f"last stable offset {end.stable}, high watermark {end.high_watermark}"
     if end.stable < end.high_watermark:
@@ -22,8 +22,8 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
 
 
 PROBE = Probe(
-    name="no_open_transactions",
-    summary="no transaction is open: consumers with read_committed get every record",
-    params={"partition": ArgKind.PARTITION},
-    ask=ask,
+    "no_open_transactions",
+    "no transaction is open: consumers with read_committed get every record",
+    _ask,
+    ON_PARTITION,
 )

@@ -1,4 +1,4 @@
-"""The partition has exactly these replicas in this order, and nothing is on its way any more."""
+"""The partition has exactly these replicas in this order, and no move is under way."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from kfix.model.plan.answer import Answer, judge
 from kfix.model.plan.args import ArgKind, Args
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids, move_words, standing, under_way
-from kfix.probes.base import Probe
+from kfix.probes.base import ON_PARTITION, Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     wanted, now = args.brokers("replicas"), standing(reader, args.tp())
     good = now is not None and not under_way(now) and now.replicas == wanted
     return judge(good, move_words(now), f"replicas {ids(wanted)}, no move under way")
 
 
 PROBE = Probe(
-    name="assignment_is",
-    summary="the replicas are exactly these, in this order, and no move is under way",
-    params={"partition": ArgKind.PARTITION, "replicas": ArgKind.BROKERS},
-    ask=ask,
+    "assignment_is",
+    "the replicas are exactly these, in this order, and no move is under way",
+    _ask,
+    {**ON_PARTITION, "replicas": ArgKind.BROKERS},
 )

@@ -1,24 +1,24 @@
-"""After a cancel somebody can lead: one of the replicas from before the move is registered and in sync.
+"""After a cancel the partition can have a leader: one of the original replicas is registered and in sync.
 
-A cancel throws the added copies away. Where the leader is one of them, leadership goes to an original replica that is
-in sync; where there is none the partition is left without a leader, and with `unclean.leader.election.enable` even
-without its only good copy (KAFKA-14424, kraft-facts 7).
+A cancel discards the added copies. Where the leader is one of them, leadership goes to an original replica that is in
+sync; where there is none the partition is left without a leader, and with `unclean.leader.election.enable` even
+without its only good copy (KAFKA-14424, docs/facts/kraft.md).
 """
 
 from __future__ import annotations
 
+from kfix.model.cluster.reading import PartitionReading
 from kfix.model.plan.answer import Answer, judge
-from kfix.model.plan.args import ArgKind, Args
+from kfix.model.plan.args import Args
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids, move_words, moved, original_of, under_way
-from kfix.probes.base import Probe
+from kfix.probes.base import partition_probe
 from kfix.probes.words import state_words
 
 _WANTED = "a replica from before the move registered and in sync"
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
-    reading = reader.recorded(args.tp())
+def _rule(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
     now = moved(reading, reader.reassignments().get(args.tp()))
     if now is None or not under_way(now):
         return judge(False, move_words(now), _WANTED)
@@ -29,9 +29,6 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
     return judge(bool(heirs), observed, _WANTED)
 
 
-PROBE = Probe(
-    name="cancel_is_safe",
-    summary="a move is under way, and one of the original replicas is alive and in sync",
-    params={"partition": ArgKind.PARTITION},
-    ask=ask,
+PROBE = partition_probe(
+    "cancel_is_safe", "a move is under way, and one of the original replicas is alive and in sync", _rule
 )

@@ -1,4 +1,4 @@
-"""Nobody but this plan moves replicas: every move under way is of one of its own partitions."""
+"""No reassignment of other partitions is under way: every move under way is of one of the plan's own partitions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kfix.probes.base import Probe
 _SHOWN = 3
 
 
-def freeze(args: Args, _read: ReadFact) -> Args:
+def _freeze(args: Args, _read: ReadFact) -> Args:
     for text in args.text("partitions").split():
         try:
             parse_partition(text)
         except ValueError as error:
-            raise RefusedError(f"no_foreign_reassignment: {error}; several are parted by spaces") from error
+            raise RefusedError(f"no_foreign_reassignment: {error}; separate several by spaces") from error
     return args
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     own = set(args.text("partitions").split())
     foreign = sorted(tp for tp in reader.reassignments() if str(tp) not in own)
-    wanted = "no move under way" + (f" but of {', '.join(sorted(own))}" if own else "")
+    wanted = "no move under way" + (f" except of {', '.join(sorted(own))}" if own else "")
     if not foreign:
         return judge(True, "none", wanted)
     named = ", ".join(map(str, foreign[:_SHOWN])) + (", ..." if len(foreign) > _SHOWN else "")
@@ -32,9 +32,9 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
 
 
 PROBE = Probe(
-    name="no_foreign_reassignment",
-    summary="no partition but the named ones (parted by spaces) is being moved",
-    params={"partitions": ArgKind.TEXT},
-    freeze=freeze,
-    ask=ask,
+    "no_foreign_reassignment",
+    "no partition is being moved except the named ones (separated by spaces)",
+    _ask,
+    {"partitions": ArgKind.TEXT},
+    freeze=_freeze,
 )

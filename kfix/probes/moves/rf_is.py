@@ -1,4 +1,4 @@
-"""Every partition of the topic has exactly so many replicas, and none is being moved."""
+"""Every partition of the topic has exactly `rf` replicas, and none is being moved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.probes.assignments import move_words, under_way
 from kfix.probes.base import Probe
 
 
-def ask(args: Args, reader: ClusterReader) -> Answer:
+def _ask(args: Args, reader: ClusterReader) -> Answer:
     topic, rf = args.text("topic"), args.number("rf")
     wanted = f"every partition of {topic} with {rf} replicas, no move under way"
     found, moves = reader.assignments(topic), reader.reassignments()
@@ -25,8 +25,8 @@ def ask(args: Args, reader: ClusterReader) -> Answer:
 
 
 PROBE = Probe(
-    name="rf_is",
-    summary="every partition of the topic has exactly so many replicas",
-    params={"topic": ArgKind.TOPIC, "rf": ArgKind.INT},
-    ask=ask,
+    "rf_is",
+    "every partition of the topic has exactly rf replicas",
+    _ask,
+    {"topic": ArgKind.TOPIC, "rf": ArgKind.INT},
 )

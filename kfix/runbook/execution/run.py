@@ -28,7 +28,7 @@ from kfix.runbook.plan.planfile import audit
 from kfix.runbook.rollback.planning import refuse_odd_rollback
 from kfix.runbook.safety.outcomes import Outcome, Stop, to_error
 from kfix.runbook.safety.proof import Asked, Proof, ProofTerms, prove, sample
-from kfix.runbook.safety.target import refuse_elsewhere
+from kfix.runbook.safety.target import refuse_elsewhere, refuse_other_cluster
 
 # Clocks of the host that planned and of the host that applies may differ by so much.
 _SKEW_SECONDS = 300.0
@@ -176,9 +176,7 @@ def _after(run: RunDir) -> str:
 
 def prove_again(plan: Plan, scene_reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:
     """`verify RUN`: the goal of a run's plan, any time later, and what is still to come of it. Nothing is changed."""
-    here = scene_reader.identity()
-    if here.name != plan.cluster.name:
-        raise RefusedError(f"the run was on cluster {plan.cluster.name}, this is {here.name}")
+    refuse_other_cluster(plan, scene_reader.identity(), "the run")
     goal = plan.goal
     wanted = ProofTerms(goal.checks, goal.timeout, goal.interval, goal.consecutive)
     proof = prove(wanted, scene_reader, clock, lambda _c, _a, _n: None)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from kfix.actions.base import Action, no_guards
+from kfix.actions.base import Action
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.model.diagnosis.finding import REQUEST
 from kfix.model.plan.args import ArgKind
 from kfix.model.plan.plan import Gate
 from kfix.probes.registry import ALL as PROBES
-from kfix.runbook.file.lint_values import OPERATORS
+from kfix.runbook.file.lint import OPERATORS
 from kfix.runbook.file.placements import KINDS
 from kfix.runbook.file.schema import PLAIN, RunbookModel
 from kfix.runbook.file.sources import ITEMS
@@ -116,7 +116,7 @@ def _action(action: Action, from_step: Json) -> Json:
     then: Json = {"properties": {"gate": {"enum": [*gates, None]}}}
     if action.gate_floor is not Gate.AUTO:
         then["properties"]["always"] = {"const": False}
-    if action.proves is no_guards:
+    if not action.proves_itself:
         then |= {"required": ["verify"]}
         then["properties"]["verify"] = {"minItems": 1}
     arguments: Json = {"properties": {"with": _arguments(action.params, action.optional)}}

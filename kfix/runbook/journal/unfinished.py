@@ -81,7 +81,7 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
         began=str(first.get("t", "")),
         last=str(last.get("t", "")),
         outcome=known.outcome,
-        alive=not known.outcome and _is_alive(who),
+        alive=not known.outcome and process_here(who) is True,
         changed=tuple(known.done),
         doubtful=tuple(name for name in known.open if name not in known.done),
         throttles=_throttles(back, {*known.done, *known.open}, set(known.done)),
@@ -106,15 +106,17 @@ def _throttles(back: ReadBack, issued: set[str], done: set[str]) -> bool:
     return bool(left)
 
 
-def _is_alive(who: Mapping[str, Any]) -> bool:
-    """Only known of a process of this host; a run of anybody else's process is not taken to be carried out."""
+def process_here(who: Mapping[str, Any]) -> bool | None:
+    """Returns whether the process that a record names is alive; None where it ran on another host, or is unknown."""
     pid = who.get("pid")
     if who.get("host") != socket.gethostname() or type(pid) is not int or pid <= 0:
-        return False
+        return None
     try:
         os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
     except PermissionError:
         return True
     except (OSError, OverflowError):
-        return False
+        return None
     return True

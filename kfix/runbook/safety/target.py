@@ -15,8 +15,7 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
     """Raises RefusedError where `here` is another cluster than the plan's, or is reached over another security protocol
     or SASL mechanism. `subject` names the plan or the run.
     """
-    if here.name != plan.cluster.name:
-        raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")
+    refuse_other_cluster(plan, here, subject)
     before, now = plan.cluster.security, here.security
     if (now.protocol, now.mechanism) == (before.protocol, before.mechanism):
         return
@@ -25,3 +24,9 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
         f"{subject} was made over {before}, this is {now}; nothing was changed",
         hint=f"repeat it {way}",
     )
+
+
+def refuse_other_cluster(plan: Plan, here: ClusterIdentity, subject: str) -> None:
+    """Raises RefusedError where `here` is another cluster than the plan's."""
+    if here.name != plan.cluster.name:
+        raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")

@@ -23,7 +23,7 @@ def test_where_the_isr_is_dead_its_member_is_named_and_the_others_are_warned_of(
     args = frozen("isr-gone")
     said = ACTION.preview(args).what
     assert "start broker 1 with its old disk" in said
-    assert "broker 2 and 3 lives, but is out of sync" in said
+    assert "brokers 2 and 3 are alive, but out of sync" in said
     assert [c.check for c in ACTION.proves(args)] == ["partition_has_leader"]
 
 

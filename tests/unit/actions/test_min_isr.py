@@ -21,7 +21,7 @@ def min_isr(cluster: MemoryCluster, value: str, /, **more: ArgValue) -> Args:
 
 def test_no_more_is_demanded_than_every_partition_can_give() -> None:
     cluster = four_brokers()
-    with pytest.raises(RefusedError, match="4 is more than the 3 replicas that a partition has") as refused:
+    with pytest.raises(RefusedError, match="4 is more than the 3 replicas of a partition") as refused:
         min_isr(cluster, "4")
     assert "raise-topic-rf" in refused.value.hint
     with pytest.raises(RefusedError, match="3 of 3 replicas leaves fewer than 1 to spare"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.lab.properties import DEFAULTS
+from kfix.lab.definition.properties import DEFAULTS
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, Mode
 from tests.unit.diagnostics.build import Paper
 

@@ -72,7 +72,7 @@ def test_a_registered_broker_that_gives_no_view_may_follow_a_leader_of_its_own()
     del cluster.brokers[2].views[STUCK]
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "broker 2 does not tell whom it follows" in answer.observed
+    assert "broker 2 does not report which leader it follows" in answer.observed
 
 
 def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
@@ -139,7 +139,7 @@ def test_what_carries_no_unit_is_no_duration(value: object) -> None:
         parse_duration(value)
 
 
-@given(st.text(min_size=1), st.integers(0, 10**6))
+@given(st.text("abzAZ019._-", min_size=1), st.integers(0, 10**6))
 def test_a_partition_is_read_back_from_its_own_text(topic: str, number: int) -> None:
     tp = TopicPartition(topic, number)
     assert parse_partition(str(tp)) == tp

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, cast
 from kfix.lab.incidents.network.isolation import isolated
+from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, cast
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    if stage.options["outcome"] == "leader-moved":
-        return isolated(stage, INCIDENT, with_controller=False, with_leader=True)
-    groups = stage.content()
-    actors = cast(stage)
+def run(context: IncidentContext) -> Broken:
+    if context.options["outcome"] == "leader-moved":
+        return isolated(context, INCIDENT, with_controller=False, with_leader=True)
+    groups = context.content()
+    actors = cast(context)
     leader = actors.controller  # it can still write what it wants into ZooKeeper, so it drops its followers
     partitions = actors.ledger(leader)
     writer = actors.write_from(leader, 14)
     actors.isolate(leader, "kafka")
-    stage.wait_state(TOPIC, 0, f"its isr is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
-    stage.require(stage.access.live_ids() == frozenset(stage.ids()), "all brokers are registered")
-    stage.require(stage.access.controller() == leader, f"broker {leader} is controller still")
-    stage.say(f"checked: broker {leader} leads {TOPIC}-0 alone, all are registered")
-    return stage.broken(
+    context.wait_state(TOPIC, 0, f"its isr is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
+    context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
+    context.require(context.access.controller() == leader, f"broker {leader} is controller still")
+    context.say(f"checked: broker {leader} leads {TOPIC}-0 alone, all are registered")
+    return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],

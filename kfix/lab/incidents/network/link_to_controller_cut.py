@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, Cast, cast
+from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, Cast, cast
+from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 NEWS = "news"
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    actors = cast(stage)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    actors = cast(context)
     cut_off, third = actors.one, actors.other
-    only = stage.options["only"]
+    only = context.options["only"]
     partitions = actors.ledger(cut_off, third, actors.controller)
     actors.cut(cut_off, actors.controller, only)
     actors.write_from(third, 14)
     if only == "kafka":
-        stage.wait_state(TOPIC, 2, f"{cut_off} left its isr", lambda each: cut_off not in each.isr, SEEN_SECONDS)
+        context.wait_state(TOPIC, 2, f"{cut_off} left its isr", lambda each: cut_off not in each.isr, SEEN_SECONDS)
     # A change that the cut broker does not hear of: a topic without it.
     hearing = (third, actors.controller)
-    stage.access.create_topic(NEWS, [list(hearing)], {}, known_to=hearing)
-    stage.say(f"created topic {NEWS} on {list(hearing)}")
-    _wait_stale(stage, actors, cut_off)
-    stage.require(stage.access.live_ids() == frozenset(stage.ids()), "all brokers are registered")
-    stage.require(stage.access.controller() == actors.controller, "the controller is the same")
-    stage.say(f"checked: broker {cut_off} has not heard of {NEWS}, the others have; all are registered")
-    return stage.broken(
+    context.access.create_topic(NEWS, [list(hearing)], {}, known_to=hearing)
+    context.say(f"created topic {NEWS} on {list(hearing)}")
+    _wait_stale(context, actors, cut_off)
+    context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
+    context.require(context.access.controller() == actors.controller, "the controller is the same")
+    context.say(f"checked: broker {cut_off} has not heard of {NEWS}, the others have; all are registered")
+    return context.broken(
         INCIDENT.name,
         (f"broker {cut_off} tells its clients what was true before the cut", *INCIDENT.expect),
         group=groups.by_partition[0],
@@ -44,13 +44,13 @@ def run(stage: Stage) -> Broken:
     )
 
 
-def _wait_stale(stage: Stage, actors: Cast, cut_off: int) -> None:
+def _wait_stale(context: IncidentContext, actors: Cast, cut_off: int) -> None:
     def knows(broker: int) -> bool:
-        seen = stage.access.metadata(broker)
+        seen = context.access.metadata(broker)
         return seen is not None and TopicPartition(NEWS, 0) in seen.partitions
 
     wait_for("the others know the new topic", lambda: knows(actors.other) and knows(actors.controller), SEEN_SECONDS)
-    stage.require(not knows(cut_off), f"broker {cut_off} does not know {NEWS}")
+    context.require(not knows(cut_off), f"broker {cut_off} does not know {NEWS}")
 
 
 INCIDENT = Incident(

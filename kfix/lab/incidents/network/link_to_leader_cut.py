@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.network.cast import SEEN_SECONDS, TOPIC, cast
+from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, cast
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    actors = cast(stage)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    actors = cast(context)
     leader, follower = actors.one, actors.other
     partitions = actors.ledger(leader, follower, actors.controller)
     inside = actors.write_from(follower, 14, acks="all", retries=1)
     outside = actors.write_from(actors.controller, 14)
     actors.cut(leader, follower, "kafka")
-    stage.wait_state(TOPIC, 0, f"{follower} left its isr", lambda each: follower not in each.isr, SEEN_SECONDS)
-    stage.wait_state(TOPIC, 1, f"{leader} left its isr", lambda each: leader not in each.isr, SEEN_SECONDS)
-    stage.require(set(stage.live_state(TOPIC, 2).isr) == set(stage.ids()), "the third broker has all in sync")
-    stage.require(stage.access.live_ids() == frozenset(stage.ids()), "all brokers are registered")
-    stage.say(f"checked: the isr of {TOPIC}-0 lacks {follower}, that of {TOPIC}-1 lacks {leader}, all else is whole")
-    return stage.broken(
+    context.wait_state(TOPIC, 0, f"{follower} left its isr", lambda each: follower not in each.isr, SEEN_SECONDS)
+    context.wait_state(TOPIC, 1, f"{leader} left its isr", lambda each: leader not in each.isr, SEEN_SECONDS)
+    context.require(set(context.live_state(TOPIC, 2).isr) == set(context.ids()), "the third broker has all in sync")
+    context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
+    context.say(f"checked: the isr of {TOPIC}-0 lacks {follower}, that of {TOPIC}-1 lacks {leader}, all else is whole")
+    return context.broken(
         INCIDENT.name,
         (
             f"clients in {actors.zone(follower)} cannot use {TOPIC}-0",

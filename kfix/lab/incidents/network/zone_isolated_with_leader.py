@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
 from kfix.lab.incidents.network.isolation import isolated
+from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 
-def run(stage: Stage) -> Broken:
-    return isolated(stage, INCIDENT, with_controller=False, with_leader=True)
+def run(context: IncidentContext) -> Broken:
+    return isolated(context, INCIDENT, with_controller=False, with_leader=True)
 
 
 INCIDENT = Incident(

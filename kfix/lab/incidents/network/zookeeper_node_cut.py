@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.incidents.network.cast import cast
-from kfix.lab.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.incidents.network.roles import cast
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 _SEEN_SECONDS = 30.0
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    actors = cast(stage)
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    actors = cast(context)
     zone = actors.zone(actors.one)
     actors.isolate(actors.one, "quorum")
-    state = stage.lab.state
+    state = context.lab.state
     node = next(each for each in state.zookeepers if each.zone == zone)
     wait_for(
         f"zookeeper {node.id} has no quorum",
         lambda: zookeeper_mode(state.host_of(node).address, node.port) in {"", READ_ONLY},
         _SEEN_SECONDS,
     )
-    wait_for("all brokers are registered", lambda: stage.access.live_ids() == frozenset(stage.ids()), _SEEN_SECONDS)
-    stage.say(f"checked: zookeeper {node.id} has no quorum, all brokers are registered with the others")
-    return stage.broken(
+    wait_for("all brokers are registered", lambda: context.access.live_ids() == frozenset(context.ids()), _SEEN_SECONDS)
+    context.say(f"checked: zookeeper {node.id} has no quorum, all brokers are registered with the others")
+    return context.broken(
         INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0], details={"zookeeper": node.id, "zone": zone}
     )
 

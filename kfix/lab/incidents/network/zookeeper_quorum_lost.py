@@ -5,23 +5,24 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.incident import Incident
-from kfix.lab.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.network import faults
+from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
-    from kfix.lab.report import Broken
-    from kfix.lab.stage import Stage
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.lab.incidents.setup.result import Broken
 
 _SEEN_SECONDS = 30.0
 
 
-def run(stage: Stage) -> Broken:
-    groups = stage.content()
-    lab = stage.lab
-    for one, other in combinations([each.name for each in lab.zones()], 2):
-        lab.cut(one, other, only="quorum")
-    stage.say("all ZooKeeper servers are cut from each other")
+def run(context: IncidentContext) -> Broken:
+    groups = context.content()
+    lab = context.lab
+    for one, other in combinations([each.name for each in faults.network_of(lab.store).zones], 2):
+        faults.cut(lab.store, one, other, only="quorum")
+    context.say("all ZooKeeper servers are cut from each other")
     state = lab.state
 
     def lost() -> bool:
@@ -29,8 +30,8 @@ def run(stage: Stage) -> Broken:
         return all(mode in {"", READ_ONLY} for mode in modes)
 
     wait_for("no server has a quorum", lost, _SEEN_SECONDS)
-    stage.say("checked: no ZooKeeper server has a quorum")
-    return stage.broken(INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0])
+    context.say("checked: no ZooKeeper server has a quorum")
+    return context.broken(INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0])
 
 
 INCIDENT = Incident(

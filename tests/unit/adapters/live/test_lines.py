@@ -13,9 +13,9 @@ from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.security import Security
 from kfix.adapters.live import changer as live_changer
-from kfix.adapters.live import cluster as live
+from kfix.adapters.live import reader as live
 from kfix.adapters.live.changer import LiveChanger
-from kfix.adapters.live.cluster import LiveReader
+from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.target import Target, make_target
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import parse_connect

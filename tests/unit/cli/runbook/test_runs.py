@@ -85,7 +85,7 @@ def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: Fake
     result = kfix("abort", run.name, "--reason", "the change window is over")
     assert result.exit_code == 0, result.output
     told = one_line(result.output).partition(f"{run.name}: aborted")[2]
-    assert "put back: put the replication throttles of topic orders back" in told
+    assert "put back: remove the replication throttles of topic orders" in told
     assert "stays changed: nothing" in told
     assert "rollback" not in told
     assert journal(run)[-1]["outcome"] == "aborted"

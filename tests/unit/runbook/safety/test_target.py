@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.live.cluster import LiveReader
+from kfix.adapters.live.reader import LiveReader
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect

@@ -1,0 +1,220 @@
+"""Fresh reads of a live cluster, over lines that cannot write: they refuse every mutating request."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from kfix.adapters.collect.logs import ask_log_ends
+from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import questions, requests, responses
+from kfix.adapters.kafka.codes import NO_ANSWER, name_of
+from kfix.adapters.live.lines import BrokerLines
+from kfix.adapters.target import Target
+from kfix.adapters.zookeeper import fresh
+from kfix.adapters.zookeeper.connect import Connect, open_line
+from kfix.adapters.zookeeper.wire import ZooKeeperLine
+from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.errors import UnreachableError
+from kfix.model.cluster.reading import (
+    ConfigValue,
+    LogDirs,
+    LogTail,
+    PartitionReading,
+    ResourceKind,
+    StableEnd,
+)
+from kfix.model.cluster.snapshot import (
+    Assignment,
+    ClusterIdentity,
+    ControllerNode,
+    CoordinatorProbe,
+    Endpoint,
+    LogEnd,
+    PartitionView,
+    TopicPartition,
+)
+from kfix.model.numbers import broker_id
+
+T = TypeVar("T")
+
+
+class LiveReader:
+    """Keeps one line a broker and one ZooKeeper session for the time of a run; a broken line is opened again."""
+
+    def __init__(
+        self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+    ) -> None:
+        self._target = target
+        self._connect = connect
+        self._identity = replace(identity, security=target.security.told)
+        self._lines = BrokerLines(target.security, addresses, self._registered_address)
+        self._session: ZooKeeperLine | None = None
+
+    def close(self) -> None:
+        self._lines.close()
+        self._end_session()
+
+    def identity(self) -> ClusterIdentity:
+        return self._identity
+
+    def registered_brokers(self) -> frozenset[int]:
+        return self._ask_zookeeper(lambda line, end: fresh.read_registered(line, self._connect, end))
+
+    def controller(self) -> ControllerNode:
+        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[0]
+
+    def migrating(self) -> bool:
+        return self._ask_zookeeper(lambda line, end: fresh.read_controller(line, self._connect, end))[1]
+
+    def partition(self, tp: TopicPartition) -> PartitionReading:
+        reading = self.recorded(tp)
+        views, errors = self._views(tp, reading.registered or frozenset())
+        return replace(reading, views=views, errors=errors)
+
+    def recorded(self, tp: TopicPartition) -> PartitionReading:
+        return self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
+
+    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
+        """The views first: an election in between then makes the old leader's log be compared with the new one's."""
+        end = self._deadline()
+        answers = self._lines.ask_each(
+            sorted(self.registered_brokers()),
+            lambda line: line.call(requests.metadata(), responses.metadata, end).partitions,
+            end,
+        )
+        found = self._ask_zookeeper(lambda line, end: fresh.read_every_partition(line, self._connect, end))
+        told = {broker: said for broker, said in answers.items() if not isinstance(said, UnreachableError)}
+        errors = tuple(f"broker {b}: {said}" for b, said in answers.items() if isinstance(said, UnreachableError))
+        return {
+            tp: replace(each, views={b: views[tp] for b, views in told.items() if tp in views}, errors=errors)
+            for tp, each in found.items()
+        }
+
+    def reassignments(self) -> Mapping[TopicPartition, Assignment]:
+        controller = self.controller().broker
+        if controller is None:
+            raise UnreachableError("there is no controller that can be asked for reassignments")
+        end = self._deadline()
+        error, found = self._lines.ask(
+            controller, lambda line: line.call(requests.list_reassignments(), responses.list_reassignments, end), end
+        )
+        if error:
+            raise UnreachableError(f"broker {controller}: reassignments: {name_of(error)}")
+        return found
+
+    def partition_count(self, topic: str) -> int | None:
+        count = self._ask_zookeeper(lambda line, end: fresh.read_partition_count(line, self._connect, topic, end))
+        return count or None
+
+    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
+        return self._ask_zookeeper(lambda line, end: fresh.read_assignments(line, self._connect, topic, end))
+
+    def probe_group(self, group: str) -> CoordinatorProbe:
+        partitions = self.partition_count(OFFSETS_TOPIC)
+        if partitions is None:
+            raise UnreachableError(f"group {group}: {OFFSETS_TOPIC} does not exist, and asking would create it")
+        partition = partition_of_group(group, partitions)
+        end = self._deadline()
+        askers = self._lines.to(self.registered_brokers())
+        probe = find_coordinators(askers.values(), {group: partition}, end).get(group)
+        if probe is None:
+            return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker can be asked")
+        line = None if probe.coordinator is None else self._lines.to((probe.coordinator,)).get(probe.coordinator)
+        if probe.coordinator is None or line is None:
+            return probe
+        fetched = fetch_offsets(line, [probe], end)[0]
+        if fetched.fetch_error == NO_ANSWER and (line := self._lines.renewed(probe.coordinator)) is not None:
+            return fetch_offsets(line, [probe], end)[0]
+        return fetched
+
+    def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
+        end = self._deadline()
+        said = self._lines.ask_each(brokers, lambda line: ask_log_ends(line, (tp,), end)[tp], end)
+        return {b: LogEnd(-1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+
+    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
+        end = self._deadline()
+        said = self._lines.ask_each(brokers, lambda line: questions.ask_log_tail(line, tp, end), end)
+        return {b: LogTail(-1, -1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+
+    def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
+        end = self._deadline()
+        if kind is ResourceKind.BROKER:
+            broker = broker_id(name)
+            if broker is None:
+                raise UnreachableError(f"configs of broker {name!r}: that is no broker id")
+            return self._lines.ask(broker, lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
+        live = sorted(self.registered_brokers())
+        return self._lines.ask_any(
+            live, lambda line, until: questions.ask_configs_of(line, kind, name, keys, until), end
+        )
+
+    def log_dirs(self, broker: int) -> LogDirs:
+        end = self._deadline()
+        return self._lines.ask(broker, lambda line: questions.ask_log_dirs(line, broker, end), end)
+
+    def stable_end(self, tp: TopicPartition) -> StableEnd:
+        state = self.recorded(tp).state
+        if state is None or state.leader < 0:
+            raise UnreachableError(
+                f"{tp}: {'has no leader' if state else 'does not exist'}: no stable end can be asked"
+            )
+        end = self._deadline()
+        return self._lines.ask(state.leader, lambda line: questions.ask_stable_end(line, tp, end), end)
+
+    def address(self, broker: int) -> Endpoint | None:
+        """Where it is registered now; failing that, where it was."""
+        return self._lines.address(broker)
+
+    def _registered_address(self, broker: int) -> Endpoint | None:
+        protocol = self._target.security.protocol
+        with contextlib.suppress(UnreachableError):
+            return self._ask_zookeeper(
+                lambda line, end: fresh.read_endpoint(line, self._connect, broker, protocol, end)
+            )
+        return None
+
+    def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
+        """All at once: several hung brokers cost one time-out, not one each."""
+        end = self._deadline()
+        answers = self._lines.ask_each(
+            sorted(live),
+            lambda line: line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp),
+            end,
+        )
+        views = {broker: said for broker, said in answers.items() if isinstance(said, PartitionView)}
+        errors = (f"broker {broker}: {said}" for broker, said in answers.items() if isinstance(said, UnreachableError))
+        return views, tuple(errors)
+
+    def _deadline(self) -> Deadline:
+        return Deadline.after(self._target.timeout)
+
+    def _ask_zookeeper(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
+        """A session that broke since the last read is opened again once; reading twice changes nothing."""
+        end = self._deadline()
+        if self._session is not None:
+            with contextlib.suppress(UnreachableError):
+                return self._ask_session(self._session, ask, end)
+        self._session = open_line(self._connect, end)
+        if self._session.read_only:
+            server = self._session.endpoint
+            self._end_session()
+            raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: what it says may be stale")
+        return self._ask_session(self._session, ask, end)
+
+    def _ask_session(self, session: ZooKeeperLine, ask: Callable[[ZooKeeperLine, Deadline], T], end: Deadline) -> T:
+        """A line on which a read failed is never used again: answers may still be on their way to other questions."""
+        try:
+            return ask(session, end)
+        except BaseException:
+            self._end_session()
+            raise
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+        self._session = None

@@ -1,0 +1,35 @@
+"""What an in-memory cluster consists of: the parts that answers and snapshots are made from."""
+
+from __future__ import annotations
+
+from kfix.adapters.memory.configs import Settings
+from kfix.adapters.memory.controller import MemoryController
+from kfix.adapters.memory.faults import Faults
+from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
+from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode
+
+
+class MemoryParts:
+    """`groups` is {group: committed offsets}; `loading` is {offsets partition: answers until it is loaded}."""
+
+    def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
+        self.clock = clock or ManualClock()
+        self.records = Records(now_ms=int(self.clock.now() * 1000))
+        self.brokers: dict[int, MemoryBroker] = {}
+        self.logs = Logs()
+        self.faults = Faults()
+        self.groups: dict[str, int] = {}
+        self.loading: dict[int, int] = {}
+        self.cluster_id = cluster_id
+        self.settings = Settings(self.records, self.brokers)
+        self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)
+
+    def identity(self) -> ClusterIdentity:
+        return ClusterIdentity(
+            self.cluster_id, Mode.ZOOKEEPER, "broker1.example:9092", "zk1.example:2181", ClientSecurity("PLAINTEXT")
+        )
+
+    def controller_node(self) -> ControllerNode:
+        r = self.records
+        return ControllerNode(r.controller, r.elected_ms, r.controller_czxid, r.epoch, r.epoch_version, r.epoch_mzxid)

@@ -1,0 +1,285 @@
+"""The lab's own door to a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
+
+Only this file, `clients.py` and `workload.py` import a client library; all are imported late, so that
+`import kfix.lab` stays light.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from confluent_kafka import ElectionType, KafkaException
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from kfix.adapters.kafka import requests, responses
+from kfix.errors import LabError, UnreachableError
+from kfix.lab.clients.asking import ask
+from kfix.lab.clients.confluent import QUIET, produce, produce_error, readable, transact
+from kfix.lab.definition.state import LabBaseline
+from kfix.lab.waiting import wait_for
+from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kfix.adapters.kafka.responses import MetadataResponse
+    from kfix.lab.definition.state import Assignment
+
+_REASSIGN = "/admin/reassign_partitions"
+_NO_LEADER_YET = -1
+# Right after a start the controller may not be known everywhere, nor all brokers known to it.
+_CREATE_AGAIN = {
+    "_TIMED_OUT",
+    "REQUEST_TIMED_OUT",
+    "NOT_CONTROLLER",
+    "_TRANSPORT",
+    "INVALID_REPLICATION_FACTOR",
+    "INVALID_REPLICA_ASSIGNMENT",
+    "_ALL_BROKERS_DOWN",
+    "UNKNOWN",
+}
+
+# A server that has lost its quorum hangs up, and the client looks for another one.
+_PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ignore_expire=False)
+
+
+@dataclass(frozen=True)
+class RecordedState:
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+
+
+class LabClient:
+    def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
+        self.addresses = addresses  # asked anew each time: brokers come and go while a connection is open
+        quiet = logging.getLogger("kfix.lab.kazoo")
+        quiet.setLevel(logging.CRITICAL)
+        self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet)
+
+    def __enter__(self) -> Self:
+        try:
+            with warnings.catch_warnings():
+                # While a lab starts, the first broker has not made the chroot yet.
+                warnings.filterwarnings("ignore", "No chroot path exists")
+                self._zk.start(timeout=15)
+        except (KazooTimeoutError, KazooException) as problem:
+            self.__exit__()
+            raise LabError(f"ZooKeeper does not answer: {problem}", hint="kfix lab status") from problem
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zk.stop()
+        self._zk.close()
+
+    # --- what ZooKeeper says -------------------------------------------------------------------------------------
+
+    def live_ids(self) -> frozenset[int]:
+        return frozenset(int(each) for each in self._children("/brokers/ids"))
+
+    def controller(self) -> int | None:
+        raw = self._read("/controller")
+        return int(raw["brokerid"]) if raw else None
+
+    def topics(self) -> tuple[str, ...]:
+        return tuple(sorted(self._children("/brokers/topics")))
+
+    def assignment(self, topic: str) -> Assignment:
+        raw = self._read(f"/brokers/topics/{topic}") or {"partitions": {}}
+        return {
+            int(number): tuple(replicas)
+            for number, replicas in sorted(raw["partitions"].items(), key=lambda kv: int(kv[0]))
+        }
+
+    def being_reassigned(self, topic: str) -> bool:
+        raw = self._read(f"/brokers/topics/{topic}") or {}
+        return bool(raw.get("adding_replicas") or raw.get("removing_replicas"))
+
+    def state(self, topic: str, partition: int) -> RecordedState | None:
+        raw = self._read(_state_path(topic, partition))
+        return RecordedState(raw["leader"], raw["leader_epoch"], tuple(raw["isr"])) if raw else None
+
+    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, RecordedState | None]:
+        chosen = self.topics() if topics is None else topics
+        found = (TopicPartition(topic, number) for topic in chosen for number in self.assignment(topic))
+        return {where: self.state(*where) for where in found}
+
+    def baseline(self, brokers: Iterable[int]) -> LabBaseline:
+        topics = {topic: self.assignment(topic) for topic in self.topics()}
+        return LabBaseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
+
+    def configs(self, kind: str) -> dict[str, dict[str, str]]:
+        """`kind` is `topics` or `brokers`; only what somebody set."""
+        found = {
+            name: (self._read(f"/config/{kind}/{name}") or {}).get("config", {})
+            for name in self._children(f"/config/{kind}")
+        }
+        return {name: config for name, config in found.items() if config}
+
+    def pending_deletions(self) -> tuple[str, ...]:
+        return tuple(self._children("/admin/delete_topics"))
+
+    # --- changes, by the znodes Kafka's own tools write --------------------------------------------------------
+
+    def forge_state(self, topic: str, partition: int, leader: int, isr: tuple[int, ...]) -> None:
+        """What the superseded controller wrote: nobody watches this znode, so the cluster's memory stays as it was."""
+        path = _state_path(topic, partition)
+        data, stat = self._zk.get(path)
+        state = json.loads(data)
+        state |= {"leader": leader, "leader_epoch": state["leader_epoch"] + 1, "isr": list(isr)}
+        self._zk.set(path, json.dumps(state).encode(), version=stat.version)
+
+    def poke(self, topic: str, partition: int) -> None:
+        """As a leader before 2.7 told of a new ISR: the controller re-reads the state, and tells all brokers of it."""
+        note = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
+        path = "/isr_change_notification/isr_change_"
+        self._zk.create(path, json.dumps(note).encode(), sequence=True, makepath=True)
+
+    def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]], seconds: float = 40.0) -> None:
+        entries = [
+            {"topic": topic, "partition": number, "replicas": list(ids)}
+            for (topic, number), ids in sorted(targets.items())
+        ]
+        if not entries:
+            return
+        data = json.dumps({"version": 1, "partitions": entries}).encode()
+
+        def written() -> bool:
+            try:
+                self._zk.create(_REASSIGN, data, makepath=True)
+            except NodeExistsError:
+                return False  # one at a time: the controller still works on another
+            return True
+
+        wait_for("the earlier reassignment ends", written, seconds)
+        wait_for(f"the reassignment of {len(entries)} partitions ends", lambda: not self._zk.exists(_REASSIGN), seconds)
+
+    def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
+        path = f"/config/{kind}/{name}"
+        data = json.dumps({"version": 1, "config": dict(config)}).encode()
+        self._zk.ensure_path(path)
+        self._zk.set(path, data)
+        # Running brokers apply a change only when told.
+        note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
+        self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
+
+    def delete_topic(self, topic: str) -> None:
+        with contextlib.suppress(NodeExistsError):
+            self._zk.create(f"/admin/delete_topics/{topic}", b"", makepath=True)
+
+    def erase_topic(self, topic: str) -> None:
+        """For a deletion that waits for ever for a replica on a broker that will not come back."""
+        for path in (f"/brokers/topics/{topic}", f"/config/topics/{topic}", f"/admin/delete_topics/{topic}"):
+            with contextlib.suppress(NoNodeError):
+                self._zk.delete(path, recursive=True)
+
+    def drop_controller(self) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete("/controller")
+
+    def drop_reassignment(self) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete(_REASSIGN)
+
+    # --- through the brokers --------------------------------------------------------------------------------------
+
+    def metadata(self, broker: int) -> MetadataResponse | None:
+        """None when it does not answer: a broker that is starting, stopped or dead is no error here."""
+        try:
+            return ask(self.addresses()[broker], requests.metadata(), responses.metadata, 2.0)
+        except (UnreachableError, KeyError):
+            return None
+
+    def create_topic(
+        self,
+        topic: str,
+        assignment: list[list[int]],
+        config: Mapping[str, str],
+        known_to: Iterable[int] | None = None,
+    ) -> None:
+        """Until all brokers, or those of `known_to`, know its leaders: not all hear of it while a link is cut."""
+        new = NewTopic(topic, num_partitions=len(assignment), replica_assignment=assignment, config=dict(config))
+
+        admin = self.admin()  # it must outlive its futures
+
+        def created() -> bool:
+            try:
+                admin.create_topics([new], operation_timeout=10, request_timeout=10)[topic].result()
+            except KafkaException as problem:
+                name = problem.args[0].name()
+                if name not in _CREATE_AGAIN | {"TOPIC_ALREADY_EXISTS"}:
+                    raise LabError(f"topic {topic} cannot be created: {problem.args[0].str()}") from problem
+                # A timed-out attempt may have worked all the same.
+                return bool(name == "TOPIC_ALREADY_EXISTS")
+            return True
+
+        wait_for(f"topic {topic} is created", created, 40)
+        wait_for(
+            f"every partition of {topic} has a leader",
+            lambda: self._has_leaders(topic, len(assignment), known_to),
+            20,
+        )
+
+    def _has_leaders(self, topic: str, partitions: int, known_to: Iterable[int] | None) -> bool:
+        for broker in self.live_ids() if known_to is None else known_to:
+            seen = self.metadata(broker)
+            if seen is None:
+                return False
+            leaders = [each.leader for (name, _), each in seen.partitions.items() if name == topic]
+            if len(leaders) != partitions or _NO_LEADER_YET in leaders:
+                return False
+        return True
+
+    def produce(self, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
+        produce(self._bootstrap(), topic, records, acks)
+
+    def produce_error(self, topic: str, partition: int, acks: str) -> str:
+        return produce_error(self._bootstrap(), topic, partition, acks)
+
+    def readable(self, topic: str, partition: int) -> bool:
+        return readable(self._bootstrap(), topic, partition)
+
+    def transact(self, transactional_id: str, topic: str) -> None:
+        transact(self._bootstrap(), transactional_id, topic)
+
+    def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
+        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+        wanted = [ClientPartition(topic, number) for topic, number in partitions]
+        admin = self.admin()
+        with contextlib.suppress(KafkaException):  # the caller looks at the outcome, which says more than the answer
+            admin.elect_leaders(kind, wanted).result()
+
+    def admin(self) -> AdminClient:
+        return AdminClient({**QUIET, "bootstrap.servers": self._bootstrap()})
+
+    def _bootstrap(self) -> str:
+        live = self.live_ids()
+        return ",".join(address for broker, address in self.addresses().items() if broker in live)
+
+    def _children(self, path: str) -> list[str]:
+        try:
+            return list(_PATIENTLY.copy()(self._zk.get_children, path))
+        except NoNodeError:
+            return []
+
+    def _read(self, path: str) -> dict[str, Any] | None:
+        try:
+            data, _ = _PATIENTLY.copy()(self._zk.get, path)
+        except NoNodeError:
+            return None
+        return dict(json.loads(data)) if data else None
+
+
+def _state_path(topic: str, partition: int) -> str:
+    return f"/brokers/topics/{topic}/partitions/{partition}/state"

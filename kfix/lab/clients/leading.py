@@ -1,0 +1,68 @@
+"""What brokers say of the replicas they hold: whether they lead, and where their logs end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.adapters.kafka import requests, responses
+from kfix.errors import UnreachableError
+from kfix.lab.clients.asking import ask
+from kfix.lab.clients.groups import NOT_LEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kfix.lab.clients.access import LabClient, RecordedState
+    from kfix.model.cluster.snapshot import TopicPartition
+
+# Unknown partition, leader not available, not leader, replica not available: of a broker that all take for the leader.
+_DISOWNED = frozenset({3, 5, NOT_LEADER, 9})
+_CONSUMER = -1
+_ANSWER_SECONDS = 3.0
+
+
+def answers_as_leader(
+    access: LabClient, broker: int, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """The error code a consumer gets there, 0 for none; nothing where the broker does not answer."""
+    request = requests.list_offsets(tuple(partitions), requests.LATEST, replica=_CONSUMER)
+    try:
+        found = ask(access.addresses()[broker], request, responses.list_offsets, _ANSWER_SECONDS)
+    except (UnreachableError, KeyError):
+        return {}
+    return {where: each.error for where, each in found.items()}
+
+
+def phantoms(access: LabClient, states: Mapping[TopicPartition, RecordedState | None]) -> frozenset[TopicPartition]:
+    """Partitions whose leader, in the words of ZooKeeper, says that it does not lead them."""
+    by_leader: dict[int, list[TopicPartition]] = {}
+    for where, state in states.items():
+        if state is not None and state.leader >= 0:
+            by_leader.setdefault(state.leader, []).append(where)
+    return frozenset(
+        where
+        for leader, claimed in by_leader.items()
+        for where, error in answers_as_leader(access, leader, claimed).items()
+        if error in _DISOWNED
+    )
+
+
+def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
+    """The next offset of each replica, whether it leads or not."""
+    ends = {}
+    for broker in brokers:
+        request = requests.list_offsets((where,), requests.LATEST)
+        found = ask(access.addresses()[broker], request, responses.list_offsets, _ANSWER_SECONDS)[where]
+        if found.error == 0:
+            ends[broker] = found.offset
+    return ends
+
+
+def all_replicated(access: LabClient, where: TopicPartition, leader: int) -> bool:
+    """Every replica in sync has all records: what consumers may read (the high watermark) ends where the log does."""
+    ends = set()
+    for replica in (_CONSUMER, requests.DEBUGGING_REPLICA):
+        request = requests.list_offsets((where,), requests.LATEST, replica=replica)
+        found = ask(access.addresses()[leader], request, responses.list_offsets, _ANSWER_SECONDS)[where]
+        ends.add((found.error, found.offset))
+    return len(ends) == 1 and all(error == 0 for error, _ in ends)

@@ -1,0 +1,152 @@
+"""What a lab is asked to be, checked before anything is started."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+from kfix.lab.definition.recipes import recipe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_USER = re.compile(r"[A-Za-z0-9._-]{1,40}")
+_NOT_IN_JAAS = frozenset("\"'\\")
+_MAX_ID = 1_000_000_000
+_MIN_HEAP_MB = 96
+_ZONES = 3
+
+# What the lab itself writes: another value would break the lab's own view of the cluster.
+OWNED_SETTINGS: dict[str, str] = {
+    "broker.id": "--ids",
+    "broker.rack": "--racks",
+    "listeners": "the lab's own ports",
+    "advertised.listeners": "the lab's own ports",
+    "sasl.enabled.mechanisms": "--sasl",
+    "security.inter.broker.protocol": "the lab's own listeners",
+    "inter.broker.listener.name": "the lab's own listeners",
+    "zookeeper.connect": "--zookeepers and --chroot",
+    "log.dirs": "the lab's own folders",
+    "log.dir": "the lab's own folders",
+    "offsets.topic.replication.factor": "--offsets-rf",
+}
+
+
+@dataclass(frozen=True)
+class LabSpec:
+    name: str = "lab"
+    kafka: str = "2.7.1"
+    ids: tuple[int, ...] = (1, 2, 3)
+    racks: tuple[str, ...] = ()
+    zookeepers: int = 1
+    offsets_rf: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    chroot: str = ""
+    heap_mb: int = 200
+    kafka_home: str | None = None
+    sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
+    zones: int = 0  # network namespaces, with a broker and a ZooKeeper each; 0: all on the loopback
+
+    def __post_init__(self) -> None:
+        recipe_of(self.kafka)
+        check_name(self.name)
+        _check_brokers(self)
+        if self.zones:
+            _check_zones(self)
+        if self.zookeepers not in {1, 3}:
+            raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no loss")
+        if self.chroot and not _CHROOT.fullmatch(self.chroot):
+            raise UsageError(
+                f"--chroot {self.chroot!r} is no ZooKeeper path", hint="like /kfix, without a slash at its end"
+            )
+        if self.heap_mb < _MIN_HEAP_MB:
+            raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
+        if self.sasl is not None:
+            _check_sasl(*self.sasl)
+        for key in self.settings:
+            if key in OWNED_SETTINGS:
+                raise UsageError(f"--set {key}: the lab sets it itself", hint=f"it follows from {OWNED_SETTINGS[key]}")
+
+    @property
+    def zone_names(self) -> tuple[str, ...]:
+        return tuple(f"az{number}" for number in range(1, self.zones + 1))
+
+    def zone_of(self, position: int) -> str | None:
+        """Of the broker or ZooKeeper at this place in their order, from 0."""
+        return self.zone_names[position % self.zones] if self.zones else None
+
+    def rack_of(self, broker_id: int) -> str | None:
+        if self.zones and broker_id in self.ids:
+            return self.zone_of(sorted(self.ids).index(broker_id))
+        return self.racks[self.ids.index(broker_id)] if self.racks and broker_id in self.ids else None
+
+    @property
+    def listeners(self) -> int:
+        """How many ports a broker needs."""
+        return 1 + (self.sasl is not None) + bool(self.zones)
+
+    @property
+    def offsets_replication(self) -> int:
+        return self.offsets_rf if self.offsets_rf is not None else min(3, len(self.ids))
+
+
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name!r} cannot name a lab", hint="small letters, digits and '-', at most 40")
+
+
+def parse_sasl(text: str) -> tuple[str, str]:
+    """The message never repeats the text: it may hold the password."""
+    user, colon, password = text.partition(":")
+    if not colon:
+        raise UsageError("--sasl is not USER:PASSWORD", hint="like --sasl alice:secret")
+    return user, password
+
+
+def parse_settings(pairs: list[str], flag: str = "--set") -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{flag} {pair!r} is not key=value", hint=f"like {flag} key=value")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _check_sasl(user: str, password: str) -> None:
+    if not _USER.fullmatch(user):
+        raise UsageError("--sasl: the user's name is letters, digits, '.', '_' and '-', at most 40")
+    if not (password and password.isascii() and password.isprintable() and not set(password) & _NOT_IN_JAAS):
+        raise UsageError("--sasl: the password is one or more printable ASCII characters, no quote and no backslash")
+
+
+def _check_zones(spec: LabSpec) -> None:
+    if spec.zones != _ZONES:
+        raise UsageError(f"--zones {spec.zones}: a lab has {_ZONES} zones, or none", hint=f"--zones {_ZONES}")
+    if spec.zookeepers != _ZONES:
+        raise UsageError(
+            f"--zones {spec.zones} with --zookeepers {spec.zookeepers}", hint="each zone has one: leave it out"
+        )
+    if len(spec.ids) < _ZONES:
+        raise UsageError(f"--zones {spec.zones} with {len(spec.ids)} brokers", hint=f"at least one a zone: {_ZONES}")
+    if spec.racks:
+        raise UsageError("--racks and --zones exclude each other", hint="with zones, the rack of a broker is its zone")
+
+
+def _check_brokers(spec: LabSpec) -> None:
+    if not spec.ids:
+        raise UsageError("a lab has at least one broker", hint="--brokers 3 or --ids 1001,1002,1003")
+    if len(set(spec.ids)) != len(spec.ids):
+        raise UsageError(f"broker ids {spec.ids} name one id twice", hint="every broker has an id of its own")
+    if not all(0 <= broker <= _MAX_ID for broker in spec.ids):
+        raise UsageError(f"broker ids {spec.ids} are not all between 0 and {_MAX_ID}")
+    if spec.racks and len(spec.racks) != len(spec.ids):
+        raise UsageError(
+            f"{len(spec.racks)} racks for {len(spec.ids)} brokers", hint="one rack a broker, in the order of ids"
+        )
+    if spec.offsets_rf is not None and not 1 <= spec.offsets_rf <= len(spec.ids):
+        raise UsageError(f"--offsets-rf {spec.offsets_rf} with {len(spec.ids)} brokers", hint=f"1 to {len(spec.ids)}")

@@ -1,0 +1,171 @@
+"""What a lab remembers in its `lab.json`: enough to end it, to start a broker again and to undo an incident."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.definition.spec import LabSpec
+from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
+from kfix.lab.process.host import LOOPBACK, Host
+from kfix.lab.process.processes import ProcessRecord
+
+VERSION = 1
+
+Assignment = dict[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class BrokerDef:
+    id: int
+    port: int
+    rack: str | None
+    original: bool = True
+    retired: bool = False  # its port now belongs to a broker under another id
+    sasl_port: int | None = None
+    zone: str | None = None
+    control_port: int | None = None  # the controller's own line to it, where the lab has zones
+
+
+@dataclass(frozen=True)
+class ZooKeeperDef:
+    id: int
+    port: int
+    peer_port: int
+    election_port: int
+    zone: str | None = None
+
+
+@dataclass(frozen=True)
+class LabBaseline:
+    """The cluster before the incident; `mend` leads back to it whatever was done in between, and by whom."""
+
+    brokers: tuple[int, ...]
+    topics: dict[str, Assignment]
+    topic_configs: dict[str, dict[str, str]]
+    broker_configs: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class LabState:
+    name: str
+    id: str
+    spec: LabSpec
+    data: str
+    brokers: tuple[BrokerDef, ...] = ()
+    zookeepers: tuple[ZooKeeperDef, ...] = ()
+    processes: tuple[ProcessRecord, ...] = ()
+    baseline: LabBaseline | None = None
+    incident: str | None = None
+    network: Network | None = None
+    version: int = field(default=VERSION)
+
+    def broker(self, broker_id: int) -> BrokerDef | None:
+        return next((broker for broker in self.brokers if broker.id == broker_id), None)
+
+    def record(self, role: str, number: int) -> ProcessRecord | None:
+        return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
+
+    def host_of(self, node: BrokerDef | ZooKeeperDef) -> Host:
+        """Where its processes run and listen."""
+        zone = self.network.zone(node.zone) if self.network is not None and node.zone is not None else None
+        return zone.host() if zone is not None else LOOPBACK
+
+    def address_of(self, node: BrokerDef | ZooKeeperDef) -> str:
+        return f"{self.host_of(node).address}:{node.port}"
+
+    def ports(self) -> set[int]:
+        used = {
+            port
+            for broker in self.brokers
+            for port in (broker.port, broker.sasl_port, broker.control_port)
+            if port is not None
+        }
+        for node in self.zookeepers:
+            used |= {node.port, node.peer_port, node.election_port}
+        return used
+
+    def with_process(self, record: ProcessRecord) -> LabState:
+        others = tuple(each for each in self.processes if (each.role, each.id) != (record.role, record.id))
+        return replace(self, processes=(*others, record))
+
+    def with_broker(self, broker: BrokerDef) -> LabState:
+        others = tuple(each for each in self.brokers if each.id != broker.id)
+        return replace(self, brokers=tuple(sorted((*others, broker), key=lambda each: each.id)))
+
+    def without_broker(self, broker_id: int) -> LabState:
+        return replace(
+            self,
+            brokers=tuple(each for each in self.brokers if each.id != broker_id),
+            processes=tuple(each for each in self.processes if (each.role, each.id) != ("broker", broker_id)),
+        )
+
+
+def word_of(role: str, number: int) -> str:
+    """What a process is called on the command line: `zk1`, or a broker's id."""
+    return f"zk{number}" if role == "zookeeper" else str(number)
+
+
+def no_such(state: LabState, role: str, number: int) -> UsageError:
+    known = state.zookeepers if role == "zookeeper" else [each for each in state.brokers if not each.retired]
+    words = ", ".join(word_of(role, each.id) for each in known)
+    return UsageError(f"lab {state.name!r} has no {role} {number}", hint=f"its {role}s: {words}")
+
+
+def to_json(state: LabState) -> dict[str, Any]:
+    return asdict(state)
+
+
+def from_json(raw: dict[str, Any], where: str) -> LabState:
+    if raw.get("version") != VERSION:
+        raise LabError(
+            f"{where} is of version {raw.get('version')}, this kfix reads {VERSION}",
+            hint="end that lab with the kfix that made it",
+        )
+    try:
+        return LabState(
+            name=raw["name"],
+            id=raw["id"],
+            spec=_spec(raw["spec"]),
+            data=raw["data"],
+            brokers=tuple(BrokerDef(**each) for each in raw["brokers"]),
+            zookeepers=tuple(ZooKeeperDef(**each) for each in raw["zookeepers"]),
+            processes=tuple(ProcessRecord(**each) for each in raw["processes"]),
+            baseline=_baseline(raw["baseline"]) if raw["baseline"] else None,
+            incident=raw["incident"],
+            network=_network(raw["network"]) if raw.get("network") else None,
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise LabError(
+            f"{where} is damaged: {problem!r}", hint="end its java processes by hand, remove the folder"
+        ) from problem
+
+
+def _spec(raw: dict[str, Any]) -> LabSpec:
+    sasl = raw.get("sasl")
+    changed = {"ids": tuple(raw["ids"]), "racks": tuple(raw["racks"]), "sasl": tuple(sasl) if sasl else None}
+    return LabSpec(**{**raw, **changed})
+
+
+def _baseline(raw: dict[str, Any]) -> LabBaseline:
+    return LabBaseline(
+        brokers=tuple(raw["brokers"]),
+        topics={
+            topic: {int(partition): tuple(replicas) for partition, replicas in assignment.items()}
+            for topic, assignment in raw["topics"].items()
+        },
+        topic_configs=raw["topic_configs"],
+        broker_configs=raw["broker_configs"],
+    )
+
+
+def _network(raw: dict[str, Any]) -> Network:
+    return Network(
+        **{
+            **raw,
+            "zones": tuple(Zone(**each) for each in raw["zones"]),
+            "cuts": tuple(LinkCut(**each) for each in raw["cuts"]),
+            "slow": tuple(Slow(**each) for each in raw["slow"]),
+        }
+    )

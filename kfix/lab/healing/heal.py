@@ -1,0 +1,67 @@
+"""Leaders for partitions that have none, or two: each remedy only after the milder one had its time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.healing.health import sick_partitions
+from kfix.lab.waiting import POLL_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kfix.lab.clients.access import LabClient
+    from kfix.model.cluster.snapshot import TopicPartition
+
+# A broker that has just started shows leader -1 for moments: only what lasts is sick.
+_PATIENCE_SECONDS = 1.0
+_STEP_SECONDS = 5.0
+_LIMIT_SECONDS = 60.0
+
+
+class Healer:
+    def __init__(self, access: LabClient) -> None:
+        self._access = access
+
+    def heal(self) -> Iterator[str]:
+        remedies: list[Callable[[list[TopicPartition]], str]] = [
+            self._reassign_to_itself,
+            self._elect_unclean,
+            self._new_controller,
+        ]
+        started = time.monotonic()
+        act_at = started + _PATIENCE_SECONDS
+        while sick := self._sick():
+            now = time.monotonic()
+            if now > started + _LIMIT_SECONDS:
+                raise LabError(
+                    f"{len(sick)} partitions have no agreed leader, one is {sick[0]}", hint="kfix lab down and up"
+                )
+            if now > act_at and remedies:
+                yield remedies.pop(0)(sick)
+                act_at = time.monotonic() + _STEP_SECONDS
+            time.sleep(POLL_SECONDS)
+
+    def _sick(self) -> list[TopicPartition]:
+        doomed = self._access.pending_deletions()
+        return [where for where in sick_partitions(self._access) if where.topic not in doomed]
+
+    def _reassign_to_itself(self, sick: list[TopicPartition]) -> str:
+        """The controller re-reads such a partition from ZooKeeper and elects, inside the ISR only."""
+        targets = {where: self._access.assignment(where.topic)[where.partition] for where in sick}
+        try:
+            self._access.reassign(targets, _STEP_SECONDS)
+        except LabError:
+            self._access.drop_reassignment()
+        return f"reassigned {len(sick)} partitions without an agreed leader to the replicas they have"
+
+    def _elect_unclean(self, sick: list[TopicPartition]) -> str:
+        """The replicas that had the data are gone for good: in a lab that may be."""
+        self._access.elect(sick, unclean=True)
+        return f"elected leaders for {len(sick)} partitions outside the ISR where none in it lives"
+
+    def _new_controller(self, sick: list[TopicPartition]) -> str:
+        self._access.drop_controller()
+        return f"had a new controller elected, as {len(sick)} partitions still had no agreed leader"

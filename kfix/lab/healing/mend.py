@@ -1,0 +1,263 @@
+"""`kfix lab mend`: back to the cluster before the incident, whatever the incident, an operator or a runbook did since.
+
+It compares with the baseline that `break` wrote down instead of replaying undo steps, so it may be repeated, and it
+works after a break that was itself interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.clients.moves import moves, start_move
+from kfix.lab.healing.heal import Healer
+from kfix.lab.healing.settling import WELL_SECONDS, Settling
+from kfix.lab.network.faults import heal as heal_network
+from kfix.lab.nodes.brokers import remove_broker, start_brokers
+from kfix.lab.nodes.readiness import READ_ONLY, wait_brokers, wait_zookeeper, zookeeper_mode
+from kfix.lab.nodes.zookeepers import start_zookeepers
+from kfix.lab.waiting import wait_for
+from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kfix.lab.clients.access import LabClient
+    from kfix.lab.definition.state import Assignment, LabBaseline
+    from kfix.lab.nodes.handle import LabHandle
+
+_DELETED_SECONDS = 12.0
+_MOVED_SECONDS = 15.0
+# A broker that was frozen for long first has to register again.
+_REGISTERED_SECONDS = 10.0
+
+
+def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]:
+    mender = _Mender(lab, progress)
+    mender.processes()
+    with lab.access() as access:
+        mender.access = access
+        mender.forgotten_brokers()
+        wait_brokers(lab, access, lab.nodes.brokers_in(lab.state, "alive"))
+        mender.configs()
+        mender.delete_new_topics()
+        mender.added_brokers()
+        mender.leaders()
+        mender.assignments()
+        mender.finish_deletions()
+        Settling(lab, access, mender.brokers, mender.say).wait_well()
+    lab.store.update(lambda state: replace(state, baseline=None, incident=None))
+    return tuple(mender.did) or ("nothing was to be done",)
+
+
+class _Mender:
+    access: LabClient
+
+    def __init__(self, lab: LabHandle, progress: Callable[[str], None]) -> None:
+        self.lab = lab
+        self.did: list[str] = []
+        self._progress = progress
+        state = lab.state
+        self.baseline: LabBaseline | None = state.baseline
+        self.brokers = (
+            self.baseline.brokers if self.baseline else tuple(each.id for each in state.brokers if each.original)
+        )
+
+    def say(self, sentence: str) -> None:
+        self.did.append(sentence)
+        self._progress(sentence)
+
+    # --- processes ------------------------------------------------------------------------------------------------
+
+    def processes(self) -> None:
+        state = self.lab.state
+        nodes = self.lab.nodes
+        self._workloads()
+        self._network()
+        self._zookeepers()
+        for broker in nodes.brokers_in(state, "stopped"):
+            nodes.cont(state, broker)
+            self.say(f"continued broker {broker}")
+        dead = [broker for broker in nodes.brokers_in(state, "dead") if broker in self.brokers]
+        if dead:
+            start_brokers(self.lab, dead)
+            self.say(f"started broker {' and '.join(map(str, dead))}")
+
+    def _workloads(self) -> None:
+        state = self.lab.state
+        writers = [each.id for each in state.processes if each.role == "workload"]
+        if running := [each for each in writers if self.lab.nodes.condition(state, "workload", each) != "dead"]:
+            self.lab.nodes.kill(state, running, "workload")
+            self.say(f"ended {len(running)} workloads")
+
+    def _network(self) -> None:
+        if self.lab.state.network is not None and (healed := heal_network(self.lab.store)):
+            self.say(f"healed the network: {healed} cuts or slow links")
+
+    def _zookeepers(self) -> None:
+        nodes, state = self.lab.nodes, self.lab.state
+        dead = nodes.zookeepers_in(state, "dead")
+        if lonely := self._read_only():
+            nodes.kill(state, lonely, "zookeeper")
+        for number in nodes.zookeepers_in(state, "stopped"):
+            nodes.cont(state, number, "zookeeper")
+            self.say(f"continued zookeeper {number}")
+        start_zookeepers(self.lab, (*dead, *lonely))
+        if dead:
+            self.say(f"started zookeeper {' and '.join(map(str, dead))}")
+        if lonely:
+            self.say(f"restarted zookeeper {' and '.join(map(str, lonely))}, which had no quorum")
+        wait_zookeeper(self.lab)
+
+    def _read_only(self) -> tuple[int, ...]:
+        """Seen on 3.5.9: such a one has ended the brokers' sessions in its memory, and keeps that when it joins again.
+        Its disk knows better.
+        """
+        nodes, state = self.lab.nodes, self.lab.state
+        alive = nodes.zookeepers_in(state, "alive")
+        return tuple(
+            each.id
+            for each in state.zookeepers
+            if each.id in alive and zookeeper_mode(state.host_of(each).address, each.port) == READ_ONLY
+        )
+
+    def forgotten_brokers(self) -> None:
+        """For the same reason a broker may believe in a session without its registration, and never register again."""
+        nodes = self.lab.nodes
+        alive = frozenset(nodes.brokers_in(self.lab.state, "alive"))
+        try:
+            wait_for("the brokers are registered", lambda: self.access.live_ids() >= alive, _REGISTERED_SECONDS)
+        except LabError:
+            lost = sorted(alive - self.access.live_ids())
+            nodes.kill(self.lab.state, lost)
+            start_brokers(self.lab, lost)
+            self.say(f"restarted broker {' and '.join(map(str, lost))}, which did not register again")
+
+    def added_brokers(self) -> None:
+        """They leave, after what lives only on them has moved; then those whose port they had come back."""
+        state = self.lab.state
+        added = [each.id for each in state.brokers if each.id not in self.brokers]
+        if not added:
+            return
+        self._move_off(frozenset(added))
+        for broker in added:
+            remove_broker(self.lab, broker)
+        self.say(f"removed broker {' and '.join(map(str, added))}")
+        returning = [each for each in state.brokers if each.retired and each.id in self.brokers]
+        for each in returning:
+            self.lab.store.update(lambda current, old=each: current.with_broker(replace(old, retired=False)))  # type: ignore[misc]
+        start_brokers(self.lab, [each.id for each in returning])
+        if returning:
+            self.say(f"started broker {' and '.join(str(each.id) for each in returning)} with an empty disk")
+
+    def _move_off(self, added: frozenset[int]) -> None:
+        live = self.access.live_ids()
+        stay = [broker for broker in self.brokers if broker in live]
+        targets: dict[TopicPartition, tuple[int, ...]] = {}
+        for where, state in self.access.states(self._old_topics()).items():
+            alone = state is not None and not (set(state.isr) & set(stay))
+            if alone and state is not None and state.leader in added and stay:
+                targets[where] = (stay[where.partition % len(stay)],)
+        if targets:
+            self.access.reassign(targets)
+            self.say(f"moved {len(targets)} partitions off broker {' and '.join(map(str, sorted(added)))}")
+
+    # --- topics ---------------------------------------------------------------------------------------------------
+
+    def _old_topics(self) -> list[str]:
+        known = self.baseline.topics if self.baseline else None
+        return [topic for topic in self.access.topics() if known is None or topic in known]
+
+    def configs(self) -> None:
+        """First of all: a throttle left behind would keep replicas from catching up."""
+        if self.baseline is None:
+            return
+        for kind, wanted in (("topics", self.baseline.topic_configs), ("brokers", self.baseline.broker_configs)):
+            now = self.access.configs(kind)
+            for name in sorted(now.keys() | wanted.keys()):
+                is_new_topic = kind == "topics" and name not in self.baseline.topics
+                if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
+                    self.access.write_config(kind, name, wanted.get(name, {}))
+                    self.say(f"restored the configuration of {kind.removesuffix('s')} {name}")
+
+    def delete_new_topics(self) -> None:
+        new = [topic for topic in self.access.topics() if topic not in self._old_topics()]
+        self._end_moves(new)
+        for topic in new:
+            self.access.delete_topic(topic)
+        if new:
+            self.say(f"deleted topic {' and '.join(new)}")
+
+    def _end_moves(self, topics: list[str]) -> None:
+        """A topic that is deleted while it moves is not deleted: seen on 2.7.1, also after the move has ended."""
+        if not any(self.access.being_reassigned(topic) for topic in topics):
+            return
+        with contextlib.suppress(LabError):
+            wait_for(
+                "the moves of new topics end",
+                lambda: not any(self.access.being_reassigned(topic) for topic in topics),
+                _MOVED_SECONDS,
+            )
+            return
+        for where in moves(self.access):
+            if where.topic in topics:
+                start_move(self.access, where, None)
+                self.say(f"cancelled the move of {where}")
+
+    def finish_deletions(self) -> None:
+        """A replica on a broker id that is no more would hold a deletion up for ever."""
+        try:
+            wait_for("topics are deleted", lambda: not self.access.pending_deletions(), _DELETED_SECONDS)
+        except LabError:
+            stuck = self.access.pending_deletions()
+            for topic in stuck:
+                self.access.erase_topic(topic)
+            # Brokers forget a topic that was erased below them only when they start.
+            self.lab.nodes.kill(self.lab.state, self.brokers)
+            start_brokers(self.lab, self.brokers)
+            self.say(f"erased topic {' and '.join(stuck)}, whose deletion hung, and restarted all brokers")
+
+    def leaders(self) -> None:
+        for sentence in Healer(self.access).heal():
+            self.say(sentence)
+
+    def assignments(self) -> None:
+        topics = self._old_topics()
+        targets: dict[TopicPartition, tuple[int, ...]] = {}
+        for topic in topics:
+            now = self.access.assignment(topic)
+            unsettled = self.access.being_reassigned(topic)
+            for number, replicas in self._wanted(topic, now).items():
+                if number in now and (now[number] != replicas or unsettled):
+                    targets[TopicPartition(topic, number)] = replicas
+        if targets:
+            self._move_back(targets)
+            self.say(f"gave {len(targets)} partitions their replicas back")
+        lost = [topic for topic in (self.baseline.topics if self.baseline else {}) if topic not in topics]
+        for topic in lost:
+            assert self.baseline is not None
+            layout = [list(replicas) for _, replicas in sorted(self.baseline.topics[topic].items())]
+            self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
+            self.say(f"created topic {topic} anew, which somebody had deleted: it is empty")
+
+    def _move_back(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
+        """Each overrides whatever move of its partition is under way, which may wait for a broker that never comes."""
+        for where, replicas in targets.items():
+            start_move(self.access, where, replicas)
+        topics = {where.topic for where in targets}
+
+        def back() -> bool:
+            if any(self.access.being_reassigned(topic) for topic in topics):
+                return False
+            now = {topic: self.access.assignment(topic) for topic in topics}
+            return all(now[where.topic].get(where.partition) == replicas for where, replicas in targets.items())
+
+        wait_for("all replicas are back where they were", back, WELL_SECONDS)
+
+    def _wanted(self, topic: str, now: Assignment) -> Assignment:
+        if self.baseline is not None:
+            return self.baseline.topics[topic]
+        spare = self.brokers[0]
+        return {number: tuple(each for each in ids if each in self.brokers) or (spare,) for number, ids in now.items()}

@@ -1,0 +1,103 @@
+"""Who plays which part when a lab with zones is cut: the controller, and two others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kfix.lab.network import faults
+from kfix.lab.waiting import wait_for
+from kfix.lab.workload.background import start_in_background
+from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kfix.lab.incidents.setup.context import IncidentContext
+
+TOPIC = "ledger"
+#: Sessions end after 4 s and replicas leave the isr after 4 to 6 s: what is cut is seen in less than this.
+SEEN_SECONDS = 25.0
+_RATE = 40.0
+
+
+@dataclass(frozen=True)
+class Cast:
+    context: IncidentContext
+    controller: int
+    one: int
+    other: int
+
+    def zone(self, broker: int) -> str:
+        return faults.zone_of_broker(self.context.lab.store, broker)
+
+    def lead_nothing(self, broker: int) -> None:
+        """Every partition gets another first replica, which then leads; `mend` gives the old order back."""
+        targets = {}
+        for topic in self.context.access.topics():
+            for number, replicas in self.context.access.assignment(topic).items():
+                if replicas[0] == broker and len(replicas) > 1:
+                    targets[TopicPartition(topic, number)] = (*replicas[1:], broker)
+        if targets:
+            self.context.access.reassign(targets)
+            wait_for("the new first replicas lead", lambda: self._prefer(targets), SEEN_SECONDS)
+            self.context.say(f"{len(targets)} partitions are led by others than broker {broker}")
+
+    def _prefer(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> bool:
+        states = self.context.access.states()
+        left = [tp for tp, ids in targets.items() if (state := states.get(tp)) is None or state.leader != ids[0]]
+        if left:
+            self.context.access.elect(left, unclean=False)
+        return not left
+
+    def ledger(self, *leaders: int) -> list[TopicPartition]:
+        """A partition for each of `leaders`, who leads it; all three brokers have a replica."""
+        ids = (self.controller, self.one, self.other)
+        self.context.topic(TOPIC, [[leader, *(b for b in ids if b != leader)] for leader in leaders])
+        return [TopicPartition(TOPIC, number) for number in range(len(leaders))]
+
+    def write_from(self, broker: int, seconds: float, acks: str = "1", retries: int = 0) -> int:
+        """A producer in that broker's zone, which reaches what the zone reaches. Returns the workload's number."""
+        from kfix.lab.workload.workload import WorkloadPlan  # noqa: PLC0415 - brings the client library
+
+        lab = self.context.lab
+        plan = WorkloadPlan(
+            lab.bootstrap_servers, TOPIC, acks=acks, retries=retries, rate=_RATE, seconds=seconds, consume=False
+        )
+        number = start_in_background(lab, plan, self.zone(broker))
+        self.context.say(f"workload {number} writes to {TOPIC} from {self.zone(broker)} with acks={acks}")
+        return number
+
+    def cut(self, a: int, b: int, only: str = "", *, one_way: bool = False) -> None:
+        faults.cut(self.context.lab.store, self.zone(a), self.zone(b), only=only, one_way=one_way)
+        direction = "no longer reaches" if one_way else "and"
+        end = "" if one_way else " are cut from each other"
+        self.context.say(f"{self.zone(a)} {direction} {self.zone(b)}{end}{f' ({only} only)' if only else ''}")
+
+    def isolate(self, broker: int, only: str = "") -> None:
+        faults.isolate(self.context.lab.store, self.zone(broker), only)
+        self.context.say(f"{self.zone(broker)} is cut from the other zones{f' ({only} only)' if only else ''}")
+
+    def wait_unregistered(self, broker: int) -> None:
+        gone = wait_for(
+            f"ZooKeeper ends the session of broker {broker}",
+            lambda: broker not in self.context.access.live_ids(),
+            SEEN_SECONDS,
+        )
+        assert gone
+        self.context.say(f"broker {broker} is no longer registered")
+
+    def wait_other_controller(self) -> int:
+        found = wait_for(
+            "another controller is elected",
+            lambda: now if (now := self.context.access.controller()) not in {None, self.controller} else None,
+            SEEN_SECONDS,
+        )
+        self.context.say(f"broker {found} is controller now")
+        return found
+
+
+def cast(context: IncidentContext) -> Cast:
+    controller = wait_for("there is a controller", context.access.controller, 10)
+    one, other = [each for each in context.ids() if each != controller][:2]
+    return Cast(context, controller, one, other)

@@ -1,0 +1,114 @@
+"""Followers that are alive and lag behind on chosen partitions only, as on a slow disk.
+
+Kafka never throttles a replica in the ISR. So the followers are frozen until their partitions leave them out, the
+leader takes on a backlog, and a throttle on these partitions keeps them from catching up once they go on. Everything
+else they replicate recovers at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.incidents.setup import throttles
+from kfix.lab.incidents.setup.content import backlog
+from kfix.lab.incidents.setup.throttles import Throttle
+from kfix.lab.nodes.readiness import wait_brokers
+from kfix.lab.waiting import wait_for
+from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.incidents.setup.context import IncidentContext
+
+# A throttled replica still fetches what is left of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
+# quota's 11 s are over. With a segment a record, the backlog lasts four minutes.
+_SEGMENTS = {"segment.bytes": "250000"}
+_BACKLOG_RECORDS = 25
+_HEAD_START_RECORDS = 12
+
+
+def fall_behind(
+    context: IncidentContext,
+    partitions: Iterable[TopicPartition],
+    followers: tuple[int, ...],
+    *,
+    one_by_one: bool = False,
+    backlog_records: int = _BACKLOG_RECORDS,
+) -> None:
+    """With `one_by_one` the first of `followers` has the fewest records, the last the most."""
+    partitions = tuple(partitions)
+    for topic in {topic for topic, _ in partitions}:
+        context.set_config("topics", topic, _SEGMENTS)
+    throttles.put(context, Throttle(1, dict.fromkeys(partitions, followers)))
+    groups = [(broker,) for broker in followers] if one_by_one else [followers]
+    for number, group in enumerate(groups):
+        _drop_out(context, partitions, group)
+        last = number == len(groups) - 1
+        for topic, partition in partitions:
+            records = backlog(backlog_records if last else _HEAD_START_RECORDS)
+            context.access.produce(topic, {partition: records}, acks="1" if last else "all")
+    _wait_replicated(context, partitions)
+    for broker in followers:
+        context.lab.nodes.cont(context.lab.state, broker)
+    wait_brokers(context.lab, context.access, followers)
+    _wait_rest(context, frozenset(partitions))
+    for topic, number in partitions:
+        state = context.live_state(topic, number)
+        context.require(not set(state.isr) & set(followers), f"{followers} still lag behind on {topic}-{number}")
+    names = ", ".join(f"{topic}-{number}" for topic, number in partitions)
+    context.say(
+        f"broker {' and '.join(map(str, followers))} fell out of the isr of {names}, while its leader took more records"
+    )
+
+
+def lift_throttle(context: IncidentContext, topics: Iterable[str], brokers: Iterable[int]) -> None:
+    """Once their leader is dead nothing can be caught up, and no setting gives the lab away."""
+    topics = tuple(topics)
+    throttles.lift(context, topics, brokers)
+    for topic in topics:
+        config = context.access.configs("topics").get(topic, {})
+        context.access.write_config("topics", topic, {key: config[key] for key in config.keys() - _SEGMENTS.keys()})
+
+
+def _drop_out(context: IncidentContext, partitions: tuple[TopicPartition, ...], followers: tuple[int, ...]) -> None:
+    for broker in followers:
+        context.lab.nodes.stop(context.lab.state, broker)
+    for topic, number in partitions:
+        context.wait_state(
+            topic, number, f"{followers} left its isr", lambda each: not set(each.isr) & set(followers), 40
+        )
+
+
+def _wait_replicated(context: IncidentContext, partitions: tuple[TopicPartition, ...]) -> None:
+    """Until then the high watermark is where the frozen followers stand: in sync as soon as they go on."""
+    from kfix.lab.clients.leading import all_replicated  # noqa: PLC0415 - importing the lab loads no client
+
+    for topic, number in partitions:
+        where = TopicPartition(topic, number)
+        leader = context.live_state(topic, number).leader
+        wait_for(
+            f"the replicas in sync have the backlog of {topic}-{number}",
+            lambda at=where, by=leader: all_replicated(context.access, at, by),  # type: ignore[misc]
+            20,
+        )
+
+
+def _wait_rest(context: IncidentContext, lagging: frozenset[TopicPartition]) -> None:
+    assignments = {topic: context.access.assignment(topic) for topic in context.access.topics()}
+    rest = {(topic, number): ids for topic, each in assignments.items() for number, ids in each.items()}
+
+    def in_sync() -> bool:
+        states = context.access.states()
+        return all(
+            state is not None and set(state.isr) == set(rest[where])
+            for where, state in states.items()
+            if where in rest and where not in lagging
+        )
+
+    try:
+        wait_for("all other replicas are in sync again", in_sync, 40)
+    except LabError as problem:
+        problem.hint = "kfix lab mend, then once more"
+        raise

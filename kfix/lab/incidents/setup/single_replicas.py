@@ -1,0 +1,39 @@
+"""What an internal topic with replication factor 1 takes: where its single replicas lie, and which broker dies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from kfix.lab.incidents.setup.context import IncidentContext
+
+OPTIONS = {
+    "brokers": "where the single replicas go, like 1,2",
+    "kill": "which broker dies, or no (default: the one that holds most, rather not the controller)",
+}
+
+
+def chosen_brokers(context: IncidentContext) -> tuple[int, ...]:
+    chosen = context.ints_option("brokers")
+    unknown = [broker for broker in chosen if broker not in context.ids()]
+    if unknown:
+        raise UsageError(f"option brokers: no broker {unknown[0]}", hint=f"brokers: {list(context.ids())}")
+    return chosen
+
+
+def victim(context: IncidentContext, holders: dict[int, int]) -> int | None:
+    """`holders` is partition -> broker. None where nobody is to die."""
+    if context.options.get("kill") == "no":
+        return None
+    wanted = context.int_option("kill")
+    if wanted is not None and wanted not in holders.values():
+        raise UsageError(
+            f"option kill={wanted}: holds none of the partitions", hint=f"these do: {sorted(set(holders.values()))}"
+        )
+    controller = context.access.controller()
+    counts = Counter(holders.values())
+    # Rather not the controller: its death is another story, and slower.
+    return wanted if wanted is not None else max(counts, key=lambda broker: (broker != controller, counts[broker]))

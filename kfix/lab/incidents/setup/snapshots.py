@@ -1,0 +1,25 @@
+"""A look that the lab itself keeps: what a site that runs kfix from cron would have of the moment before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.adapters.collect.collector import CollectOptions, collect
+from kfix.adapters.saved import files
+from kfix.adapters.target import make_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kfix.lab.nodes.handle import LabHandle
+
+_SECONDS = 5.0
+
+
+def save_look(lab: LabHandle, name: str) -> Path:
+    """A snapshot with the log ends of all partitions, in the lab's folder."""
+    target = make_target(lab.bootstrap_servers, None, None, _SECONDS)
+    path = lab.store.dir / f"{name}.json"
+    path.unlink(missing_ok=True)
+    files.save(collect(target, CollectOptions(every_log_end=True)), path)
+    return path

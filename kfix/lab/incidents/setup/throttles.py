@@ -1,0 +1,101 @@
+"""Replication throttles as kafka-reassign-partitions writes them: a rate on brokers, a list of replicas on topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kfix.lab.incidents.setup.context import IncidentContext
+    from kfix.model.cluster.snapshot import TopicPartition
+
+_SIDES = ("leader", "follower")
+# The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)
+_APPLIES = "Processing override for entityPath: {} with config"
+
+
+def rate_key(side: str) -> str:
+    return f"{side}.replication.throttled.rate"
+
+
+def replicas_key(side: str) -> str:
+    return f"{side}.replication.throttled.replicas"
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """Bytes a second. `leaders` send slowly to replicas outside the ISR, `followers` outside it fetch slowly."""
+
+    rate: int
+    followers: Mapping[TopicPartition, tuple[int, ...]]
+    leaders: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+
+    def of_brokers(self) -> dict[int, dict[str, str]]:
+        found: dict[int, dict[str, str]] = {}
+        for side, replicas in zip(_SIDES, (self.leaders, self.followers), strict=True):
+            for broker in {each for ids in replicas.values() for each in ids}:
+                found.setdefault(broker, {})[rate_key(side)] = str(self.rate)
+        return found
+
+    def of_topics(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for side, replicas in zip(_SIDES, (self.leaders, self.followers), strict=True):
+            for topic in {each for each, _ in replicas}:
+                pairs = [
+                    f"{n}:{broker}" for (name, n), ids in sorted(replicas.items()) if name == topic for broker in ids
+                ]
+                found.setdefault(topic, {})[replicas_key(side)] = ",".join(pairs)
+        return found
+
+
+def put(context: IncidentContext, throttle: Throttle) -> None:
+    """Until every broker named obeys it.
+
+    No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once. Its
+    log names a change just before the broker applies it, one after the other: so each is written twice, and the second
+    line proves the first. The whole of it is compared, as an earlier change of the same topic may still be on its way.
+    """
+    wanted = {f"brokers/{broker}": config for broker, config in throttle.of_brokers().items()}
+    wanted |= {f"topics/{topic}": config for topic, config in throttle.of_topics().items()}
+    logs = {broker: context.lab.store.log_file("broker", broker) for broker in throttle.of_brokers()}
+    read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
+    for _ in range(2):
+        for entity, config in wanted.items():
+            kind, _, name = entity.partition("/")
+            context.set_config(kind, name, config)
+
+    def obeys(broker: int) -> bool:
+        with logs[broker].open(encoding="utf-8", errors="replace") as log:
+            log.seek(read_so_far[broker])
+            news = log.readlines()
+        mine = {entity: config for entity, config in wanted.items() if entity in {f"brokers/{broker}", *topics}}
+        return all(_told(news, entity, config) > 1 for entity, config in mine.items())
+
+    topics = {entity for entity in wanted if entity.startswith("topics/")}
+    for broker in logs:
+        wait_for(f"broker {broker} obeys its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
+
+
+def _told(lines: Iterable[str], entity: str, config: Mapping[str, str]) -> int:
+    """How many of the lines say that this entity has all of these settings."""
+    pairs = [f"{key} -> {value}" for key, value in config.items()]
+    return sum(_APPLIES.format(entity) in line and all(_has(line, pair) for pair in pairs) for line in lines)
+
+
+def _has(line: str, pair: str) -> bool:
+    """A value ends where the map does or its next key begins; it may hold commas itself, never one with a blank."""
+    return f"{pair}, " in line or f"{pair})" in line
+
+
+def lift(context: IncidentContext, topics: Iterable[str], brokers: Iterable[int]) -> None:
+    for kind, names, keys in (
+        ("topics", topics, [replicas_key(side) for side in _SIDES]),
+        ("brokers", map(str, brokers), [rate_key(side) for side in _SIDES]),
+    ):
+        for name in names:
+            config = context.access.configs(kind).get(name, {})
+            context.access.write_config(kind, name, {key: value for key, value in config.items() if key not in keys})

@@ -1,0 +1,120 @@
+"""Cutting and healing the network of a lab. What is cut is noted first, so that `heal` and `down` know it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError, UsageError
+from kfix.lab.definition.state import no_such
+from kfix.lab.definition.zone import KINDS, LinkCut, Slow
+from kfix.lab.network import filters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kfix.lab.definition.store import Store
+    from kfix.lab.definition.zone import Network, Zone
+
+_LEAST_KBIT, _MOST_DELAY_MS = 8, 10_000
+
+
+def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
+    """What `one` sends no longer arrives at `other`; without `one_way` neither does the other direction."""
+    if only and only not in KINDS:
+        raise UsageError(f"--only {only}: one of {', '.join(KINDS)}")
+    network = network_of(store)
+    for name in (one, other):
+        _known(network, name)
+    if one == other:
+        raise UsageError(f"a zone cannot be cut from itself: {one}", hint="name two zones")
+    return _add(store, (LinkCut(one, other, only), *(() if one_way else (LinkCut(other, one, only),))))
+
+
+def isolate(store: Store, name: str, only: str = "") -> tuple[LinkCut, ...]:
+    """From every other zone, both ways; the observer still reaches it."""
+    network = network_of(store)
+    _known(network, name)
+    others = [zone.name for zone in network.zones if zone.name != name]
+    return _add(store, (LinkCut(a, b, only) for other in others for a, b in ((name, other), (other, name))))
+
+
+def slow(store: Store, zone: str, kbit: int, delay_ms: int = 0) -> None:
+    if kbit < _LEAST_KBIT or not 0 <= delay_ms <= _MOST_DELAY_MS:
+        raise UsageError(f"--kbit is at least {_LEAST_KBIT}, --delay 0 to {_MOST_DELAY_MS} milliseconds")
+    network = network_of(store)
+    _known(network, zone)
+    others = tuple(each for each in network.slow if each.zone != zone)
+    try:
+        _keep(store, replace(network, slow=(*others, Slow(zone, kbit, delay_ms))))
+    except LabError as problem:
+        _keep(store, replace(network, slow=others))
+        if delay_ms:
+            problem.hint = "this kernel has no netem, which delays packets: leave --delay out"
+        raise
+
+
+def heal(store: Store) -> int:
+    """How many cuts and slow links there were."""
+    network = network_of(store)
+    _keep(store, replace(network, cuts=(), slow=()))
+    return len(network.cuts) + len(network.slow)
+
+
+def network_of(store: Store) -> Network:
+    network = store.load().network
+    if network is None:
+        raise UsageError(f"lab {store.name!r} has no zones", hint="kfix lab up --zones 3 makes one that has")
+    return network
+
+
+def sentences(network: Network | None) -> tuple[str, ...]:
+    """What is cut or slow, for people."""
+    if network is None:
+        return ()
+    whole = set(network.cuts)
+    told: list[str] = []
+    for each in network.cuts:
+        back = LinkCut(each.target, each.source, each.only)
+        what = f" ({each.only} only)" if each.only else ""
+        if back not in whole:
+            told.append(f"{each.target} hears nothing of {each.source}{what}")
+        elif each.source < each.target:
+            told.append(f"{each.source} and {each.target} are cut from each other{what}")
+    for link in network.slow:
+        delay = f", {link.delay_ms} ms late" if link.delay_ms else ""
+        told.append(f"{link.zone} is slow: {link.kbit} kbit/s{delay}")
+    return tuple(told)
+
+
+def _add(store: Store, cuts: Iterable[LinkCut]) -> tuple[LinkCut, ...]:
+    network = network_of(store)
+    new = tuple(each for each in cuts if each not in network.cuts)
+    _keep(store, replace(network, cuts=(*network.cuts, *new)))
+    return new
+
+
+def _keep(store: Store, network: Network) -> None:
+    filters.apply(store.update(lambda state: replace(state, network=network)))
+
+
+def zone_of_broker(store: Store, broker_id: int) -> str:
+    """Returns the name of the zone. Raises UsageError if the lab has no zones or no such broker."""
+    network_of(store)
+    state = store.load()
+    broker = state.broker(broker_id)
+    if broker is None or broker.zone is None:
+        raise no_such(state, "broker", broker_id)
+    return broker.zone
+
+
+def zone_of(store: Store, name: str) -> Zone:
+    return _known(network_of(store), name)
+
+
+def _known(network: Network, name: str) -> Zone:
+    zone = network.zone(name)
+    if zone is None:
+        names = ", ".join(each.name for each in network.zones)
+        raise UsageError(f"the lab has no zone {name!r}", hint=f"its zones: {names}")
+    return zone

@@ -1,0 +1,65 @@
+"""The handle of a lab: where it is kept, its processes, its addresses and a client. The verbs are functions on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.definition.state import no_such
+from kfix.lab.nodes.nodes import Nodes
+
+if TYPE_CHECKING:
+    from kfix.lab.clients.access import LabClient
+    from kfix.lab.definition.state import LabState
+    from kfix.lab.definition.store import Store
+
+
+class LabHandle:
+    """Everything that a function needs to know of a lab. `kfix.lab.cluster.Lab` adds the verbs for callers outside."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.nodes = Nodes(store)
+
+    @property
+    def state(self) -> LabState:
+        """What `lab.json` holds now; read anew each time."""
+        return self.store.load()
+
+    @property
+    def name(self) -> str:
+        return self.store.name
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """The ids of all brokers, dead ones too, except those that another id has replaced."""
+        return tuple(broker.id for broker in self.state.brokers if not broker.retired)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(self.address(broker) for broker in self.broker_ids)
+
+    @property
+    def sasl_bootstrap_servers(self) -> str | None:
+        """None without `LabSpec.sasl`."""
+        return ",".join(self.nodes.sasl_addresses(self.state)) or None
+
+    @property
+    def zookeeper_connect(self) -> str:
+        return self.nodes.zookeeper_connect(self.state)
+
+    def address(self, broker_id: int) -> str:
+        """Returns host:port of a broker. Raises UsageError if the lab has no such broker."""
+        broker = self.state.broker(broker_id)
+        if broker is None:
+            raise no_such(self.state, "broker", broker_id)
+        return self.state.address_of(broker)
+
+    def addresses(self) -> dict[int, str]:
+        state = self.state
+        return {broker.id: state.address_of(broker) for broker in state.brokers}
+
+    def access(self) -> LabClient:
+        """Returns a client of this cluster, to be used in a `with` statement."""
+        from kfix.lab.clients.access import LabClient  # noqa: PLC0415 - loads the client libraries
+
+        return LabClient(self.zookeeper_connect, self.addresses)

@@ -1,0 +1,51 @@
+"""A zone that loses its power: all of its processes at once, and what no disk had yet."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from kfix.lab.network.faults import zone_of
+from kfix.lab.nodes.brokers import start_brokers
+from kfix.lab.nodes.zookeepers import start_zookeepers
+from kfix.lab.process import processes
+
+if TYPE_CHECKING:
+    from kfix.lab.nodes.handle import LabHandle
+
+_KILL_SECONDS = 15.0
+
+
+def off(lab: LabHandle, name: str) -> tuple[str, ...]:
+    """Nobody is told: sessions end later, and connections stay open at the other end."""
+    zone_of(lab.store, name)
+    state = lab.state
+    records = [
+        record
+        for role, nodes in (("zookeeper", state.zookeepers), ("broker", state.brokers))
+        for node in nodes
+        if node.zone == name and (record := state.record(role, node.id)) is not None
+    ]
+    for record in records:
+        processes.send(record, state.id, signal.SIGKILL)
+    processes.wait_dead(records, state.id, _KILL_SECONDS)
+    return tuple(f"{each.role} {each.id} is without power" for each in records)
+
+
+def on(lab: LabHandle, name: str) -> tuple[str, ...]:
+    """ZooKeeper first; until each serves."""
+    zone_of(lab.store, name)
+    state = lab.state
+    servers = [
+        each.id
+        for each in state.zookeepers
+        if each.zone == name and lab.nodes.condition(state, "zookeeper", each.id) == "dead"
+    ]
+    start_zookeepers(lab, servers)
+    brokers = [
+        each.id
+        for each in state.brokers
+        if each.zone == name and not each.retired and lab.nodes.condition(state, "broker", each.id) == "dead"
+    ]
+    start_brokers(lab, brokers)
+    return (*(f"zookeeper {each} is up" for each in servers), *(f"broker {each} is up" for each in brokers))

@@ -1,0 +1,150 @@
+"""`kfix lab up` and its end: nothing is started before it is written down where `down` finds it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kfix.errors import KfixError, UsageError
+from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef
+from kfix.lab.definition.store import Store, data_folder, private
+from kfix.lab.network.commands import require_rights
+from kfix.lab.network.topology import lay, lift, plan_network
+from kfix.lab.nodes.classpath import class_path
+from kfix.lab.nodes.nodes import JAVA, PortTakenError
+from kfix.lab.nodes.readiness import wait_brokers, wait_zookeeper
+from kfix.lab.process.host import LOOPBACK, program
+from kfix.lab.process.ports import free_ports
+from kfix.private import write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kfix.lab.definition.spec import LabSpec
+    from kfix.lab.nodes.handle import LabHandle
+
+_PORTS_A_ZOOKEEPER = 3
+
+
+def start_lab(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> None:
+    """Returns when every broker answers. A start that fails or is interrupted leaves nothing but its logs."""
+    store = lab.store
+    program("java", JAVA)
+    if spec.zones:
+        require_rights()
+    class_path(recipe_of(spec.kafka), spec.kafka_home, progress)
+    with store.busy("up"):
+        if store.exists():
+            raise UsageError(
+                f"there is a lab {spec.name!r} already", hint=f"kfix lab down --name {spec.name}, or another --name"
+            )
+        try:
+            try:
+                _start(lab, spec, progress)
+            except PortTakenError as taken:
+                progress(f"{taken}; once more with other ports")
+                end_lab(lab)
+                _start(lab, spec, progress)
+        except BaseException as problem:
+            with _uninterrupted():
+                kept = _keep_logs(store)
+                end_lab(lab)
+            if isinstance(problem, KfixError):
+                problem.hint = problem.hint.replace(str(store.dir / "logs"), str(kept))
+            raise
+
+
+def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> None:
+    nodes = lab.nodes
+    state = _claim(spec, lab.store)
+    private(Path(state.data))
+    progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
+    for node in state.zookeepers:
+        nodes.start_zookeeper(state, node)
+    # Brokers wait for ZooKeeper by themselves, so all JVMs come up side by side.
+    for broker in state.brokers:
+        nodes.start_broker(state, broker)
+    wait_zookeeper(lab)
+    progress("ZooKeeper serves; waiting for the brokers")
+    with lab.access() as access:
+        wait_brokers(lab, access, spec.ids)
+        if spec.sasl is not None:
+            progress("creating the SCRAM credentials")
+            from kfix.lab.clients.scram import create_user  # noqa: PLC0415 - brings the client libraries
+
+            create_user(access, *spec.sasl, nodes.sasl_addresses(lab.state))
+    progress(f"{len(spec.ids)} brokers are up")
+
+
+def _claim(spec: LabSpec, store: Store) -> LabState:
+    lab_id = secrets.token_hex(8)
+    with store.choosing_ports() as taken:
+        count = _PORTS_A_ZOOKEEPER * spec.zookeepers + spec.listeners * len(spec.ids)
+        ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
+        network = plan_network(lab_id, spec.zone_names) if spec.zones else None
+        state = LabState(
+            name=spec.name,
+            id=lab_id,
+            spec=spec,
+            data=str(data_folder(spec.name, lab_id, store.dir)),
+            zookeepers=tuple(
+                ZooKeeperDef(number, next(ports), next(ports), next(ports), spec.zone_of(number - 1))
+                for number in range(1, spec.zookeepers + 1)
+            ),
+            brokers=tuple(
+                BrokerDef(
+                    each,
+                    next(ports),
+                    spec.rack_of(each),
+                    sasl_port=next(ports) if spec.sasl else None,
+                    zone=spec.zone_of(position),
+                    control_port=next(ports) if spec.zones else None,
+                )
+                for position, each in enumerate(sorted(spec.ids))
+            ),
+            network=network,
+        )
+        store.save(state)
+        if network is not None:
+            lay(network)
+    return state
+
+
+def end_lab(lab: LabHandle) -> tuple[str, ...]:
+    """Ends every process of the lab, recorded or not, and removes its network, data, logs and state."""
+    store = lab.store
+    state = store.load() if store.exists() else None
+    ended = lab.nodes.end_all(state.id) if state else 0
+    if state is not None and state.network is not None:
+        lift(state.network)
+    store.remove(state.data if state else None, state.id if state else None)
+    return (f"ended {ended} processes of lab {store.name}", "removed its data, logs and state")
+
+
+def _keep_logs(store: Store) -> Path:
+    """The lab goes, the logs of the start that failed stay: its error names one of them."""
+    kept = store.home / ".failed" / store.name
+    if (store.dir / "logs").is_dir():
+        private(kept, store.home)
+        for log in (store.dir / "logs").glob("*.log"):
+            with contextlib.suppress(OSError):
+                write_private(kept / log.name, log.read_bytes())
+    return kept
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """A second, impatient Ctrl-C must not leave half of the processes behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

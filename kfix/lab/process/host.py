@@ -1,0 +1,66 @@
+"""Where processes of a lab run: on this machine's loopback, or in a zone, which is another address and a prefix."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.process.processes import read_stat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+SASL_VARIABLE = "KFIX_LAB_SASL"  # it holds a password, which no process of the lab needs from there
+
+
+@dataclass(frozen=True)
+class Host:
+    address: str = "127.0.0.1"
+    prefix: tuple[str, ...] = ()
+
+    def spawn(self, command: Sequence[str], log: Path) -> tuple[int, int]:
+        """A session of its own, so that Ctrl-C at the terminal does not reach it. Returns pid and start time."""
+        prefix = (program(self.prefix[0], "iproute2"), *self.prefix[1:]) if self.prefix else ()
+        # `ip netns exec` becomes the command itself: the pid stays.
+        argv = [*prefix, *command]
+        pid = os.posix_spawn(
+            argv[0],
+            argv,
+            {name: value for name, value in os.environ.items() if name != SASL_VARIABLE},
+            setsid=True,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+        )
+        stat = read_stat(pid)
+        if stat is None:
+            raise LabError(f"{command[0]} ended at once", hint=f"see {log}")
+        return pid, stat.start
+
+    def can_bind(self, port: int) -> bool:
+        with socket.socket() as probe:
+            try:
+                probe.bind((self.address, port))
+            except OSError:
+                return False
+        return True
+
+
+LOOPBACK = Host()
+
+
+def program(name: str, install: str) -> str:
+    """The full path of a program the lab starts."""
+    home = os.environ.get("JAVA_HOME", "")
+    found = (shutil.which(name, path=f"{home}/bin") if name == "java" and home else None) or shutil.which(name)
+    if found is None:
+        raise LabError(f"the lab needs {name}, which is not on the PATH", hint=f"install {install}")
+    return found

@@ -1,0 +1,48 @@
+"""What a background workload lost in truth: its acknowledged messages against the log, read again after healing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError
+from kfix.lab.workload.background import acknowledged_file
+
+if TYPE_CHECKING:
+    from kfix.lab.nodes.handle import LabHandle
+
+
+@dataclass(frozen=True)
+class Recount:
+    """Messages, not records: a duplicate is a further copy of one. `lost`: acknowledged, and in no log."""
+
+    acknowledged: int
+    in_log: int
+    lost: int
+    duplicated: int
+
+
+def recount(lab: LabHandle, number: int) -> Recount:
+    """Raises `LabError` while the producer is at work, and where the log cannot be read to its end."""
+    from kfix.lab.workload.workload import whole_log  # noqa: PLC0415 - brings the client library
+
+    file = acknowledged_file(lab.store.dir, number)
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LabError(
+            f"workload {number} has not ended", hint=f"kfix lab workload --counts {number} tells how it goes"
+        ) from None
+    acknowledged = set(said["numbers"])
+    copies: dict[int, int] = {}
+    for message in whole_log(lab.bootstrap_servers, said["topic"]):
+        run, _, sent = (message.value() or b"").partition(b":")
+        if run == said["run"].encode() and sent.isdigit():
+            copies[int(sent)] = copies.get(int(sent), 0) + 1
+    return Recount(
+        acknowledged=len(acknowledged),
+        in_log=len(copies),
+        lost=len(acknowledged - copies.keys()),
+        duplicated=sum(count - 1 for count in copies.values()),
+    )

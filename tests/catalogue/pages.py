@@ -1,0 +1,74 @@
+"""The generated reference of commands. `KFIX_UPDATE_GOLDEN=1 pytest tests/catalogue/test_pages.py` writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.main import get_command
+
+from kfix.cli.app import app
+
+
+def commands() -> list[tuple[tuple[str, ...], Any]]:
+    """Returns every command as (words, command object), read from the application itself."""
+
+    def walk(command: Any, words: tuple[str, ...]) -> Any:
+        if not hasattr(command, "list_commands"):
+            yield words, command
+            return
+        if len(words) > 1 and command.invoke_without_command:
+            yield words, command
+        for name in command.list_commands(None):
+            yield from walk(command.get_command(None, name), (*words, name))
+
+    return list(walk(get_command(app), ("kfix",)))
+
+
+def commands_page() -> str:
+    """Returns docs/commands.md."""
+    found = commands()
+    index = [f"| [`{' '.join(w)}`](#{'-'.join(w)}) | {_cell(c.help.split(chr(10))[0])} |" for w, c in found]
+    head = [
+        "# Every command",
+        "",
+        "Generated from the commands themselves; `kfix COMMAND --help` prints the same.",
+        "Exit codes: [exit-codes.md](exit-codes.md).",
+        "",
+        "| command | what it does |",
+        "|---|---|",
+    ]
+    return "\n".join([*head, *index, *(line for words, command in found for line in _section(words, command)), ""])
+
+
+def _section(words: tuple[str, ...], command: Any) -> list[str]:
+    params = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+    arguments = [p for p in params if p.param_type_name == "argument"]
+    options = [p for p in params if p.param_type_name == "option"]
+    usage = " ".join([*words, *(_metavar(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
+    table = [("argument", _metavar(p), p) for p in arguments] + [("option", _option(p), p) for p in options]
+    rows = [f"| `{_cell(name)}` | {_cell(p.help)}{_default(p)} |" for _, name, p in table]
+    header = ["", "| argument or option | meaning |", "|---|---|"] if rows else []
+    return ["", f"## {' '.join(words)}", "", command.help.strip(), "", "```text", usage, "```", *header, *rows]
+
+
+def _metavar(parameter: Any) -> str:
+    return str(parameter.metavar or parameter.name.upper().replace("_", "-"))
+
+
+def _option(parameter: Any) -> str:
+    name = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    return name if parameter.is_flag else f"{name} {parameter.metavar or parameter.type.name.upper()}"
+
+
+def _default(parameter: Any) -> str:
+    value = parameter.default
+    shown = value not in (None, True, False, "", (), []) and not callable(value) and not parameter.required
+    return f" Default: `{_words(value)}`." if shown and parameter.param_type_name == "option" else ""
+
+
+def _words(value: Any) -> str:
+    return str(getattr(value, "value", value))
+
+
+def _cell(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")

@@ -1,0 +1,33 @@
+import pytest
+
+from kfix.cli.lab.console import process_named
+from kfix.errors import UsageError
+from kfix.lab.definition.spec import LabSpec
+from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, no_such, word_of
+
+
+def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():
+    assert process_named("1001") == ("broker", 1001)
+    assert process_named("zk2") == ("zookeeper", 2)
+    assert word_of(*process_named("zk2")) == "zk2"
+    assert word_of(*process_named("7")) == "7"
+
+
+@pytest.mark.parametrize("word", ["", "zk", "zk-1", "-1", "zoo1", "1.5", "\u00b2", "zkzk1"])
+def test_anything_else_names_no_process(word):
+    with pytest.raises(UsageError, match="names no process") as told:
+        process_named(word)
+    assert "zk1" in told.value.hint
+
+
+def test_a_process_that_is_not_there_is_answered_with_those_that_are():
+    state = LabState(
+        name="t",
+        id="x",
+        spec=LabSpec(),
+        data="",
+        brokers=(BrokerDef(5, 1, None), BrokerDef(6, 1, None, retired=True)),
+        zookeepers=(ZooKeeperDef(1, 1, 2, 3),),
+    )
+    assert no_such(state, "zookeeper", 3).hint == "its zookeepers: zk1"
+    assert no_such(state, "broker", 6).hint == "its brokers: 5"

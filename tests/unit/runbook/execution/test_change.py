@@ -1,0 +1,189 @@
+"""One change by itself: what is on the disk before the call, what after it, and that it is never made twice."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfix.actions.base import ActionStatus
+from kfix.actions.registry import ALL
+from kfix.model.cluster.reading import ChangeResult
+from kfix.model.plan.plan import PlannedStep
+from kfix.runbook.execution.change import FRESH_SECONDS, Change
+from kfix.runbook.execution.context import RunProgress
+from kfix.runbook.execution.guards import Guards
+from kfix.runbook.journal.journal import Journal, JournalError, Samples
+from kfix.runbook.policy.policy import NO_POLICY
+from kfix.runbook.safety.door import Door
+from kfix.runbook.safety.drift import PlannedFacts
+from kfix.runbook.safety.outcomes import Outcome, Stop
+from tests.unit.runbook.stage import Stage
+
+
+class Bench:
+    """The parts of one change, on the in-memory cluster of a stage."""
+
+    def __init__(self, stage: Stage, file: Any) -> None:
+        self.cluster, self.plan, self.file = stage.cluster, stage.plan(), file
+        self.listened: list[str] = []
+        self.progress = RunProgress()
+        clock = self.cluster.clock
+        journal = Journal(self.file, {}, clock, lambda record: self.listened.append(str(record["type"])))
+        guards = Guards(self.cluster, journal, Samples(journal), PlannedFacts(self.plan.facts))
+        passage = Door(self.cluster, NO_POLICY, tuple, clock).admit(self.plan)
+        self.change = Change(self.cluster, passage, clock, journal, guards, self.progress)
+
+    @property
+    def step(self) -> PlannedStep:
+        """The first step that changes the cluster."""
+        return next(step for step in self.plan.steps if step.action == "reassign.noop")
+
+    def make(self, right_before: Callable[[PlannedStep], None] = lambda _step: None) -> ChangeResult:
+        return self.change.make(self.step, right_before)
+
+    def records(self) -> list[dict[str, Any]]:
+        self.file.seek(0)
+        return [json.loads(line) for line in self.file.read().splitlines()]
+
+    def types(self) -> list[str]:
+        return [record["type"] for record in self.records() if not record["type"].startswith("verify")]
+
+    def calls(self) -> list[str]:
+        return [call.method for call in self.cluster.faults.calls]
+
+
+@pytest.fixture
+def bench(stage: Stage, tmp_path: Path) -> Iterator[Bench]:
+    with (tmp_path / "journal.ndjson").open("w+b") as file:
+        yield Bench(stage, file)
+
+
+def test_the_intent_is_on_the_disk_when_the_call_leaves(bench: Bench) -> None:
+    seen: list[list[str]] = []
+    bench.cluster.faults.before("reassign", lambda: seen.append(bench.types()))
+    assert bench.make().accepted
+    assert seen == [["step.intent"]]
+    assert bench.types() == ["step.intent", "step.result", "facts.moved_on"]
+
+
+def test_the_intent_holds_what_is_needed_to_take_the_change_back(bench: Bench) -> None:
+    bench.make()
+    intent = next(record for record in bench.records() if record["type"] == "step.intent")
+    assert intent["step"] == bench.step.id
+    assert intent["action"] == "reassign.noop"
+    assert intent["pre_image"].keys() == set(bench.step.pre)
+    assert "inverse" in intent
+
+
+def test_a_guard_that_does_not_hold_stops_the_change_before_its_intent(bench: Bench) -> None:
+    bench.cluster.faults.unreadable["partition"] = "no answer"
+    bench.cluster.faults.unreadable["read_partition"] = "no answer"
+    for name in ("registered", "reassignments", "controller"):
+        bench.cluster.faults.unreadable[name] = "no answer"
+    with pytest.raises(Stop) as stop:
+        bench.make()
+    assert stop.value.outcome is Outcome.REFUSED
+    assert "step.intent" not in bench.types()
+    assert bench.calls() == []
+    assert not bench.progress.begun
+
+
+def test_what_is_checked_right_before_the_call_can_still_stop_it(bench: Bench) -> None:
+    def lock_lost(_step: PlannedStep) -> None:
+        raise Stop(Outcome.REFUSED, "the lock was lost")
+
+    with pytest.raises(Stop, match="the lock was lost"):
+        bench.make(lock_lost)
+    assert bench.calls() == []
+
+
+def test_where_the_disk_took_its_time_everything_is_read_again(bench: Bench) -> None:
+    asked: list[int] = []
+
+    def slow_disk_then_lock_lost(_step: PlannedStep) -> None:
+        asked.append(len(asked))
+        if len(asked) == 1:
+            bench.cluster.clock.sleep(FRESH_SECONDS + 0.5)
+        else:
+            raise Stop(Outcome.REFUSED, "the lock was lost meanwhile")
+
+    with pytest.raises(Stop, match="meanwhile"):
+        bench.make(slow_disk_then_lock_lost)
+    assert bench.calls() == []
+    result = bench.records()[-1]
+    assert (result["type"], result["changed"], result["error"]) == ("step.result", False, "not issued")
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_lost_answer_is_looked_up_and_the_call_is_not_made_again(bench: Bench, applied: bool) -> None:
+    bench.cluster.faults.lose_answer("reassign", applied=applied)
+    assert bench.make().unknown
+    assert bench.calls() == ["reassign"]
+    records = {record["type"]: record for record in bench.records()}
+    assert records["step.result"]["changed"] is None
+    assert "step.probe" in records
+    assert [text for text in bench.progress.changed if "may or may not" in text]
+
+
+def test_an_answer_that_may_come_after_the_change_counts_as_unknown(bench: Bench) -> None:
+    bench.cluster.faults.answer("reassign", ChangeResult(7, "REQUEST_TIMED_OUT"))
+    assert bench.make().unknown
+    assert bench.calls() == ["reassign"]
+
+
+@pytest.mark.parametrize("code", [3, 31, 41, 60, 85])
+def test_an_answer_that_says_nothing_was_changed_is_believed(bench: Bench, code: int) -> None:
+    bench.cluster.faults.answer("reassign", ChangeResult(code, "REFUSED"))
+    result = bench.make()
+    assert not result.accepted
+    assert not result.unknown
+    assert bench.progress.changed == []
+    assert bench.records()[-1]["changed"] is False
+
+
+def test_a_call_that_is_cut_off_counts_as_one_that_may_have_happened(bench: Bench) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    bench.cluster.faults.before("reassign", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bench.make()
+    assert [text for text in bench.progress.changed if "may or may not" in text]
+    assert bench.types() == ["step.intent"]
+
+
+def test_without_a_record_of_the_intent_nothing_is_sent(stage: Stage) -> None:
+    class Full(io.BytesIO):
+        def flush(self) -> None:
+            raise OSError(28, os.strerror(28))
+
+    bench = Bench(stage, Full())
+    with pytest.raises(JournalError, match="No space left"):
+        bench.make()
+    assert bench.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "changed"),
+    [(ActionStatus.DONE, True), (ActionStatus.IN_PROGRESS, True), (ActionStatus.NOT_STARTED, False)],
+)
+def test_a_killed_run_adopts_what_the_cluster_shows(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus, changed: bool
+) -> None:
+    monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
+    assert bench.change.adopt(bench.step, {}) is status
+    assert bench.calls() == []
+    result = next(record for record in bench.records() if record["type"] == "step.result")
+    assert result["changed"] is changed
+
+
+def test_what_a_killed_run_cannot_find_out_gets_no_result(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
+    bench.change.adopt(bench.step, {})
+    assert bench.types() == ["step.probe"]
