@@ -1,4 +1,4 @@
-"""Commands ready to paste, and what must not be done, with the reason (kafka-facts B6, all tried on 2.7.1)."""
+"""Commands that are ready to paste, and what not to do, with the reason (docs/facts/controller.md)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kfix.model.diagnosis.finding import Blocked, Remedy
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
-    "do not edit the state znode by hand: no broker is told, and one that is named leader there answers "
+    "Do not edit the state znode by hand: no broker learns of it, and the broker named leader there answers "
     "NOT_LEADER_OR_FOLLOWER"
 )
 NEVER_UNCLEAN_CONFIG = (
-    "do not set unclean.leader.election.enable=true: it acts on every partition of the topic, at once and from then on"
+    "Do not set unclean.leader.election.enable=true: it affects every partition of the topic, now and from then on"
 )
 
 
@@ -25,12 +25,12 @@ def servers(case: CaseFile) -> str:
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
-    """`params` as `NAME=VALUE`, of the runbook."""
+    """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`."""
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} --bootstrap-server {servers(case)}", name)
 
 
-def look_again(case: CaseFile, text: str) -> Remedy:
+def diagnose_again(case: CaseFile, text: str) -> Remedy:
     return Remedy(text, f"kfix diagnose --bootstrap-server {servers(case)}")
 
 
@@ -43,12 +43,12 @@ def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
 
 
 def blocked(case: CaseFile, tps: Iterable[TopicPartition]) -> Blocked:
-    """Who cannot work while these partitions have no leader. Groups nobody remembers hide behind an offsets one."""
+    """Returns the clients blocked while these partitions have no leader; an offsets one may block unknown groups."""
     found = list(tps)
     offsets = [tp for tp in found if tp.topic == OFFSETS_TOPIC]
     who = []
     if any(tp.topic == TRANSACTIONS_TOPIC for tp in found):
-        who.append("transactional producers whose id hashes to these partitions")
+        who.append("transactional producers whose ids hash to these partitions")
     plain = [tp for tp in found if tp.topic not in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}]
     if plain:
         who.append(f"producers and consumers of {per_topic(plain)}")

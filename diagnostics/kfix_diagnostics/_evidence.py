@@ -1,4 +1,4 @@
-"""Rows of evidence: which source, what was asked, what it said, how old that is."""
+"""Rows of evidence: the source, what was asked, what it answered, and how old the answer is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def state_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     state = case.state(tp)
     if state is None:
         return
-    said = f"leader {state.leader}, leader epoch {state.leader_epoch}, isr {ids(state.isr)}"
+    said = f"leader {state.leader}, leader epoch {state.leader_epoch}, ISR {ids(state.isr)}"
     yield Evidence(
         case.zookeeper_name,
         f"state of {tp}",
@@ -25,7 +25,7 @@ def state_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 
 
 def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
-    """Brokers that say the same share a row."""
+    """Yields one row for all brokers that give the same answer."""
     said: dict[str, list[int]] = {}
     for broker, view in sorted(case.views_of(tp).items()):
         said.setdefault(view_words(view), []).append(broker)
@@ -40,7 +40,7 @@ def view_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 def view_words(view: PartitionView) -> str:
     error = f" ({error_name(view.error)})" if view.error else ""
     epoch = f", leader epoch {view.leader_epoch}" if view.leader_epoch >= 0 else ""
-    return f"leader {view.leader}{error}{epoch}, isr {ids(view.isr)}"
+    return f"leader {view.leader}{error}{epoch}, ISR {ids(view.isr)}"
 
 
 def live_row(case: CaseFile) -> Iterator[Evidence]:
@@ -48,7 +48,7 @@ def live_row(case: CaseFile) -> Iterator[Evidence]:
         return
     registered = bool(case.registrations)
     source = case.zookeeper_name if registered else "brokers"
-    what = "registered brokers" if registered else "brokers that most call alive"
+    what = "registered brokers" if registered else "brokers that most brokers report as alive"
     yield Evidence(source, what, ", ".join(map(str, sorted(case.live))) or "none")
 
 
@@ -59,7 +59,7 @@ def assignment_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 
 
 def partition_rows(case: CaseFile, tp: TopicPartition) -> tuple[Evidence, ...]:
-    """What every judgement of one partition rests on: its record, the brokers' views, its assignment, who is alive."""
+    """Returns what every finding about one partition rests on: its record, the views, its assignment, live brokers."""
     return (*state_row(case, tp), *view_rows(case, tp), *assignment_row(case, tp), *live_row(case))
 
 
@@ -76,8 +76,8 @@ def probe_words(find_error: int | None, fetch_error: int | None) -> str:
     if find_error != 0:
         return f"FindCoordinator: {error_name(find_error)}"
     if fetch_error is None:
-        return "FindCoordinator answers, OffsetFetch was not asked"
-    return f"FindCoordinator answers, OffsetFetch: {error_name(fetch_error) if fetch_error else 'answers'}"
+        return "FindCoordinator succeeds, OffsetFetch was not asked"
+    return f"FindCoordinator succeeds, OffsetFetch {error_name(fetch_error) if fetch_error else 'succeeds'}"
 
 
 def log_end_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:

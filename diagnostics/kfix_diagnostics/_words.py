@@ -1,13 +1,16 @@
-"""How findings name things: the same words in every check."""
+"""How findings name things: every check uses the same words."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from kfix.derive.naming import count
 from kfix.model.cluster.snapshot import TopicPartition
 
-#: Up to so many partitions are a finding each; more of one kind are one finding.
+__all__ = ["MANY", "ago", "are", "count", "either", "error_name", "has", "ids", "per_topic", "some"]
+
+#: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20
 
 _ERRORS = {
@@ -25,10 +28,6 @@ def error_name(code: int) -> str:
     return _ERRORS.get(code, f"error {code}")
 
 
-def count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def ids(brokers: Iterable[int]) -> str:
     return f"[{', '.join(map(str, brokers))}]"
 
@@ -38,7 +37,7 @@ def either(brokers: Iterable[int]) -> str:
 
 
 def some(names: Sequence[object], shown: int = 5) -> str:
-    """`a, b, c and 61 more`."""
+    """Returns `a, b, c and 61 more`."""
     if len(names) <= shown + 1:
         return ", ".join(map(str, names))
     return f"{', '.join(map(str, names[:shown]))} and {len(names) - shown} more"
@@ -54,7 +53,7 @@ def ago(seconds: float | None) -> str:
 
 
 def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
-    """`orders (64 partitions), logs-3`: short, however many there are."""
+    """Returns `orders (64 partitions), logs-3`: short, however many partitions there are."""
     found = sorted(tps)
     sizes = Counter(tp.topic for tp in found)
     last = {tp.topic: tp for tp in found}
@@ -64,3 +63,7 @@ def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
 
 def has(n: int) -> str:
     return "has" if n == 1 else "have"
+
+
+def are(n: int) -> str:
+    return "is" if n == 1 else "are"

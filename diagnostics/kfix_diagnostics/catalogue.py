@@ -43,12 +43,12 @@ def cluster_checks(*, prevention: bool) -> tuple[ClusterCheck, ...]:
 
 @cache
 def matcher(*, prevention: bool = True) -> Matcher:
-    """Of `partition_checks` with the same argument, in their order."""
+    """Returns the compiled conditions of `partition_checks` with the same argument, in the same order."""
     return compile_all(predicates(partition_checks(prevention=prevention)))
 
 
 def where(check: Check) -> str:
-    """`file:line` of the condition, for the message of a mistake in it."""
+    """Returns `file:line` of the condition, for error messages."""
     path = _function(check).__code__.co_filename
     for number, line in enumerate(linecache.getlines(path), 1):
         if check.rows[:40] in line:
@@ -58,22 +58,22 @@ def where(check: Check) -> str:
 
 @cache
 def pages() -> tuple[Check | FleetCheck, ...]:
-    """What `kfix explain` knows, by code: the checks of a cluster, and those over a fleet, which no look pays for."""
+    """Returns every check that `kfix explain` documents, by code: those of a cluster, and those over a fleet."""
     from kfix_diagnostics.fleet import FLEET  # noqa: PLC0415
 
     return tuple(sorted((*ALL, *FLEET), key=lambda check: check.code))
 
 
 def find(name: str) -> Check:
-    """A check of a single cluster, by code or slug, in any case."""
+    """Returns the check of a single cluster with this code or slug, in any case. Raises UsageError if there is none."""
     found = find_page(name)
     if not isinstance(found, PartitionCheck | ClusterCheck):
-        raise UsageError(f"{found.code} is told of a fleet, not of one cluster", hint="kfix audit tells it")
+        raise UsageError(f"{found.code} is a check over a fleet, not over one cluster", hint="kfix audit reports it")
     return found
 
 
 def find_page(name: str) -> Check | FleetCheck:
-    """By code or slug, in any case."""
+    """Returns the check with this code or slug, in any case. Raises UsageError if there is none."""
     wanted = name.lower()
     for check in pages():
         if wanted in {check.code.lower(), check.slug}:
@@ -92,7 +92,7 @@ def find_page(name: str) -> Check | FleetCheck:
 
 
 def page(check: Check | FleetCheck) -> str:
-    """The module docstring of the check's file: its page of documentation."""
+    """Returns the module docstring of the check's file, which is its page of documentation."""
     return (sys.modules[_function(check).__module__].__doc__ or "").strip()
 
 
@@ -101,19 +101,19 @@ def _function(check: Check | FleetCheck) -> Callable[..., object]:
 
 
 def table() -> str:
-    """The table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md; a test keeps both fresh."""
-    rows = ["| code | slug | worst | what | needs to last | told |", "|---|---|---|---|---|---|"]
-    rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_lasts(c)} | {_told(c)} |" for c in pages()]
+    """Returns the table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md."""
+    rows = ["| code | slug | worst | finding | must persist | reported |", "|---|---|---|---|---|---|"]
+    rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_lasts(c)} | {_reported(c)} |" for c in pages()]
     return "\n".join(rows)
 
 
 def rows_table() -> str:
-    """The rows that each check is given as Markdown, for diagnostics/README.md; a test keeps it fresh."""
+    """Returns the rows that each check is given as Markdown, for diagnostics/README.md; a test keeps it fresh."""
     return "\n".join(["| code | rows |", "|---|---|", *(f"| {c.code} | `{c.rows}` |" for c in ALL if c.rows)])
 
 
-def _told(check: Check | FleetCheck) -> str:
-    return "audit" if _over_fleets(check) else "prevention" if check.prevention else "always"
+def _reported(check: Check | FleetCheck) -> str:
+    return "audit" if _over_fleets(check) else "latent risk" if check.prevention else "always"
 
 
 def _lasts(check: Check | FleetCheck) -> str:
@@ -124,6 +124,6 @@ def _over_fleets(check: Check | FleetCheck) -> bool:
     return not isinstance(check, PartitionCheck | ClusterCheck)
 
 
-#: What people read for a digit.
+#: Letters that are mistaken for digits.
 _FOR_DIGITS = str.maketrans("OIL", "011")
 _LASTS = {Debounce.NONE: "no", Debounce.HELD: "yes", Debounce.SAME: "yes, unchanged"}

@@ -1,7 +1,7 @@
-"""Judging: one pure function from a snapshot, or two of them, to a diagnosis.
+"""Judging: one pure function from one snapshot, or two, to a diagnosis.
 
-A fault that an ordinary election or a starting broker shows for some seconds counts only if it lasts: either the
-evidence is older than the debounce by itself, or a second look shows it again.
+A fault that an ordinary election or a starting broker also shows for some seconds counts only if it persists: either
+its evidence is older than the debounce, or a second snapshot shows it again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`restart_grace`: seconds for which a broker that left or came back counts as being restarted.
+    """What a diagnosis covers.
 
-    `prevention`: judge too what works today and will bite one day, against what is expected (the nightly audit).
+    `restart_grace` is the number of seconds for which a broker that left or came back counts as being restarted.
+    `prevention` also reports latent risks, measured against what the site expects, as the audit does.
     """
 
     restart_grace: float = TIMING.restart_grace
@@ -45,7 +46,7 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """A snapshot worked through once: what matched which check. Both `settle_seconds` and `diagnose` take it."""
+    """A snapshot evaluated once: which rows matched which check. Both `settle_seconds` and `diagnose` accept it."""
 
     case: CaseFile
     options: Options
@@ -76,10 +77,10 @@ def _given(check: ClusterCheck, case: CaseFile) -> Rows:
 
 
 def settle_seconds(
-    look: Snapshot | Examination, debounce: float = TIMING.debounce, options: Options = DEFAULTS
+    snapshot: Snapshot | Examination, debounce: float = TIMING.debounce, options: Options = DEFAULTS
 ) -> float:
-    """How long to wait before a second look; 0 where this one is enough."""
-    seen = _examined(look, options)
+    """Returns the seconds to wait before a second snapshot; 0 if this one is enough."""
+    seen = _examined(snapshot, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     if any(check.debounce is not Debounce.NONE for check, _ in alarms):
         return debounce
@@ -89,38 +90,38 @@ def settle_seconds(
 
 
 def _moves(seen: Examination) -> bool:
-    """A living replica is out of sync: how fast it moves, if at all, only a second look tells (KFX808)."""
+    """Returns whether a live replica is out of sync: only a second snapshot shows how fast it moves (KFX808)."""
     lacking = (rows for check, rows in seen.hits if check.code in _LACK_REPLICAS)
     return any(row.leader_live and row.n_live_replicas > row.n_live_isr for rows in lacking for row in rows)
 
 
 def diagnose(
-    look: Snapshot | Examination, *, earlier: Snapshot | Examination | None = None, options: Options = DEFAULTS
+    snapshot: Snapshot | Examination, *, earlier: Snapshot | Examination | None = None, options: Options = DEFAULTS
 ) -> Diagnosis:
-    """Without `earlier` everything counts: ask `settle_seconds` first whether one look is enough."""
-    seen = _examined(look, options)
+    """Returns the diagnosis; without `earlier` all findings count, so ask `settle_seconds` first if one is enough."""
+    seen = _examined(snapshot, options)
     before = None if earlier is None else _examined(earlier, options)
     findings = [*_of_partitions(seen, before), *_of_cluster(seen, before)]
-    snapshot = seen.case.snapshot
+    judged = seen.case.snapshot
     return Diagnosis(
-        cluster=snapshot.cluster.id or snapshot.cluster.bootstrap or snapshot.origin or snapshot.cluster.name,
-        taken_at=snapshot.taken_at,
+        cluster=judged.cluster.id or judged.cluster.bootstrap or judged.origin or judged.cluster.name,
+        taken_at=judged.taken_at,
         findings=fold(findings),
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
         prevention=seen.options.prevention,
-        vantages=snapshot.vantages,
+        vantages=judged.vantages,
     )
 
 
 def _could_not_read(case: CaseFile) -> Iterator[str]:
     if not case.snapshot.views and case.snapshot.zookeeper is None:
-        yield "the cluster: no broker and no ZooKeeper is in this look"
+        yield "the cluster: this snapshot holds no broker and no ZooKeeper"
     yield from (f"{s.name}: {s.error or 'no answer'}" for s in unread(case))
 
 
-def _examined(look: Snapshot | Examination, options: Options) -> Examination:
-    return look if isinstance(look, Examination) else examine(look, options)
+def _examined(snapshot: Snapshot | Examination, options: Options) -> Examination:
+    return snapshot if isinstance(snapshot, Examination) else examine(snapshot, options)
 
 
 def _of_partitions(seen: Examination, before: Examination | None) -> Iterator[Finding]:
@@ -137,7 +138,7 @@ def _marked(check: Check, findings: Iterable[Finding]) -> Iterable[Finding]:
 
 
 def _settled(check: PartitionCheck, rows: Rows, before: Examination | None) -> tuple[Rows, Rows]:
-    """(those that count, those that have just begun)."""
+    """Returns (the rows that count, the rows that have just begun)."""
     if before is None or check.debounce is Debounce.NONE:
         return rows, ()
     token = _written if check.debounce is Debounce.SAME else _held
@@ -164,13 +165,15 @@ def _of_cluster(seen: Examination, before: Examination | None) -> Iterator[Findi
 
 
 def _unsettled(finding: Finding) -> Finding:
-    """An election, a start, a hand-over look like this for seconds: told, but nobody is woken for it."""
+    """Returns the finding as advice: an election, a start or a hand-over shows the same for some seconds."""
     return replace(
         finding,
         obj=f"{finding.obj} (just now)",
         severity=Severity.INFO,
         summary=f"just changed: {finding.summary}",
-        remedies=(Remedy("look again in some seconds: an ordinary election or a start looks like this"),),
+        remedies=(
+            Remedy("Run kfix diagnose again in some seconds: an ordinary election or a broker start shows the same"),
+        ),
         unsettled=True,
     )
 

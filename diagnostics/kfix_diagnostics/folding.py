@@ -21,7 +21,7 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _parent(finding: Finding, by_key: dict[str, Finding]) -> str | None:
-    """The first of those it names that was found at all."""
+    """Returns the first finding it names as its cause that is present; None where none is."""
     return next((key for key in finding.follows if key in by_key and key != finding.key), None)
 
 

@@ -1,4 +1,4 @@
-"""`kfix diagnose --group G`: why does this one group wait? From the diagnosis that is there already."""
+"""`kfix diagnose --group G`: explains why one consumer group waits, from a diagnosis that has already been made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix_diagnostics._advice import servers
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, state_row, view_rows
 from kfix_diagnostics._words import count
 
-#: Codes that keep a group waiting when they name its offsets partition.
+#: Findings that block a group when they name its offsets partition.
 STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
 STOPS_COMMITS = "KFX304"
 _NO_ANSWER = -1
@@ -44,7 +44,11 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
 
 def _without_topic(group: str, case: CaseFile) -> GroupStory:
     known = bool(case.views) or bool(case.registrations)
-    said = f"{OFFSETS_TOPIC} does not exist: nobody has committed yet" if known else "no source tells"
+    said = (
+        f"{OFFSETS_TOPIC} does not exist, so no group has committed yet"
+        if known
+        else "its state is unknown, no source was read"
+    )
     return GroupStory(
         group, None, None, f"group {group}: {said}", (Evidence("metadata", OFFSETS_TOPIC, "no partition"),)
     )
@@ -53,14 +57,14 @@ def _without_topic(group: str, case: CaseFile) -> GroupStory:
 def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> Iterator[Evidence]:
     yield Evidence("hash", f"group {group}", f"{tp} of {count(case.offsets_partitions, 'partition')}")
     if probe is not None:
-        via = "" if probe.group == group else f" (asked for group {probe.group}, which shares the partition)"
+        via = "" if probe.group == group else f" (probed with group {probe.group}, which shares the partition)"
         said = probe_words(probe.find_error, probe.fetch_error) + (f": {probe.error}" if probe.error else "")
         named = f"broker {probe.coordinator}; " if probe.coordinator is not None else ""
         yield Evidence("coordinator probe", "coordinator", f"{named}{said}{via}")
         if probe.group == group and probe.committed is not None:
             yield Evidence("coordinator probe", "committed", f"offsets of {count(probe.committed, 'partition')}")
     else:
-        yield Evidence("coordinator probe", "coordinator", "not asked")
+        yield Evidence("coordinator probe", "coordinator", "not probed")
     yield from state_row(case, tp)
     yield from view_rows(case, tp)
     yield from assignment_row(case, tp)
@@ -69,48 +73,50 @@ def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case:
     listed = next((g for g in case.snapshot.groups if g.name == group), None)
     if listed is not None:
         by = ", ".join(map(str, listed.listed_by))
-        yield Evidence(f"ListGroups of broker {by}", "group", f"{listed.state or 'listed'} (a list proves nothing)")
+        yield Evidence(
+            f"ListGroups of broker {by}", "group", f"{listed.state or 'listed'} (a listing does not prove health)"
+        )
 
 
 def _controller(case: CaseFile) -> Iterator[Evidence]:
     node = case.controller
     if node is not None:
-        who = "nobody" if node.broker is None else f"broker {node.broker}"
+        who = "none" if node.broker is None else f"broker {node.broker}"
         yield Evidence(case.zookeeper_name, "controller", f"{who}, epoch {node.epoch}")
 
 
 def _verdict(
     tp: TopicPartition, probe: CoordinatorProbe | None, findings: tuple[Finding, ...]
 ) -> tuple[bool | None, str]:
-    """A probe that was answered outweighs what the metadata says; without a probe the findings decide."""
+    """Returns (blocked or not, why): a successful probe outweighs the metadata; without a probe the findings decide."""
     reason = next((f for f in findings if f.code in STOPS_COORDINATOR and not f.unsettled), None)
     if probe is not None and probe.answers:
         commits = next((f for f in findings if f.code == STOPS_COMMITS), None)
         if commits is not None:
-            return True, f"its coordinator answers, but commits fail: {commits.summary}"
+            return True, f"its coordinator responds, but commits fail: {commits.summary}"
         return False, f"its coordinator on broker {probe.coordinator} is healthy"
     if reason is not None:
-        return True, f"blocked, since {reason.summary} ({reason.code})"
+        return True, f"blocked by {reason.code}: {reason.summary}"
     if probe is not None and (probe.find_error or probe.fetch_error):
         return _unanswered(probe)
-    return None, f"nothing speaks against its coordinator on {tp}, but it was not probed"
+    return None, f"no finding concerns its coordinator on {tp}, but the coordinator was not probed"
 
 
 def _unanswered(probe: CoordinatorProbe) -> tuple[bool | None, str]:
-    """A silent coordinator blocks its groups; a question that was not heard, or not allowed, tells nothing."""
+    """Returns (blocked or not, why): a silent coordinator blocks its groups; a refused probe shows nothing."""
     said = probe_words(probe.find_error, probe.fetch_error)
     if probe.find_error == _NO_ANSWER:
-        return None, f"nobody could be asked for its coordinator: {probe.error}"
+        return None, f"its coordinator is unknown, because no broker could be asked for it: {probe.error}"
     if (probe.find_error or probe.fetch_error) in _NOT_ALLOWED:
-        return None, f"kfix may not ask after it, so nothing is known of its coordinator: {said}"
-    return True, f"its coordinator does not answer: {said}"
+        return None, f"the state of its coordinator is unknown, because kfix has no right to ask: {said}"
+    return True, f"its coordinator does not respond: {said}"
 
 
 def _next(group: str, findings: tuple[Finding, ...], case: CaseFile) -> Iterator[Remedy]:
     for finding in findings:
-        yield Remedy(f"first see {finding.code}, which names its partition: {finding.summary}")
+        yield Remedy(f"See {finding.code} first, which names its partition: {finding.summary}")
     yield Remedy(
-        "the coordinator is not what it waits for: look at its members, its lag and the partitions it reads",
+        "The coordinator is not the problem. Check the group's members, its lag and the partitions it reads",
         f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --describe --group {shlex.quote(group)}",
     )
-    yield Remedy("does every partition of its topics have a leader? `kfix diagnose` names those that have none")
+    yield Remedy("Check that every partition of its topics has a leader: `kfix diagnose` names those that have none")

@@ -12,7 +12,7 @@ from kfix.model.plan.plan import Gate
 from kfix.ports import ClusterReader
 
 
-class Wait(Idle):
+class WaitAction(Idle):
     name = "wait"
     summary = "change nothing and wait until the step's checks hold"
     gate_floor = Gate.AUTO
@@ -31,4 +31,4 @@ class Wait(Idle):
         return ActionStatus.DONE
 
 
-ACTION = Wait()
+ACTION = WaitAction()

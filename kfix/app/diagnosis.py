@@ -1,4 +1,4 @@
-"""Diagnoses: a live cluster, looked at twice where one look leaves a doubt, and saved looks."""
+"""Diagnoses: of a live cluster, with a second snapshot where one leaves a doubt, and of saved snapshots."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ _USUAL = DiagnoseOptions()
 
 
 def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diagnosis, Snapshot]:
-    """A second look is taken only where the first shows what an ordinary election or restart also shows for a moment,
-    and where ZooKeeper's own times do not already prove that it has lasted.
+    """Returns the diagnosis of a live cluster and its snapshot.
+
+    A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment,
+    and if ZooKeeper's own times do not already prove that it has lasted.
     """
     earlier_look = None if asked.before is None else load_snapshot(asked.before)
     sample = None if earlier_look is None else sample_of(earlier_look)
     with without_collector():
         first = _InTheBackground(lambda: look(target, groups=asked.groups, keep=asked.keep, before=sample))
-        # The catalogue is loaded while the cluster answers: 60 ms that nobody waits for.
+        # The catalogue is loaded while the cluster answers, which hides 60 ms.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
         add_unfinished = _unfinished_runs()
@@ -50,7 +52,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
 
 
 def _unfinished_runs() -> Callable[[Diagnosis, str], Diagnosis]:
-    """What adds the unfinished runs of a cluster to its diagnosis; nothing is loaded where no run was begun here."""
+    """Returns a function that adds unfinished runs to a diagnosis; loads nothing if no run was begun on this host."""
     home = state_folder()
     if home is None or not (home / "runs").is_dir():
         return lambda diagnosis, _cluster: diagnosis
@@ -62,23 +64,23 @@ def _unfinished_runs() -> Callable[[Diagnosis, str], Diagnosis]:
 def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:
     if earlier.cluster.id and snapshot.cluster.id not in ("", earlier.cluster.id):
         raise UsageError(
-            f"{path}: is a look at cluster {earlier.cluster.id}, this is {snapshot.cluster.id}",
-            hint="give a look at the same cluster to --before",
+            f"{path}: is a snapshot of cluster {earlier.cluster.id}, this cluster is {snapshot.cluster.id}",
+            hint="give --before a snapshot of the same cluster",
         )
 
 
 def diagnose_once(target: Target) -> Diagnosis:
-    """One look, whatever it shows, and nothing is remembered of it: a change must not rest on what it says."""
+    """Returns the diagnosis of a single snapshot, which is not stored; no change may rest on it."""
     from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
 
     return diagnose(look(target, keep=False))
 
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
-    """With the log ends of the look before: over time a slow replica moves, a stuck one and one cut off do not."""
+    """Returns the snapshot with the earlier log ends: a slow replica moves in between, a stuck one does not."""
     if not earlier.log_ends:
         return snapshot
-    ends = {tp: earlier.told_ends(tp) for tp in earlier.log_ends}
+    ends = {tp: earlier.reported_ends(tp) for tp in earlier.log_ends}
     return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends)))
 
 
@@ -89,7 +91,7 @@ class _InTheBackground:
         self._work = work
         self._snapshot: Snapshot | None = None
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._run, name="kfix look", daemon=True)
+        self._thread = Thread(target=self._run, name="kfix snapshot", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
@@ -113,7 +115,7 @@ def diagnose_saved(
     prevention: bool = False,
     saying: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """`saying` as of `load_merged`."""
+    """Returns the diagnosis of saved snapshots, merged into one, and the snapshot; `saying` as in `load_merged`."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
     snapshot = load_merged(paths, saying)
@@ -122,8 +124,9 @@ def diagnose_saved(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which findings are shown: of these codes, of these topics, of this severity (0 info, 1 warning, 2 critical) or
-    worse. Empty: all.
+    """Which findings are shown: those of these codes, of these topics, and of this severity or worse; empty means all.
+
+    `least` is 0 for info, 1 for warning and 2 for critical.
     """
 
     codes: tuple[str, ...] = ()
@@ -137,7 +140,7 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, prevention: bool) -> Choice:
-    """Who asks for a code of prevention asks for prevention. Raises UsageError for an unknown code or severity."""
+    """Returns the choice; a code of a latent risk implies `prevention`. Raises UsageError for an unknown code."""
     if min_severity not in SEVERITIES:
         raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(SEVERITIES)}")
     codes: tuple[str, ...] = ()
@@ -151,7 +154,7 @@ def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, 
 
 
 def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
-    """A head stays while something under it is chosen; a chosen one under an unchosen head is shown by itself."""
+    """Returns the chosen findings; a chosen finding that is folded under another is shown by itself."""
 
     def fits(finding: Finding) -> bool:
         return (
@@ -165,12 +168,12 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
     if not choice.codes and not choice.topics:
         return replace(diagnosis, findings=tuple(f for f in diagnosis.findings if fits(f)))
     picked = [f.with_folded(()) for f in diagnosis.walk() if fits(f) and f.severity >= choice.least]
-    # A run is of no code and of no topic.
+    # A run has no code and no topic.
     return replace(diagnosis, findings=tuple(sorted(picked, key=lambda f: (-f.severity, f.key))), unfinished=())
 
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
-    """Returns why a consumer group hangs, or that its coordinator is not why."""
+    """Returns why a consumer group is blocked, or that its coordinator is not the problem."""
     from kfix_diagnostics.group_story import explain_group  # noqa: PLC0415 - only who asks for a group needs it
 
     return explain_group(snapshot, diagnosis, group)

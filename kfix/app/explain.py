@@ -1,4 +1,4 @@
-"""The documentation pages of findings."""
+"""The documentation pages of findings, for `kfix explain`."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _:
     """Looks from several places as one (kfix/model/merging); `saying` hears what is taken on trust. One file is read
     as it is.
     """
-    from kfix.derive.merging.looks import taken_on_trust  # noqa: PLC0415
     from kfix.derive.merging.merge import merge  # noqa: PLC0415
+    from kfix.derive.merging.snapshots import taken_on_trust  # noqa: PLC0415
 
     if len(paths) == 1:
         return load_snapshot(paths[0])

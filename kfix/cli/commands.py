@@ -9,19 +9,19 @@ from kfix.cli.loading import Command, CommandGroup
 COMMANDS: Mapping[str, Command | CommandGroup] = {
     "diagnose": Command(
         "kfix.cli.diagnose:diagnose",
-        "Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.",
+        "Diagnose a cluster: findings with cause, evidence, blocked clients and remedies.",
     ),
     "explain": Command(
         "kfix.cli.explain:explain",
-        "Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done.",
+        "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
     ),
     "snapshot": CommandGroup(
-        "Save one look at a cluster, and see what a saved one holds.",
+        "Save the state of a cluster in a file, and show what a file holds.",
         {
             "save": Command(
-                "kfix.cli.snapshot:save", "Read every source of a cluster once and write what each said to FILE."
+                "kfix.cli.snapshot:save", "Read every source of a cluster once and write the answers to FILE."
             ),
-            "show": Command("kfix.cli.snapshot:show", "What a snapshot holds, source by source."),
+            "show": Command("kfix.cli.snapshot:show", "Show what a snapshot holds, source by source."),
         },
     ),
     "inspect": CommandGroup(

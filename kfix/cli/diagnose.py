@@ -1,4 +1,4 @@
-"""`kfix diagnose`: what is wrong, why, who is blocked, what helps. Reads only."""
+"""`kfix diagnose`: what is wrong, why, which clients are blocked, and the remedies. It only reads."""
 
 from __future__ import annotations
 
@@ -36,30 +36,34 @@ def diagnose(
     before: Annotated[
         Path | None,
         typer.Option(
-            "--before", metavar="FILE", help="What an earlier `kfix snapshot save` wrote: what was lost since."
+            "--before", metavar="FILE", help="An earlier snapshot (kfix snapshot save): report records lost since."
         ),
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Why does this consumer group hang?")
+        str | None, typer.Option("--group", metavar="GROUP", help="Explain why this consumer group is blocked.")
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings that touch this topic.")
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings about this topic.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CODE", help="Only these codes, such as KFX101.")
+        list[str] | None, typer.Option("--only", metavar="CODE", help="Only this code, such as KFX101.")
     ] = None,
     min_severity: Annotated[
-        str, typer.Option("--min-severity", metavar="SEVERITY", help="info, warning or critical.")
+        str,
+        typer.Option(
+            "--min-severity", metavar="SEVERITY", help="Only findings this severe or worse: info, warning, critical."
+        ),
     ] = "info",
     prevention: Annotated[
-        bool, typer.Option("--prevention", help="Tell too what works today and will bite one day, as the audit does.")
+        bool, typer.Option("--prevention", help="Also report latent risks, as the audit does.")
     ] = False,
     timeout: Timeout = 5.0,
     debounce: Annotated[
-        float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to count.")
+        float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to count.")
     ] = TIMING.debounce,
     restart_grace: Annotated[
-        float, typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left may be restarting.")
+        float,
+        typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting."),
     ] = TIMING.restart_grace,
     json_output: AsJson = False,
     nagios: Annotated[
@@ -67,27 +71,25 @@ def diagnose(
     ] = False,
     keep: Annotated[
         bool,
-        typer.Option("--keep/--no-keep", help="Remember this look: it names blocked groups and lost brokers later."),
+        typer.Option("--keep/--no-keep", help="Store this snapshot, to name blocked groups and lost brokers later."),
     ] = True,
 ) -> None:
-    """Diagnose a cluster: findings with cause, evidence, who is blocked and what helps.
+    """Diagnose a cluster: findings with cause, evidence, blocked clients and remedies.
 
-    Exit code: 0 healthy, 20 warnings, 21 critical, 22 could not tell.
+    Exit code: 0 healthy, 20 warnings, 21 critical, 22 unknown: a source was not read.
     """
     choice = choice_of(only or [], topic or [], min_severity, prevention=prevention)
     if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
-        raise UsageError(f"--debounce and --restart-grace are seconds, 0 to {_LONGEST}")
+        raise UsageError(f"--debounce and --restart-grace must be 0 to {_LONGEST} seconds")
     if group is not None and (not group or nagios or choice != EVERYTHING):
-        raise UsageError(
-            "--group needs a name, and goes without --only, --topic, --min-severity, --prevention, --nagios"
-        )
+        raise UsageError("--group needs a name, and excludes --only, --topic, --min-severity, --prevention, --nagios")
     if json_output and nagios:
-        raise UsageError("--json or --nagios, not both")
+        raise UsageError("--json and --nagios exclude each other")
     if from_files:
         if before is not None:
-            raise UsageError("--before is compared with a live cluster; leave out --from")
+            raise UsageError("--before needs a live cluster; leave out --from")
         if bootstrap_server or zookeeper:
-            raise UsageError("--from reads a saved look; leave out --bootstrap-server and --zookeeper")
+            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
         diagnosis, snapshot = diagnose_saved(
             from_files,
             restart_grace=restart_grace,
@@ -104,17 +106,16 @@ def diagnose(
             keep=keep,
             before=before,
             waiting=lambda seconds: say(
-                f"this may be an ordinary election: looking again in {seconds:.0f} s (--debounce)", err=True
+                f"this may be an ordinary election: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
     if group is not None:
-        raise typer.Exit(_tell_group(diagnosis, snapshot, group, json_output))
-    raise typer.Exit(_tell(chosen(diagnosis, choice), json_output, nagios))
+        raise typer.Exit(_report_group(diagnosis, snapshot, group, json_output))
+    raise typer.Exit(_report(chosen(diagnosis, choice), json_output, nagios))
 
 
-def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
-
+def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
     if nagios:
         say(nagios_line(diagnosis))
         return nagios_exit_code(diagnosis)
@@ -125,8 +126,8 @@ def _tell(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
     return exit_code(diagnosis)
 
 
-def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
-    """0: its coordinator is healthy, 21: blocked, 22: cannot be told."""
+def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
+    """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
     story = group_story(snapshot, diagnosis, group)
     if json_output:
         say_document(group_json(story))
@@ -136,5 +137,4 @@ def _tell_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_outpu
 
 
 def _console() -> HarmlessConsole:
-
     return console_on(sys.stdout)

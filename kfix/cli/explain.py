@@ -14,20 +14,20 @@ from kfix.report.terminal import say
 
 def explain(
     code: Annotated[
-        str | None, typer.Argument(help="A finding's code or name, such as KFX101; none lists all.")
+        str | None, typer.Argument(help="Code or name of a finding, such as KFX101; without it, list all.")
     ] = None,
 ) -> None:
-    """Explain a finding: what it is, why it matters, how kfix knows, what helps, what must not be done."""
+    """Explain a finding: why it matters, how kfix knows, the remedies, and what not to do."""
     if code is None:
         for check in pages():
-            told = " (audit)" if isinstance(check, FleetCheck) else " (prevention)" if check.prevention else ""
-            say(f"{check.code}  {check.slug:<24} {check.title}{told}")
+            kind = " (audit)" if isinstance(check, FleetCheck) else " (latent risk)" if check.prevention else ""
+            say(f"{check.code}  {check.slug:<24} {check.title}{kind}")
         return
     check = find_page(code)
     say(lines(*page(check).splitlines()))
     if isinstance(check, FleetCheck):
         say()
-        say("Told by `kfix audit` only: no single cluster shows it.")
+        say("Reported by `kfix audit` only: no single cluster shows it.")
     elif check.prevention:
         say()
-        say("Prevention: told by the nightly audit, and by `kfix diagnose --prevention`.")
+        say("A latent risk: reported by `kfix audit` and by `kfix diagnose --prevention`.")

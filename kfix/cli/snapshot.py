@@ -1,4 +1,4 @@
-"""`kfix snapshot`: one look at a cluster, kept in a file that every command reads with --from."""
+"""`kfix snapshot`: saves the state of a cluster in a file that other commands read with --from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kfix.app.clusters import SnapshotOptions
 from kfix.app.snapshots import load_snapshot, save_snapshot, snapshot_dict
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
 from kfix.cli.seam import the_app
+from kfix.derive.naming import byte_size
 from kfix.derive.vantage import LONGEST_NAME, as_name, is_name
 from kfix.errors import UsageError
 from kfix.report.snapshots.snapshot import described
@@ -21,39 +22,39 @@ from kfix.report.terminal import say, say_json
 
 def save(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Where to; gzip when the name ends in .gz.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; compressed if its name ends in .gz.")],
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="GROUP", help="Probe this group's coordinator too.")
+        list[str] | None, typer.Option("--group", metavar="GROUP", help="Also probe the coordinator of this group.")
     ] = None,
     vantage: Vantage = None,
-    force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE where it exists.")] = False,
+    force: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it exists.")] = False,
 ) -> None:
-    """Read every source of a cluster once and write what each said to FILE. The cluster is not changed.
+    """Read every source of a cluster once and write the answers to FILE. The cluster is not changed.
 
-    Saved in several places at one time, such files show where the network is cut: kfix diagnose --from A --from B.
+    Snapshots saved from several places at the same time show where the network is cut: kfix diagnose --from A --from B.
     """
     if file.exists() and not force:
-        raise UsageError(f"{file}: exists already", hint="choose another name, or pass --overwrite")
+        raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
     access = Access(bootstrap_server, zookeeper, command_config, timeout)
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)
     say(described(snapshot))
-    say(f"{file}: {size} bytes; read it with: kfix diagnose --from {file}")
+    say(f"{file}: {byte_size(size)}; read it with: kfix diagnose --from {file}")
     if snapshot.failed_sources:
         raise typer.Exit(22)
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A saved snapshot, or text pasted from kafka-topics --describe.")],
+    file: Annotated[Path, typer.Argument(help="A saved snapshot, or text of kafka-topics --describe.")],
     json_output: AsJson = False,
 ) -> None:
-    """What a snapshot holds, source by source."""
+    """Show what a snapshot holds, source by source."""
     snapshot = load_snapshot(file)
     if json_output:
         say_json(snapshot_dict(snapshot), indent=2)
@@ -62,12 +63,10 @@ def show(
 
 
 def _here() -> str:
-
     return as_name(socket.gethostname().partition(".")[0])
 
 
 def _checked(name: str) -> str:
-
     if not is_name(name):
-        raise UsageError(f"--vantage {name!r}: 1 to {LONGEST_NAME} printable characters, no space at the ends")
+        raise UsageError(f"--vantage {name!r}: 1 to {LONGEST_NAME} printable characters, no leading or trailing space")
     return name

@@ -1,4 +1,4 @@
-"""What is the same for all partitions of a snapshot: who lives, who is gone for good, racks, effective settings."""
+"""What is the same for all partitions of a snapshot: live brokers, lost ids, racks, settings in force."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
-#: The session of a killed broker outlives it, so that the one that takes its place may have come up before it "left".
+#: The session of a killed broker outlives it, so its replacement may register before it "left".
 _OUTLIVES_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """`live` is None where nobody knows; `authority`: ZooKeeper's record counts more than any broker's view."""
+    """Facts of a cluster. `live` is None if unknown; with `authority` ZooKeeper's record outweighs broker views."""
 
     live: frozenset[int] | None
     racks: Mapping[int, str]
@@ -53,7 +53,7 @@ def background_of(snapshot: Snapshot) -> Background:
 def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
     if snapshot.zookeeper is not None:
         return frozenset(snapshot.zookeeper.registrations)
-    # A pasted text is one view without a list of brokers: it tells nothing about who lives.
+    # A pasted text is one view without a list of brokers: it does not show which brokers are alive.
     lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
     if not lists:
         return None
@@ -62,7 +62,7 @@ def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
 
 
 def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
-    """The distinct replica lists: few, however many partitions there are."""
+    """Returns the distinct replica lists: few, however many partitions there are."""
     found = {v.replicas for view in snapshot.views.values() for v in view.partitions.values()}
     if snapshot.zookeeper is not None:
         found |= {a.replicas for a in snapshot.zookeeper.assignments.values()}
@@ -70,7 +70,7 @@ def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
 
 
 def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
-    """How many partitions have exactly these replicas: by ZooKeeper, else by the view that knows most partitions."""
+    """Returns {replicas: number of partitions}, by ZooKeeper, otherwise by the view that knows most partitions."""
     if snapshot.zookeeper is not None:
         return Counter(a.replicas for a in snapshot.zookeeper.assignments.values())
     fullest = max((view.partitions for view in snapshot.views.values()), key=len, default={})
@@ -80,10 +80,10 @@ def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
 def lost_brokers(
     snapshot: Snapshot, live: frozenset[int] | None, assigned: frozenset[int]
 ) -> dict[int, tuple[int, bool]]:
-    """Assigned ids that exist no more: id -> (the broker that came instead, whether it sits on the same address).
+    """Returns the assigned ids that no longer exist: {id: (its replacement, whether that has the same address)}.
 
-    An id that is merely away looks the same. Two signs tell: its address now answers under another id, or a broker
-    without any replica has registered since it left - an empty broker that is older is only a new, empty broker.
+    A dead broker looks the same. Two signs distinguish them: its address now responds under another id, or a broker
+    without any replica has registered since it left. An empty broker that is older is only a new, empty broker.
     """
     if live is None or snapshot.zookeeper is None:
         return {}
@@ -106,7 +106,7 @@ def lost_brokers(
 
 
 def left_ms(snapshot: Snapshot, broker: int) -> int | None:
-    """When a dead broker left, by the oldest record that shows it gone; None where no record does."""
+    """Returns when a dead broker left (ms), by the oldest record without it; None if no record shows it."""
     if snapshot.zookeeper is None:
         return None
     oldest: int | None = None
@@ -121,9 +121,9 @@ def left_ms(snapshot: Snapshot, broker: int) -> int | None:
 
 
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:
-    """(min.insync.replicas, unclean election, whether that is known) of a topic whose leader is given.
+    """Returns a function: (topic, leader) -> (min.insync.replicas, unclean election, whether the latter is known).
 
-    A topic's own setting wins; else the leader's default counts, and without it the strictest of the brokers.
+    A topic's own setting wins, then the leader's default, then the strictest default of the brokers.
     """
     topics: dict[str, Mapping[str, str]] = dict(snapshot.zookeeper.topic_configs) if snapshot.zookeeper else {}
     topics.update(snapshot.topic_configs)

@@ -1,6 +1,6 @@
-"""What the checks look at: one snapshot, its rows of facts, and the answers that several checks need.
+"""The input of every check: one snapshot, its rows of facts, and the answers that several checks need.
 
-Every answer is worked out once, when first asked for. Nothing here judges: words and severities belong to the checks.
+Every answer is computed once, when first needed. Nothing here judges: words and severities belong to the checks.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
 
 @dataclass(frozen=True)
 class CaseFile:
-    """`restart_grace`: for so many seconds a broker that left or came back may be one that is being restarted.
+    """A snapshot with everything derived from it.
 
-    `expected`: what the site demands, for the checks of prevention.
+    `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
+    what the site requires, for the checks of latent risks.
     """
 
     snapshot: Snapshot
@@ -61,32 +62,32 @@ class CaseFile:
 
     @property
     def zookeeper_rules(self) -> bool:
-        """ZooKeeper mode, ZooKeeper was read, and no KRaft controller has taken over."""
+        """Returns whether ZooKeeper is the authority: ZooKeeper mode, read, and no KRaft controller has taken over."""
         return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @cached_property
     def odd(self) -> Rows:
-        """Rows where a replica is missing or somebody sees the partition otherwise: only these can show a cut."""
+        """Returns the rows where a replica is missing or the views differ: only these can show a cut."""
         return self.partitions.where(_ODD)
 
     @cached_property
     def cut(self) -> Cut | None:
-        """The one cut of the network that explains what these sources say."""
+        """Returns the one network cut that explains what these sources report."""
         return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
 
     @cached_property
     def lags(self) -> tuple[Lag, ...]:
-        """Living replicas out of sync, over time; empty where there was one look only."""
+        """Returns the lag of live out-of-sync replicas over time; empty if there was only one snapshot."""
         return lags_of(self.snapshot, self.odd) if self.snapshot.samples else ()
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Replicas that have everything and are not taken back into the isr."""
+        """Returns replicas that have all records but are not added to the ISR."""
         return left_out(self.snapshot, self.odd) if self.snapshot.log_ends else ()
 
     @cached_property
     def lost_records(self) -> tuple[Lost, ...]:
-        """Records of an earlier look that are in no log any more; empty where none was given."""
+        """Returns records of an earlier snapshot that are in no log any more; empty if no snapshot was given."""
         return lost_since(self.snapshot)
 
     @property
@@ -113,7 +114,7 @@ class CaseFile:
 
     @property
     def silent(self) -> Mapping[int, str]:
-        """Registered, asked, and no answer: broker -> why."""
+        """Returns {broker: error} of brokers that are registered and were asked but did not respond."""
         return {b: why for b, why in self.snapshot.silent.items() if b in (self.live or ()) and b not in self.views}
 
     @property
@@ -122,23 +123,23 @@ class CaseFile:
 
     @cached_property
     def dead(self) -> tuple[int, ...]:
-        """Assigned, not alive, and not answering either."""
+        """Returns brokers that have replicas, are not alive and do not respond either."""
         return () if self.live is None else tuple(sorted(self.assigned - self.live - self.views.keys()))
 
     @cached_property
     def shut_out(self) -> tuple[int, ...]:
-        """Answers kfix, but is not registered: cut off from ZooKeeper, or on its way in or out."""
+        """Returns brokers that respond to kfix but are not registered: cut off from ZooKeeper, starting or stopping."""
         return () if self.snapshot.zookeeper is None else tuple(sorted(self.views.keys() - self.registrations.keys()))
 
     @cached_property
     def missed(self) -> tuple[int, ...]:
-        """Seen in earlier looks, and in none of today's sources: nothing but memory tells of it."""
+        """Returns brokers of earlier snapshots that no source of this one shows."""
         known = (self.live or frozenset()) | self.assigned | self.views.keys()
         return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
 
     @property
     def lost(self) -> Mapping[int, tuple[int, bool]]:
-        """Ids that exist no more -> (who came instead, whether on the same address)."""
+        """Returns {id that no longer exists: (its replacement, whether that has the same address)}."""
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
@@ -150,7 +151,7 @@ class CaseFile:
         return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
 
     def restarting(self, broker: int) -> bool:
-        """Gone or back for less than the grace: what it lacks may just be a restart."""
+        """Returns whether it has been gone or back for less than the grace, so that it may be restarting."""
         away = self.gone_for(broker) if broker in self.dead else self.back_for(broker)
         return away is not None and away < self.restart_grace
 
@@ -159,7 +160,7 @@ class CaseFile:
         return not self.partitions.count(_BLOCKED)
 
     def calm(self, brokers: Iterable[int]) -> bool:
-        """What is wrong with these brokers looks like a restart, and nobody is kept from working."""
+        """Returns whether these brokers may just be restarting and no client is blocked."""
         ids = tuple(brokers)
         return bool(ids) and self.nothing_blocked and all(self.restarting(b) for b in ids)
 
@@ -180,7 +181,7 @@ class CaseFile:
 
     @cached_property
     def steady(self) -> bool:
-        """Every broker is known to be there, and none has just come: how the work is spread is meant to last."""
+        """Returns whether every broker is present and none has just started, so that the spread of load is stable."""
         live = self.live or frozenset()
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
 
@@ -202,7 +203,7 @@ class CaseFile:
         return {b: v.partitions[tp] for b, v in self.views.items() if tp in v.partitions}
 
     def assignment(self, tp: TopicPartition) -> Assignment:
-        """Empty where no source names one."""
+        """Returns the assignment; empty if no source has one."""
         if self.snapshot.zookeeper is not None and tp in self.snapshot.zookeeper.assignments:
             return self.snapshot.zookeeper.assignments[tp]
         if self.snapshot.reassignments is not None and tp in self.snapshot.reassignments:
@@ -225,7 +226,7 @@ class CaseFile:
         return {b: e for b, e in self.snapshot.log_ends.get(tp, {}).items() if not e.error}
 
     def unclean_winner(self, tp: TopicPartition) -> int | None:
-        """The first live replica in assignment order, not the longest log (kafka-facts B8)."""
+        """Returns the first live replica in assignment order, whatever its log (docs/facts/controller.md)."""
         return next(iter(self.among_live(self.assignment(tp).replicas)), None)
 
     @cached_property
@@ -234,7 +235,7 @@ class CaseFile:
 
     @cached_property
     def groups(self) -> Mapping[int, tuple[str, ...]]:
-        """Every group that is known by name, by the offsets partition it hashes to."""
+        """Returns {offsets partition: groups known by name that hash to it}."""
         if not self.offsets_partitions:
             return {}
         names = {g.name for g in self.snapshot.groups} | set(self.snapshot.remembered_groups)
@@ -249,7 +250,7 @@ class CaseFile:
         return self.snapshot.probes
 
     def blocked_groups(self, tps: Iterable[TopicPartition]) -> tuple[str, ...]:
-        """Of the groups on these offsets partitions all but those whose coordinator answered a probe."""
+        """Returns the groups of these offsets partitions whose coordinator did not respond to a probe."""
         well = {p.group for p in self.probes if p.answers}
         names = [g for tp in tps if tp.topic == OFFSETS_TOPIC for g in self.groups.get(tp.partition, ())]
         return tuple(sorted(set(names) - well))
@@ -264,7 +265,7 @@ class CaseFile:
 
     @property
     def backlog(self) -> tuple[int, bool]:
-        """ISR notifications and a preferred election that wait for a controller to take them."""
+        """Returns (pending ISR notifications, whether a preferred election is pending)."""
         zookeeper = self.snapshot.zookeeper
         return (zookeeper.isr_notifications, zookeeper.preferred_election_pending) if zookeeper else (0, False)
 
@@ -300,25 +301,25 @@ class CaseFile:
         return self.snapshot.broker_configs.get(broker, {}).get(key, "")
 
     def settings(self, key: str) -> dict[int, str]:
-        """What each broker says that told its settings; who did not is absent."""
+        """Returns {broker: value}, without the brokers whose settings were not read."""
         return {b: c[key] for b, c in sorted(self.snapshot.broker_configs.items()) if key in c}
 
     def own_setting(self, topic: str, key: str) -> str:
-        """What is set on the topic itself; "" where nothing is, or nobody tells."""
+        """Returns the value set on the topic itself; "" if none is set or it was not read."""
         return self.snapshot.zookeeper.topic_configs.get(topic, {}).get(key, "") if self.snapshot.zookeeper else ""
 
     def own_settings(self, key: str) -> dict[str, str]:
-        """Each topic on which it is set; none where nobody tells."""
+        """Returns {topic: value} of the topics that set it; empty if they were not read."""
         configs = self.snapshot.zookeeper.topic_configs if self.snapshot.zookeeper else {}
         return {topic: config[key] for topic, config in sorted(configs.items()) if key in config}
 
     @property
     def moving(self) -> bool | None:
-        """Whether any replica is being moved, by the controller's word or by ZooKeeper; None where neither was read."""
-        zookeeper, told = self.snapshot.zookeeper, self.snapshot.reassignments
-        if zookeeper is None and told is None:
+        """Returns whether any replica is being moved, by the controller or ZooKeeper; None if neither was read."""
+        zookeeper, listed = self.snapshot.zookeeper, self.snapshot.reassignments
+        if zookeeper is None and listed is None:
             return None
-        return bool(told or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
+        return bool(listed or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
 
     @cached_property
     def _left(self) -> Mapping[int, int | None]:
@@ -328,7 +329,7 @@ class CaseFile:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
 
     def _age(self, at_ms: int) -> float | None:
-        """None where the clocks disagree so much that the past lies in the future."""
+        """Returns the age in seconds; None if the clocks disagree so much that it would be negative."""
         age = self.snapshot.taken_at - at_ms / 1000
         return age if age >= 0 else None
 

@@ -1,16 +1,15 @@
-"""The two shapes of a check. Each lives in a file of its own, whose module docstring is its page of documentation.
+"""The two kinds of check. Each check has its own file, whose module docstring is its page of documentation.
 
-A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop, in Spark and in SQL; only the
-rows that match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck`
-is the way out for everything that is no matter of one partition.
+A `PartitionCheck` is a condition over one row of facts, so it runs in the shared loop and in SQL; only the rows that
+match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
+everything that does not concern a single partition.
 
 Both declare one thing, `rows`: the condition that picks the rows of facts which the check is given. Live diagnosis, the
 judging of stored clusters and the table in diagnostics/README.md all use this declaration, and a check cannot reach any
 other row.
 
-A check of `prevention` tells what works today and will bite one day: it runs in the nightly audit and where it is asked
-for (`kfix diagnose --prevention`), and never with a severity above WARNING. Its condition may name `expected_rf` and
-`expected_min_isr` beside the facts.
+A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
+with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ __all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows"]
 
 
 class Debounce(StrEnum):
-    """What a second look, some seconds later, must show before a finding counts (baselines 5: starts look like A1)."""
+    """What a second snapshot must show before a finding counts: a starting broker can look like KFX101."""
 
     NONE = "none"
-    HELD = "held"  # the condition holds in both looks
+    HELD = "held"  # the condition holds in both snapshots
     SAME = "same"  # and nothing was written to the partition in between
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionCheck:
-    """`severity` is the worst it may give; every row that meets `rows` is at fault, and `describe` explains them."""
+    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them."""
 
     code: str
     slug: str

@@ -14,7 +14,7 @@ _INT_MIN = -(2**31)
 
 
 def java_hash(text: str) -> int:
-    """`String.hashCode`: over UTF-16 code units, so that an emoji counts as two."""
+    """Returns `String.hashCode` of Java: over UTF-16 code units, so that an emoji counts as two."""
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for i in range(0, len(units), 2):
@@ -23,7 +23,7 @@ def java_hash(text: str) -> int:
 
 
 def partition_of_group(group: str, partitions: int) -> int:
-    """`partitions` is the topic's real partition count, never the broker's setting, which acts only at creation."""
+    """Returns the partition; `partitions` is the real partition count of the topic, never the broker's setting."""
     if partitions < 1:
         raise ValueError(f"a topic has at least 1 partition, not {partitions}")
     value = java_hash(group)

@@ -1,11 +1,12 @@
-"""From the signs of a cut network to the one cut that explains them: which broker or zone, and from whom.
+"""From the signs of a cut network to the one cut that explains them: which broker or zone is cut off, and from what.
 
-Signatures tried on 2.7.1 with three zones (kafka-facts J):
-- answers us, but is not registered: cut from ZooKeeper's quorum. If it still calls itself controller, two controllers.
-- registered, and only its metadata is old: cut from the controller.
-- registered, nobody's metadata is old, and only those two dropped each other: the link between the two.
-- registered, and dropped by and from everybody: cut from all brokers, though not from ZooKeeper. The controller itself
-  can still write into ZooKeeper, so it is the others whose metadata is old.
+Signatures tried on 2.7.1 with three zones (docs/facts/network-partitions.md):
+- responds to kfix, but is not registered: cut from ZooKeeper's quorum. If it still names itself controller, there are
+  two controllers.
+- registered, and only its metadata is stale: cut from the controller.
+- registered, no metadata is stale, and only those two removed each other from ISRs: the link between the two is cut.
+- registered, and removed by and from all others: cut from all brokers, but not from ZooKeeper. The controller itself
+  can still write into ZooKeeper, so the metadata of the others is stale.
 A replica whose log end moves between two samples is slow, not cut off.
 """
 
@@ -28,16 +29,17 @@ class CutKind(StrEnum):
     LINK = "link"  # one broker from another
     CONTROLLER_LINK = "controller link"  # brokers from the controller
     ZONE = "zone"  # brokers from ZooKeeper's quorum, and so from the rest
-    CONTROLLER_ZONE = "controller zone"  # the same, and one of them still believes to be controller
-    ALONE = "alone"  # one broker from all others, though not from ZooKeeper
+    CONTROLLER_ZONE = "controller zone"  # the same, and one of them still acts as controller
+    ALONE = "alone"  # one broker from all others, but not from ZooKeeper
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """`brokers` are on the small side, `peers` those they do not reach.
+    """One cut: `brokers` are on the small side, `peers` are the brokers that they do not reach.
 
-    `pairs` are partitions with two leaders {partition: (older, newer)}; `controllers` whom each answering broker names;
-    `since_ms` when the first sign was written (0: no record tells); `sampled` whether lag was seen over time.
+    `pairs` are partitions with two leaders {partition: (older, newer)}; `controllers` maps each responding broker to
+    the controller it names; `since_ms` is when the first sign was written (0: no record shows it); `sampled` is whether
+    lag was measured over time.
     """
 
     kind: CutKind
@@ -59,16 +61,16 @@ class Cut:
         return brokers_named(self.brokers)
 
     def explains(self, brokers: Iterable[int]) -> bool:
-        """Whether troubles of exactly these brokers follow from it."""
+        """Returns whether findings about exactly these brokers follow from it."""
         touched = {*self.brokers, *(self.peers if self.kind in {CutKind.LINK, CutKind.ALONE} else ())}
         wanted = set(brokers)
         return bool(wanted) and wanted <= touched
 
 
 def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
-    """None where nothing shows one, and where ZooKeeper was not read: then nobody tells who is on which side.
+    """Returns the cut; None if there is no sign of one, or if ZooKeeper was not read, which shows the sides.
 
-    `odd` are the partitions where something is missing or told differently.
+    `odd` are the partitions where a replica is missing or the views differ.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None or len(snapshot.views) < 2:
@@ -81,7 +83,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
     if not odd or controller not in there or len(there) < 3:
         return None
     gaps = gaps_of(snapshot, odd)
-    # One replica that moves proves its link: no other partition of the same two speaks for a cut then.
+    # One replica that moves proves its link: then no other partition of the same two is evidence for a cut.
     moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
     lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
     stale = stale_of(snapshot, odd)
@@ -122,7 +124,7 @@ def _from_controller(
     gaps: tuple[Gap, ...],
     stale: Mapping[int, tuple[TopicPartition, ...]],
 ) -> Cut | None:
-    """Someone has old metadata, and not the controller."""
+    """Returns the cut if some metadata is stale, but not that of the controller."""
     if not stale or controller in stale:
         return None
     others = there - {controller}
@@ -152,7 +154,7 @@ def _from_controller(
 
 
 def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -> Cut | None:
-    """Nobody's metadata is old: a link between two, or one broker from all."""
+    """Returns the cut if no metadata is stale: a link between two brokers, or one broker from all others."""
     edges = {frozenset((gap.leader, gap.missing)) for gap in gaps}
     if not edges:
         return None
@@ -166,8 +168,8 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
     if len(common) != 1:
         return None
     [broker] = common
-    # It must have dropped its own followers, and been dropped: one that only lags behind everybody is slow or stuck,
-    # and one that nobody drops has followers that are.
+    # It must have removed its own followers, and been removed: a broker that only lags behind all others is slow or
+    # stuck, and one that none removed has followers that are.
     if {gap.missing for gap in gaps if gap.leader == broker} < there - {broker} or all(
         gap.leader == broker for gap in gaps
     ):
@@ -178,9 +180,9 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
 
 
 def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int) -> bool:
-    """Both dropped each other; or who was dropped follows somebody else in time, and this leader nowhere.
+    """Returns whether both removed each other, or the removed one is in sync with others but never with this leader.
 
-    One that the same leader keeps elsewhere is stuck or throttled on these partitions alone.
+    A replica that the same leader keeps in other ISRs is stuck or throttled on these partitions alone.
     """
     if len({gap.leader for gap in gaps}) == 2:
         return True
@@ -193,13 +195,13 @@ def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, oth
 
 
 def _sampled(gaps: tuple[Gap, ...]) -> bool:
-    """Each of the links was seen twice, by one of its partitions at least."""
+    """Returns whether each link was sampled twice, by at least one of its partitions."""
     seen = {(gap.leader, gap.missing) for gap in gaps if gap.moved is not None}
     return seen >= {(gap.leader, gap.missing) for gap in gaps}
 
 
 def _onset(written_ms: Iterable[int]) -> int:
-    """When the newest batch of changes began; what is older by more than a minute has another cause. 0: nothing."""
+    """Returns when the newest batch of changes began (ms); older ones by a minute have another cause. 0: none."""
     times = sorted(written_ms)
     return next((at for at in times if at >= times[-1] - _BATCH_MS), 0)
 

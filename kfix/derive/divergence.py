@@ -1,4 +1,4 @@
-"""Where replicas of a partition part, who would win, and what each would lose: pure, from epochs and log ends.
+"""Where the logs of a partition's replicas diverge, which would win, and what each would lose.
 
 The rule is Kafka's own (KIP-101, KIP-279): a follower asks the leader where the follower's last epoch ends there, and
 truncates to the smaller of the two ends; where the leader never had that epoch, it steps back to an older one and asks
@@ -17,10 +17,11 @@ from kfix.model.disk import Epoch, LogDir, Replica, Tail
 
 
 class Divergence(StrEnum):
-    """DIVERGENT: a replica has records that the winner has not. BEHIND: one lacks records, and has none of its own.
+    """The result of a comparison.
 
-    APART: folders of one name that are not of one log (another topic id, or the same broker twice): not compared.
-    ALONE: only one replica was given.
+    DIVERGENT: a replica has records that the winner lacks. BEHIND: one lacks records, and has none of its own. APART:
+    folders of one name that do not belong to one log (another topic id, or the same broker twice), so they are not
+    compared. ALONE: only one replica was given.
     """
 
     DIVERGENT = "divergent"
@@ -32,7 +33,7 @@ class Divergence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ElectionLoss:
-    """What `replica` would throw away if `leader` led: all from offset `kept` on. `tail` is measured on its disk."""
+    """What `replica` would truncate if `leader` led: all from offset `kept` on. `tail` is measured on its disk."""
 
     replica: Replica
     leader: Replica
@@ -59,7 +60,7 @@ class Comparison:
 
     @property
     def winner(self) -> Replica | None:
-        """Who would win where all of them stand for election and the best log is chosen."""
+        """Returns the replica with the best log; None if there is none or they are not of one log."""
         return self.replicas[0] if self.replicas and self.verdict is not Divergence.APART else None
 
     @property
@@ -71,7 +72,7 @@ class Comparison:
 
 
 def kept_offset(follower: Replica, leader: Replica) -> int:
-    """The follower's records from this offset on are not in the leader's log: following it, they are thrown away.
+    """Returns the offset from which on the follower's records are not in the leader's log, and would be truncated.
 
     A leader opens a new epoch at its log end, so every epoch of a follower has an end there. Logs without epochs
     (record formats before 0.11) are compared by their ends alone.
@@ -91,7 +92,7 @@ def kept_offset(follower: Replica, leader: Replica) -> int:
 
 
 def _end_of(epochs: Sequence[Epoch], asked: int, log_end: int) -> tuple[int, int]:
-    """The largest epoch of this log that is not above the one asked for, and where it ends."""
+    """Returns the largest epoch of this log that is not above the one asked for, and where it ends."""
     end = log_end
     for entry in reversed(epochs):
         if entry.epoch <= asked:
@@ -101,7 +102,7 @@ def _end_of(epochs: Sequence[Epoch], asked: int, log_end: int) -> tuple[int, int
 
 
 def compare(dirs: Iterable[LogDir], chosen: Iterable[TopicPartition] | None = None) -> tuple[Comparison, ...]:
-    """Every partition, by name, or only the chosen ones; tails are not measured yet."""
+    """Returns every partition, by name, or only the chosen ones; tails are not measured yet."""
     found: defaultdict[TopicPartition, list[Replica]] = defaultdict(list)
     for each in dirs:
         for replica in each.replicas:
@@ -128,8 +129,8 @@ def _comparison(tp: TopicPartition, replicas: Sequence[Replica]) -> Comparison:
 def _apart(replicas: Sequence[Replica]) -> str:
     ids = {r.topic_id for r in replicas if r.topic_id}
     if len(ids) > 1:
-        told = ", ".join(f"{r.topic_id or 'none'} on {r.name}" for r in replicas)
-        return f"the topic was deleted and created again: topic ids {told}"
+        ids_named = ", ".join(f"{r.topic_id or 'none'} on {r.name}" for r in replicas)
+        return f"the topic was deleted and created again: topic ids {ids_named}"
     seen: dict[int, Replica] = {}
     for replica in sorted(replicas, key=lambda r: r.folder):
         if replica.broker is not None and (other := seen.setdefault(replica.broker, replica)) is not replica:
@@ -146,6 +147,6 @@ def _verdict(ranked: Sequence[Replica], losses: Sequence[ElectionLoss]) -> Diver
 
 
 def with_tails(comparison: Comparison, tails: Mapping[tuple[str, int], Tail]) -> Comparison:
-    """`tails` by the replica's folder and the offset from which it was measured."""
+    """Returns the comparison with `tails`, which are by folder of the replica and offset they were measured from."""
     measured = tuple(replace(loss, tail=tails.get((loss.replica.folder, loss.kept))) for loss in comparison.losses)
     return replace(comparison, losses=measured)

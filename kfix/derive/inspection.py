@@ -1,4 +1,4 @@
-"""All that `kfix inspect log-dir` found, and what it amounts to."""
+"""The result of `kfix inspect log-dir`, and its verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CANNOT_TELL = 22
 
 @dataclass(frozen=True)
 class Inspection:
-    """`groups` of the replicas that were asked for; `read_later` are remarks made while these were read."""
+    """All findings on disk; `groups` of the chosen replicas, `read_later` are remarks made while these were read."""
 
     dirs: tuple[LogDir, ...]
     comparisons: tuple[Comparison, ...]
@@ -27,12 +27,12 @@ class Inspection:
 
     @cached_property
     def cluster(self) -> str:
-        """Empty where no directory tells it."""
+        """Returns the cluster id; empty if no directory has it."""
         return next((d.cluster for d in self.dirs if d.cluster), "")
 
     @cached_property
     def oddities(self) -> tuple[Oddity, ...]:
-        """The gravest first, each once."""
+        """Returns the remarks, worst first, each once."""
         order = (Grade.UNREAD, Grade.ODD, Grade.NOTE)
         every = dict.fromkeys((*(o for d in self.dirs for o in d.oddities), *self.read_later))
         return tuple(sorted(every, key=lambda o: order.index(o.grade)))
@@ -46,7 +46,7 @@ class Inspection:
 
     @property
     def exit_code(self) -> int:
-        """Records that one replica alone has and the winner has not: critical, whatever could not be read."""
+        """Returns the exit code; records that only a losing replica has are critical, whatever could not be read."""
         if self.counts[Divergence.DIVERGENT]:
             return CRITICAL
         if self.graded(Grade.UNREAD):

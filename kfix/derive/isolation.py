@@ -1,7 +1,7 @@
-"""Signs of a cut network in one look at a cluster: two leaders, replicas dropped while they live, stale views.
+"""Signs of a cut network in one snapshot: two leaders, replicas removed from ISRs while alive, stale views.
 
-The observer reaches what the brokers do not reach of each other, so a cut shows as disagreement between answers.
-`odd` are the partitions that may show a sign; all others are left alone, so that a healthy cluster costs nothing.
+kfix reaches brokers that do not reach each other, so a cut shows as disagreement between answers. `odd` are the
+partitions that may show a sign; all others are skipped, so that a healthy cluster costs nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from kfix.derive.lag import recent
 from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
 
-#: Seconds: what ZooKeeper recorded later than this before the look, brokers may not have been asked after.
+#: Seconds: brokers may have been asked before what ZooKeeper recorded later than this before the snapshot.
 _SETTLED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnLoss:
-    """Records of one partition that only the older of two leaders has: cut off when it returns.
+    """Records of one partition that only the older of two leaders has: truncated when it returns.
 
-    `known` is False where the newer leader did not tell where the older epoch ended: then `records` is a lower bound.
+    `known` is False if the newer leader did not report where the older epoch ended: then `records` is a lower bound.
     """
 
     tp: TopicPartition
@@ -31,7 +31,7 @@ class ReturnLoss:
 
 
 def two_leaders(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
-    """{partition: (the older leader, the newer)} where two brokers call themselves its leader."""
+    """Returns {partition: (the older leader, the newer)} where two brokers report themselves as its leader."""
     pairs = {}
     for tp in odd:
         seen = {b: p for b, view in snapshot.views.items() if (p := view.partitions.get(tp)) is not None}
@@ -43,15 +43,15 @@ def two_leaders(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[Topic
 
 
 def losses_of(snapshot: Snapshot, pairs: Mapping[TopicPartition, tuple[int, int]]) -> tuple[ReturnLoss, ...]:
-    """The older leader's log end less the end of its epoch at the newer one (KIP-101; kafka-facts J)."""
+    """Returns the older leader's log end minus the end of its epoch at the newer one (KIP-101)."""
     found = []
     for tp, (old, new) in sorted(pairs.items()):
-        ends = snapshot.told_ends(tp)
-        told = snapshot.epoch_ends.get(tp)
+        ends = snapshot.reported_ends(tp)
+        asked = snapshot.epoch_ends.get(tp)
         if old not in ends:
             continue
-        if told is not None and not told.error and told.leader == new and told.end >= 0:
-            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - told.end), known=True))
+        if asked is not None and not asked.error and asked.leader == new and asked.end >= 0:
+            found.append(ReturnLoss(tp, old, new, max(0, ends[old] - asked.end), known=True))
         elif new in ends:
             found.append(ReturnLoss(tp, old, new, max(0, ends[old] - ends[new]), known=False))
     return tuple(found)
@@ -59,7 +59,7 @@ def losses_of(snapshot: Snapshot, pairs: Mapping[TopicPartition, tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A living replica that is out of the isr of a living leader, and was dropped while it was registered."""
+    """A live replica that is out of the ISR of a live leader, and was removed while it was registered."""
 
     tp: TopicPartition
     leader: int
@@ -69,7 +69,7 @@ class Gap:
 
 
 def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
-    """By ZooKeeper's record, which knows of a shrink before the brokers do. A throttled topic tells of no network."""
+    """Returns gaps by ZooKeeper's record, which is newer than the views. A throttled topic is no sign of a cut."""
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
         return ()
@@ -82,7 +82,7 @@ def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...
         for broker in assignment.replicas:
             if broker in (state.leader, *state.isr, *assignment.adding) or broker not in there:
                 continue
-            # Dropped by its own restart, it left the isr before it registered again.
+            # Removed because of its own restart, it left the ISR before it registered again.
             if state.mtime_ms > zookeeper.registrations[broker].registered_ms:
                 moved = _moved(snapshot, tp, broker, state.mtime_ms)
                 found.append(Gap(tp, state.leader, broker, state.mtime_ms, moved))
@@ -95,18 +95,18 @@ def _throttled(zookeeper: ZooKeeperView, topic: str) -> bool:
 
 
 def _moved(snapshot: Snapshot, tp: TopicPartition, broker: int, since_ms: int) -> bool | None:
-    """Since it was dropped: what it did before says nothing."""
+    """Returns whether its log end moved after it was removed; None if it was sampled only once."""
     samples = [s for s in recent(snapshot) if s.taken_at * 1000 > since_ms]
     ends = [sample.ends[tp][broker] for sample in samples if broker in sample.ends.get(tp, {})]
-    ends += [end for b, end in snapshot.told_ends(tp).items() if b == broker]
+    ends += [end for b, end in snapshot.reported_ends(tp).items() if b == broker]
     return None if len(ends) < 2 else max(ends) > min(ends)
 
 
 def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tuple[TopicPartition, ...]]:
-    """{registered broker: partitions that it sees otherwise than ZooKeeper records}.
+    """Returns {registered broker: partitions for which its view differs from ZooKeeper's record}.
 
-    What was written before it registered it may just not have been told yet, and what was written while the look was
-    taken it may have been asked too early for.
+    A record written before it registered may not have reached it yet, and for a record written while the snapshot was
+    taken the broker may have been asked too early.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
@@ -128,7 +128,7 @@ def stale_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> dict[int, tup
 
 
 def stuck_of(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[TopicPartition, ...]:
-    """Led by one of these, with records that no consumer sees, though the record calls every replica in sync."""
+    """Returns partitions led by one of these with records above the high watermark, although no ISR change shows it."""
     zookeeper = snapshot.zookeeper
     wanted = frozenset(brokers)
     found = []
@@ -136,6 +136,6 @@ def stuck_of(snapshot: Snapshot, brokers: Iterable[int]) -> tuple[TopicPartition
         state = zookeeper.states.get(tp) if zookeeper is not None else None
         if state is None or state.leader not in wanted or state.leader not in seen:
             continue
-        if snapshot.told_ends(tp).get(state.leader, -1) > seen[state.leader]:
+        if snapshot.reported_ends(tp).get(state.leader, -1) > seen[state.leader]:
             found.append(tp)
     return tuple(sorted(found))

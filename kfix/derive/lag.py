@@ -1,4 +1,4 @@
-"""How replicas out of sync move over time: stuck, slow, or catching up is told by two samples, never by one."""
+"""How out-of-sync replicas move over time. Two samples show whether one is stuck, slow or catching up; one does not."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from enum import StrEnum
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 
-#: An older sample tells what was lost since, not how fast a replica moves now. Seconds.
+#: Seconds: an older sample shows what was lost since, not how fast a replica moves now.
 RECENT = 300.0
-#: Seconds after which a replica that has everything should long be in sync again.
+#: Seconds after which a replica that has all records should long be in sync again.
 PATIENCE = 20.0
 
 
 class Pace(StrEnum):
     STUCK = "stuck"  # its log end does not move, and the leader's is ahead
-    SLOW = "slow"  # it moves, and does not come nearer
-    CATCHING_UP = "catching up"  # it comes nearer
+    SLOW = "slow"  # it moves, but its lag does not shrink
+    CATCHING_UP = "catching up"  # its lag shrinks
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """`before` and `now` are records behind the leader, `rate` records a second of the replica, over `seconds`."""
+    """`before` and `now` are records behind the leader; the rates are records per second, measured over `seconds`."""
 
     tp: TopicPartition
     leader: int
@@ -42,14 +42,14 @@ class Lag:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until it has caught up, at this pace; None where it never will."""
+        """Returns the seconds until it has caught up, at this pace; None if it never will."""
         gain = self.rate - self.leader_rate
         return self.now / gain if gain > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A replica with all of its leader's records, out of the isr since both were there and it was written (seconds)."""
+    """A live replica that has all records of its leader, but has been out of the ISR for `since` seconds."""
 
     tp: TopicPartition
     leader: int
@@ -58,10 +58,10 @@ class LeftOut:
 
 
 def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftOut, ...]:
-    """A leader takes a replica back within a second of its catching up; who waits for `PATIENCE` was forgotten."""
+    """Returns replicas left out for `PATIENCE` s; a healthy leader adds a complete replica within a second."""
     found = []
     for tp, leader, broker in _missing(snapshot, facts):
-        ends = snapshot.told_ends(tp)
+        ends = snapshot.reported_ends(tp)
         assert snapshot.zookeeper is not None
         registered = snapshot.zookeeper.registrations
         newest = max(
@@ -75,7 +75,7 @@ def left_out(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[LeftO
 
 
 def _missing(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> list[tuple[TopicPartition, int, int]]:
-    """(partition, leader, living replica out of sync) by ZooKeeper's record."""
+    """Returns (partition, leader, live out-of-sync replica) by ZooKeeper's record."""
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
         return []
@@ -95,7 +95,7 @@ def recent(snapshot: Snapshot) -> tuple[Sample, ...]:
 
 
 def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, ...]:
-    """Of living replicas that are out of sync by ZooKeeper's record, where both moments know them and their leader."""
+    """Returns the lag of live out-of-sync replicas whose log ends are known at both moments, as are their leaders'."""
     samples = recent(snapshot)
     if not samples:
         return ()
@@ -104,7 +104,7 @@ def lags_of(snapshot: Snapshot, facts: Iterable[PartitionFacts]) -> tuple[Lag, .
     found = []
     for tp, leader, broker in _missing(snapshot, facts):
         then = first.ends.get(tp, {})
-        now = snapshot.told_ends(tp)
+        now = snapshot.reported_ends(tp)
         if not {leader, broker} <= then.keys() & now.keys() or now[leader] <= now[broker]:
             continue
         found.append(

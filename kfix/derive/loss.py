@@ -1,7 +1,7 @@
-"""What was lost between two looks: records that a leader had, and that the log of today no longer has.
+"""Records lost between two snapshots: a leader had them, and today's log does not.
 
-A new leader began its epoch where its own log ended. What the old one had beyond that end was cut off when it returned
-(KIP-101). Only a look from before knows that it was there at all.
+A new leader began its epoch where its own log ended. Records of the old leader beyond that offset were truncated when
+it returned (KIP-101). Only an earlier snapshot shows that they existed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from kfix.model.cluster.snapshot import Sample, Snapshot, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """`records` beyond `end`, where the epoch of that leader ended; `committed` of them were below its high watermark:
-    consumers could read them, and acks=all may have acknowledged them. `exact` is False where today's leader did not
-    tell that end: then both are lower bounds.
+    """Lost `records` beyond `end`, where the epoch of that leader ended.
+
+    `committed` of them were below its high watermark: consumers could read them, and acks=all may have acknowledged
+    them. `exact` is False if today's leader did not report that end: then both are lower bounds.
     """
 
     tp: TopicPartition
@@ -29,10 +30,10 @@ class Lost:
 
 
 def sample_of(before: Snapshot) -> Sample:
-    """What a later look is compared with. A saved look of `kfix snapshot save` has the log ends of all partitions."""
+    """Returns what a later snapshot is compared with; `kfix snapshot save` reads the log ends of all partitions."""
     states = before.zookeeper.states if before.zookeeper is not None else {}
     leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
-    ends = {tp: before.told_ends(tp) for tp in before.log_ends}
+    ends = {tp: before.reported_ends(tp) for tp in before.log_ends}
     visible = {
         tp: seen[leader] for tp, (leader, _, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
     }
@@ -40,14 +41,14 @@ def sample_of(before: Snapshot) -> Sample:
 
 
 def lost_since(snapshot: Snapshot) -> tuple[Lost, ...]:
-    """By the samples that know leaders; the oldest first. Nothing where the same leader, or nobody, leads on."""
+    """Returns the losses since the samples that know leaders; none if the leader is the same, or there is none."""
     zookeeper = snapshot.zookeeper
     found: dict[TopicPartition, Lost] = {}
     for sample in sorted(snapshot.samples, key=lambda s: s.taken_at):
         for tp, (leader, epoch, version) in sample.leaders.items():
             state = zookeeper.states.get(tp) if zookeeper is not None else None
             had = sample.ends.get(tp, {}).get(leader)
-            # A lower version is another topic of the same name.
+            # A lower version belongs to another topic of the same name.
             if state is None or had is None or state.leader < 0 or state.version < version:
                 continue
             if state.leader_epoch <= epoch:
@@ -62,11 +63,11 @@ def _lost(snapshot: Snapshot, sample: Sample, tp: TopicPartition, had: int) -> L
     assert snapshot.zookeeper is not None
     leader, epoch, _ = sample.leaders[tp]
     now = snapshot.zookeeper.states[tp].leader
-    told = snapshot.epoch_ends.get(tp)
-    exact = told is not None and not told.error and told.epoch == epoch and told.leader == now and told.end >= 0
-    current = snapshot.told_ends(tp).get(now)
-    if exact and told is not None:
-        end = told.end
+    asked = snapshot.epoch_ends.get(tp)
+    exact = asked is not None and not asked.error and asked.epoch == epoch and asked.leader == now and asked.end >= 0
+    current = snapshot.reported_ends(tp).get(now)
+    if exact and asked is not None:
+        end = asked.end
     elif current is not None:
         end = current
     else:

@@ -1,11 +1,11 @@
-"""One flat row of scalars a partition: what every partition check looks at, live and in the nightly audit alike.
+"""One flat row of scalars per partition: the input of every partition check, live and in the audit.
 
-No fact is ever null and none is a list, so that Python and SQL cannot disagree about it (design: fleet). "Unknown" is a
-number of its own: -1 where a count or an age is not known, -2 where no source names a leader or an epoch.
+No fact is ever null and none is a list, so that Python and SQL cannot disagree about it. "Unknown" is a number: -1 for
+an unknown count or age, -2 if no source names a leader or an epoch.
 
-Truth for leader and ISR is ZooKeeper's record where it was read, else the view with the highest leader epoch. Alive
-means registered in ZooKeeper; without ZooKeeper, in the alive list of most answering brokers; without either nobody
-knows, and `n_live_*` are -1, which is neither "none" nor "some".
+Leader and ISR are those of ZooKeeper's record if it was read, otherwise those of the view with the highest leader
+epoch. Alive means registered in ZooKeeper; without ZooKeeper, reported as alive by most responding brokers; without
+either, liveness is unknown and `n_live_*` are -1, which is neither "none" nor "some".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 
 NOBODY_SAYS: Final = -2
-#: More replicas than this are a choice, fewer are a risk (kafka-facts G).
+#: More replicas than this are a choice, fewer are a risk (docs/facts/defaults.md).
 ADVISED_RF: Final = 3
 
 
@@ -37,7 +37,7 @@ class PartitionFacts(NamedTuple):
     n_isr: int
     n_live_replicas: int
     n_live_isr: int
-    n_unknown_replicas: int  # ids that are judged to exist no more
+    n_unknown_replicas: int  # ids that are judged to no longer exist
     target_rf: int  # replicas without those that a reassignment is adding
     advised_rf: int
     n_racks: int
@@ -59,7 +59,7 @@ class PartitionFacts(NamedTuple):
     views_agree: bool
     liveness_known: bool
     state_age: int  # seconds since the znode was written
-    stable_for: int  # seconds for which the row has said what it says, at least; -1: not known
+    stable_for: int  # seconds for which the row has been like this, at least; -1: unknown
 
     @property
     def tp(self) -> TopicPartition:
@@ -94,7 +94,7 @@ def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[Pa
 
 
 def partitions_of(snapshot: Snapshot) -> Iterable[TopicPartition]:
-    """Sorted, from every source: a topic that is being deleted has left the brokers' metadata but not ZooKeeper."""
+    """Returns all partitions of all sources, sorted: a topic under deletion has left the metadata but not ZooKeeper."""
     found: set[TopicPartition] = set()
     if snapshot.zookeeper is not None:
         found.update(snapshot.zookeeper.assignments)
@@ -182,7 +182,7 @@ def _epoch(view: PartitionView) -> int:
 
 
 def _same(seen: list[PartitionView], answering: int) -> bool:
-    """Order within the ISR and the list of offline replicas are no disagreement; not knowing the partition is one."""
+    """Returns whether the views agree, apart from the order of the ISR; a view without the partition disagrees."""
     first = seen[0]
     return len(seen) == answering and all(
         (v.leader, v.leader_epoch, set(v.isr)) == (first.leader, first.leader_epoch, set(first.isr)) for v in seen
@@ -192,7 +192,7 @@ def _same(seen: list[PartitionView], answering: int) -> bool:
 def _agrees(leader: int, epoch: int, view: PartitionView, live: frozenset[int] | None) -> bool:
     if epoch != view.leader_epoch:
         return False
-    # A broker answers -1 for a leader it does not believe to be alive (kafka-facts C): that is no other opinion.
+    # A broker reports -1 for a leader that it considers dead (docs/facts/metadata.md): that is no disagreement.
     return leader == view.leader or (view.leader == UNKNOWN and (live is None or leader not in live))
 
 
@@ -201,9 +201,10 @@ def _newer(view: PartitionView | None, epoch: int) -> bool:
 
 
 def _stable_for(age: int, isr: tuple[int, ...], known: Background, *, hasty: bool) -> int:
-    """An old record is no old fault where a broker has just gone or come back, or where the views are the newer ones.
+    """Returns the least seconds for which the fault has lasted; an old record may be a new fault.
 
-    `hasty`: the record still names a leader, so it is the world around the record that has changed, nobody knows when.
+    That is so if a broker has just left or come back, or if the views are newer. `hasty`: the record still names a
+    leader, so something else has changed since, at an unknown time.
     """
     if hasty or age < 0:
         return UNKNOWN

@@ -1,8 +1,8 @@
 """A check's condition as text over the declared facts, such as `leaderless and n_live_isr > 0`.
 
-The text is parsed once, when the catalogue loads; every name and operator is checked against a short list there. From
-the same tree come one Python loop over all checks (0.1 s for 100 000 rows) and the sieve over the columns of a stored
-cluster. What is allowed means the same in SQL, so that the text itself is a condition for DuckDB.
+The text is parsed once, when the catalogue loads, and every name and operator is checked against a short list. The same
+tree becomes one Python loop over all checks (0.1 s for 100 000 rows) and the sieve over the columns of a stored
+cluster. The text is also a condition in SQL: what is allowed means the same there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
 _COMPARE: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _ARITHMETIC: Final = (ast.Add, ast.Sub)
 
-#: What a condition may name.
+#: The names that a condition may use.
 NAMES: Mapping[str, type] = {**FACT_TYPES, **EXPECTED_TYPES}
 
 
@@ -38,7 +38,7 @@ class Predicate:
 
 
 def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate:
-    """`where` is `file:line` of the text; every mistake in it is told at once."""
+    """Returns the condition. Raises InvalidFileError with all mistakes at once; `where` is `file:line` of the text."""
     try:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
@@ -46,14 +46,14 @@ def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate
     problems: list[str] = []
     kind = _kind(tree, facts, problems)
     if not problems and kind is not bool:
-        problems.append(f"a condition is true or false, {text!r} is a number")
+        problems.append(f"a condition must be true or false, {text!r} is a number")
     if problems:
         raise InvalidFileError(tuple(f"{where}: {p}" for p in problems))
     return Predicate(text, tree, frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
 
 
 def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
-    """The type of an expression, bool or int; mistakes are collected."""
+    """Returns the type of an expression, bool or int; mistakes are collected in `problems`."""
     kind: type = bool
     match node:
         case ast.BoolOp(values=parts):
@@ -64,7 +64,7 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
             before = len(problems)
             kinds = {_kind(part, facts, problems) for part in (left, right)}
             if len(kinds) > 1 and len(problems) == before:
-                problems.append(f"{ast.unparse(node)!r} compares different things")
+                problems.append(f"{ast.unparse(node)!r} compares different types")
         case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
             _all([left, right], int, facts, problems)
             kind = int
@@ -75,7 +75,9 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
         case ast.Name(id=name):
             kind = _fact(name, facts, problems)
         case _:
-            problems.append(f"{ast.unparse(node)!r} is not allowed in a condition: and, or, not, comparisons, +, - are")
+            problems.append(
+                f"{ast.unparse(node)!r} is not allowed in a condition; allowed are and, or, not, comparisons, + and -"
+            )
     return kind
 
 
@@ -84,7 +86,7 @@ def _all(parts: Sequence[ast.expr], wanted: type, facts: Mapping[str, type], pro
         before = len(problems)
         kind = _kind(part, facts, problems)
         if kind is not wanted and len(problems) == before:
-            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, {wanted.__name__} is wanted")
+            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, but {wanted.__name__} is required")
 
 
 def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
@@ -97,9 +99,9 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:
-    """One loop for all checks: each row is unpacked once, into the names that some check uses.
+    """Returns one loop for all checks: each row is unpacked once, into the names that some check uses.
 
-    What is expected of the cluster is bound once, before the loop.
+    The expected values are bound once, before the loop.
     """
     used = frozenset[str]().union(*(p.names for p in predicates))
     unpacked = ", ".join(name if name in used else "_" for name in PartitionFacts._fields)

@@ -1,4 +1,4 @@
-"""Whom one place reached, and several places side by side: a cut lies between those who differ."""
+"""Which servers one vantage reached, and several vantages side by side: a cut lies between those that differ."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _NUMBER = re.compile(r"([0-9]{1,18})")
 
 
 def is_name(text: str) -> bool:
-    """Short and printable, so that it fits a column and a terminal."""
+    """Returns whether a name is short and printable, so that it fits a column and a terminal."""
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
 
 
 def as_name(text: str) -> str:
-    """The nearest name to any text, such as a file's or a host's."""
+    """Returns a valid name made of any text, such as that of a file or a host."""
     printable = "".join(c for c in text if c.isprintable()).strip()
     return printable[:LONGEST_NAME].strip() or "unnamed"
 
@@ -34,12 +34,12 @@ def server_called(address: str) -> str:
 
 
 def has_answered(node: ZooKeeperNode) -> bool:
-    """One without a quorum answers too, and so does one where `srvr` is switched off."""
+    """Returns whether it responded, as a server without a quorum or with `srvr` disabled does too."""
     return bool(node.mode) or node.refuses
 
 
 def vantage_of(snapshot: Snapshot, name: str, tried: Mapping[str, str] = _NOTHING) -> Vantage:
-    """By what the look itself says. `tried` is who else was asked in vain, with the error: a look forgets its dead."""
+    """Returns the vantage of a snapshot. `tried` adds servers that did not respond, with the error."""
     reached = [broker_called(b) for b in sorted(snapshot.views) if b >= 0]
     reached += [server_called(n.address) for n in snapshot.ensemble if has_answered(n)]
     missed = dict(tried) | {broker_called(b): why for b, why in snapshot.silent.items()}
@@ -49,28 +49,28 @@ def vantage_of(snapshot: Snapshot, name: str, tried: Mapping[str, str] = _NOTHIN
 
 
 def plain(who: str, why: str) -> str:
-    """The error without the name that stands beside it anyway."""
+    """Returns the error without the name of the server, which is shown beside it."""
     text = why.removeprefix(f"{who}: ").strip()
     address, _, rest = text.partition(": ")
     return (rest if rest and re.fullmatch(r"\S+:\d+", address) else text) or "no answer"
 
 
 def in_order(who: str) -> tuple[int, list[str | int]]:
-    """Brokers by their number, then ZooKeeper servers, then addresses of nobody knows whom."""
+    """Returns a sort key: brokers by number, then ZooKeeper servers, then unidentified addresses."""
     kind = 0 if who.startswith("broker ") else 1 if who.startswith("zookeeper ") else 2
     return kind, [int(part) if i % 2 else part for i, part in enumerate(_NUMBER.split(who))]
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """`cells` of one place by who was asked: True reached, False not, None where it was not asked from there."""
+    """One row: `cells` by server, True if it was reached, False if not, None if it was not asked from there."""
 
     vantage: Vantage
     cells: Mapping[str, bool | None]
 
 
 def reach_of(vantages: Iterable[Vantage]) -> tuple[Reach, ...]:
-    """One row a place, the same columns in each."""
+    """Returns one row per vantage, with the same columns in each."""
     rows = tuple(vantages)
     asked = sorted({who for v in rows for who in (*v.reached, *v.unreached)}, key=in_order)
     return tuple(

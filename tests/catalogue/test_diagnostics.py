@@ -38,7 +38,7 @@ FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
 FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
 #: By code: the folder says what a check is about, the catalogue is ordered by code.
 CHECK_FILES = sorted({*FOLDER.rglob("kfx*.py")} - {*FLEET_FILES}, key=lambda path: path.stem)
-SECTIONS = ("Why it matters", "How kfix knows", "What helps", "What not to do", "Sources")
+SECTIONS = ("Why it matters", "How kfix knows", "Remedies, safest first", "Do not", "Sources")
 GENERATED = ("docs/diagnostics.md", "diagnostics/README.md")
 IDS = [check.code for check in ALL]
 

@@ -115,6 +115,11 @@ def test_the_wheel_carries_runbooks_and_the_labs_pom(wheel):
     assert any(n.startswith("kfix/lab/resources/") and n.endswith(".xml") for n in names)
 
 
+def test_the_wheel_carries_the_licence(wheel):
+    [text] = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+    assert text == (ROOT / "LICENSE").read_text()
+
+
 @pytest.mark.parametrize("folder", ["kfix/report/fleet/html/assets", "kfix/report/incident/assets"])
 def test_the_wheel_carries_the_pages_of_the_reports(wheel, folder):
     assets = {str(p.relative_to(ROOT)) for p in (ROOT / folder).iterdir()}

@@ -33,7 +33,7 @@ def test_c1_a_cut_link_between_two_brokers(lab, kfix, tmp_path):
     said, found = told(kfix, "KFX801")
     assert said.code == 20
     assert set(found["facts"]["brokers"]) == {broken.details["leader"], broken.details["follower"]}
-    assert "both ways" in found["summary"]
+    assert "each has removed the other" in found["summary"]
     assert found["cause"]["confidence"] == "likely"
     refused(kfix, tmp_path, "KFX801")
     lab.heal()

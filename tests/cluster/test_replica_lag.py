@@ -18,7 +18,7 @@ def test_two_looks_tell_the_pace_of_a_replica(kfix, lab, kind, pace, code):
     assert not set(said.findings) & {"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"}, "slow is not cut"
     assert any("throttle" in each["text"] for each in found["remedies"]) is (pace != "catching up")
     if pace == "catching up":
-        assert "in sync again in about" in found["summary"]
+        assert "will be in sync in about" in found["summary"]
         ends = time.monotonic() + 120
         while "KFX302" in kfix.diagnose("--debounce", "0").findings:
             assert time.monotonic() < ends, "it comes back by itself"

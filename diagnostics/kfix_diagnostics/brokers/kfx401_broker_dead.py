@@ -1,25 +1,26 @@
 """KFX401 broker-dead: brokers to which replicas are assigned are not registered.
 
 Why it matters
-    This is the one cause behind what may look like hundreds of faults: everything that lacks exactly these brokers is
-    folded under this finding. Partitions without a leader although a replica in sync lives (KFX101, KFX102) are not:
-    a dead broker alone does not explain those.
+    This one cause may look like hundreds of faults: everything that lacks exactly these brokers is folded under this
+    finding. Partitions without a leader although an in-sync replica is alive (KFX101, KFX102) are not: a dead broker
+    alone does not explain those.
 
 How kfix knows
-    The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not call it alive), and it
-    does not answer kfix either. When it left is told by the oldest state znode that shows it gone. A broker gone for
-    less than the restart grace, while nobody is blocked, may just be restarting: advice, no alarm.
+    The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
+    it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
+    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm.
 
-What helps
-    Start it; its replicas catch up and rejoin by themselves. If it cannot come back, reassign its replicas to the
-    others, after it is certain.
+Remedies, safest first
+    Start it; its replicas catch up and rejoin by themselves. Once it is certain that it cannot come back, reassign its
+    replicas to the other brokers.
 
-What not to do
-    Do not restart other brokers meanwhile. Do not take the dead replica out of a partition that has no leader.
+Do not
+    Do not restart other brokers meanwhile. Do not remove the dead replica from a partition that has no leader.
 
 Sources
     Kafka 2.7.1: /brokers/ids is ephemeral, it ends with the ZooKeeper session (18 s, 6 s before 2.5). KAFKA-13225: the
-    list of live brokers in metadata can be stale up to 3.0, so the registrations count.
+    list of live brokers in metadata can be stale up to 3.0, so the registrations count. See
+    docs/facts/running-brokers.md.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import ago, count, either
+from kfix_diagnostics._words import ago, are, count, has
 
 CODE = "KFX401"
 
@@ -42,22 +43,21 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     calm = case.calm(dead)
     holding = len(rows)
-    is_not = "is" if len(dead) == 1 else "are"
     left = [age for b in dead if (age := case.gone_for(b)) is not None]
     when = f", gone for about {ago(max(left))}" if left else ""
-    tail = "; a restart? nothing is blocked" if calm else ""
+    tail = ". This may be a restart, and no client is blocked" if calm else ""
     yield Finding(
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=brokers_named(dead),
-        summary=f"{brokers_named(dead)} {is_not} not registered{when}: {count(holding, 'partition')} "
-        f"{'has' if holding == 1 else 'have'} replicas there{tail}",
+        summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {count(holding, 'partition')} "
+        f"{has(holding)} replicas there{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
         remedies=tuple(_remedies(dead, case, calm=calm)),
         never=(
-            "do not restart other brokers meanwhile",
-            "do not take the dead replica out of a partition without a leader: the reassignment hangs",
+            "Do not restart other brokers meanwhile",
+            "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
     )
 
@@ -73,22 +73,24 @@ def _row(broker: int, case: CaseFile) -> Evidence:
 def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     lost = [b for b in dead if b in case.lost]
     if lost:
-        return Cause(f"{brokers_named(lost)} may exist no more, see KFX105", Confidence.POSSIBLE)
+        return Cause(f"{brokers_named(lost)} may no longer exist, see KFX105", Confidence.POSSIBLE)
     racks = {case.racks.get(b, "") for b in dead}
     if calm:
         return Cause("a restart", Confidence.POSSIBLE)
     if len(dead) > 1 and len(racks) == 1 and "" not in racks:
-        return Cause(f"all of them are in rack {racks.pop()}: the rack, or its network", Confidence.LIKELY)
+        return Cause(f"all of them are in rack {racks.pop()}: the rack or its network failed", Confidence.LIKELY)
     return Cause("stopped, crashed, or cut off from ZooKeeper and from kfix", Confidence.UNKNOWN)
 
 
 def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Iterator[Remedy]:
     if calm:
-        yield Remedy("wait until it is back; look again if it does not come")
+        yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
-    disk = ", with its old disk and never with an empty one" if any(b in case.lost for b in dead) else ""
-    yield Remedy(f"start {either(dead)}{disk}: its replicas catch up and rejoin by themselves")
-    yield Remedy("if it is certain that it never comes back: reassign its replicas to the other brokers")
+    disk = " with the old disk, never with an empty one" if any(b in case.lost for b in dead) else ""
+    yield Remedy(f"Start {brokers_named(dead)}{disk}. Replicas catch up and rejoin the ISR without further action")
+    yield Remedy(
+        f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
+    )
 
 
 CHECK = ClusterCheck(

@@ -1,22 +1,23 @@
-"""KFX402 broker-silent: a broker is registered but does not answer.
+"""KFX402 broker-silent: a broker is registered but does not respond.
 
 Why it matters
-    Nobody elects other leaders while it is registered, so everything it leads and coordinates hangs, without any
-    metric of the other brokers moving. A frozen process accepts connections and never answers.
+    No other leaders are elected while it is registered, so everything it leads and coordinates hangs, and no metric of
+    the other brokers changes. A frozen process accepts connections and never answers.
 
 How kfix knows
-    It is registered in ZooKeeper, was asked over a connection of its own, and gave no answer within the deadline, while
-    other brokers did. From kfix's place only: whether others reach it is not known.
+    It is registered in ZooKeeper, kfix asked it over a separate connection, and it gave no answer within the timeout,
+    while other brokers did. This is the view from kfix's host only: whether other hosts reach it is unknown.
 
-What helps
-    Look from another machine first: a firewall in front of kfix looks the same. If it is frozen, stop its process; its
-    session ends and its partitions get other leaders. Then find out why: stop signals, disk, garbage collection.
+Remedies, safest first
+    Check from another host first: a firewall in front of kfix looks the same. If it is frozen, stop its process; its
+    session ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage collection.
 
-What not to do
-    No elections: a registered broker that is frozen may be elected again. Do not restart the others.
+Do not
+    Do not trigger elections: a registered broker that is frozen may be elected again. Do not restart the other brokers.
 
 Sources
-    Kafka 2.7.1: leaders change when the session ends, not when a broker is slow. Seen with SIGSTOP on real brokers.
+    Kafka 2.7.1: leaders change when the session ends, not when a broker is slow. Reproduced with SIGSTOP on real
+    brokers. See docs/facts/running-brokers.md.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import count
+from kfix_diagnostics._words import are, count
 
 CODE = "KFX402"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    # Where nobody answers it is kfix that is cut off; KFX901 says so.
+    # Where no broker answers, kfix is cut off itself, which KFX901 reports.
     if not case.views:
         return
     for broker, why in sorted(case.silent.items()):
@@ -46,26 +47,40 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL if leads else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is registered but does not answer; it leads {count(leads, 'partition')}",
-        cause=Cause("its process hangs or is frozen, or the way from kfix to it is cut", Confidence.LIKELY),
+        summary=_summary(broker, leads),
+        cause=Cause(
+            "its process hangs or is frozen, or the network between kfix and the broker is cut", Confidence.LIKELY
+        ),
         evidence=(
             Evidence(f"broker {broker}", f"asked at {case.address(broker) or 'its address'}", why or "no answer"),
             *live_row(case),
         ),
-        blocked=Blocked(f"clients of what broker {broker} leads and coordinates" if leads else ""),
+        blocked=Blocked(f"clients of the partitions and groups that broker {broker} serves" if leads else ""),
         remedies=(
-            Remedy(f"look from another machine whether broker {broker} answers there"),
-            Remedy("if it is frozen: stop its process, so that its session ends and others lead; then start it again"),
+            Remedy(f"Check from another host whether broker {broker} responds there"),
+            Remedy(
+                "If it is frozen: stop its process, which ends its session and lets others be elected, then start it"
+            ),
         ),
-        never=("no elections while it is registered: it may be elected again", "do not restart the other brokers"),
+        never=(
+            "Do not trigger elections while it is registered: it may be elected again",
+            "Do not restart the other brokers",
+        ),
         token=str(case.registrations[broker].czxid) if broker in case.registrations else "",
     )
+
+
+def _summary(broker: int, leads: int) -> str:
+    text = f"broker {broker} is registered but does not respond"
+    if not leads:
+        return f"{text}; it leads no partition"
+    return f"{text}: {count(leads, 'partition')} that it leads {are(leads)} unavailable"
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="broker-silent",
-    title="a registered broker does not answer",
+    title="a registered broker does not respond",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,

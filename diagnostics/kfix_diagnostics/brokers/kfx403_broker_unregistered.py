@@ -1,22 +1,23 @@
-"""KFX403 broker-unregistered: a broker answers, but is not registered.
+"""KFX403 broker-unregistered: a broker responds, but is not registered.
 
 Why it matters
-    It is cut off from ZooKeeper and does not know it: it still believes to lead what others have taken over. Clients
-    near it go on writing; with acks=1 they are acknowledged, and everything only this broker took is cut off when it
-    returns. With acks=all they time out, and nothing that was acknowledged is lost.
+    It is cut off from ZooKeeper without noticing: it still acts as leader of partitions that other brokers have taken
+    over. Clients near it continue to write; with acks=1 they are acknowledged, and every record that only this broker
+    has is truncated when it returns. With acks=all they time out, and no acknowledged record is lost.
 
 How kfix knows
-    It answers kfix over a connection of its own and is missing in /brokers/ids. For each partition its own view is
-    compared with the record; log ends of both sides bound what will be cut off.
+    It responds to kfix over a separate connection and is missing in /brokers/ids. For each partition kfix compares its
+    view with the record; the log ends of both sides bound how many records will be truncated.
 
-What helps
-    Mend the network between this broker and ZooKeeper; it registers again, truncates and follows by itself.
+Remedies, safest first
+    Repair the network between this broker and ZooKeeper; it registers again, truncates and follows by itself.
 
-What not to do
-    No elections, no reassignments meanwhile. Do not restart the rest of the cluster.
+Do not
+    Do not trigger elections or reassignments meanwhile. Do not restart the rest of the cluster.
 
 Sources
-    Kafka 2.7.1 with isolated zones: two leaders of one partition, epochs one apart; 676 records cut off on healing.
+    Kafka 2.7.1 with isolated zones: two leaders of one partition, epochs one apart; 676 records truncated when the
+    network healed. See docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import per_topic
+from kfix_diagnostics._words import count, per_topic
 
 CODE = "KFX403"
 
@@ -41,31 +42,31 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
     twice = _leads_too(broker, rows, case)
-    more = f"; it leads {per_topic(twice)} although others do" if twice else ""
+    more = f"; it acts as a second leader of {per_topic(twice)}" if twice else ""
     shown = twice[0] if twice else None
     records = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
     cut = _cut_off(broker, twice, case)
     remedies = [
-        Remedy(f"mend the network between broker {broker} and ZooKeeper: it returns by itself"),
-        # Seen on 2.7.1: a server that had served read-only can forget a session for good.
-        Remedy(f"if it stays unregistered once the network is well: restart broker {broker}"),
+        Remedy(f"Repair the network between broker {broker} and ZooKeeper. The broker then recovers by itself"),
+        # Seen on 2.7.1: a ZooKeeper server that had served read-only can lose a session for good.
+        Remedy(f"If it stays unregistered although the network is healthy: restart broker {broker}"),
     ]
     if cut:
         remedies.append(
-            Remedy(f"expect >= {cut} records to be cut off when it returns: save them first if they matter")
+            Remedy(f"Expect at least {count(cut, 'record')} to be lost when it returns: save them first if they matter")
         )
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} answers but is not registered{more}",
-        cause=Cause("it is cut off from ZooKeeper, or on its way in or out", Confidence.LIKELY),
-        evidence=(Evidence(f"broker {broker}", "metadata", "answers"), *live_row(case), *records),
+        summary=f"broker {broker} responds but is not registered{more}",
+        cause=Cause("it is cut off from ZooKeeper, or is starting or stopping", Confidence.LIKELY),
+        evidence=(Evidence(f"broker {broker}", "metadata", "responds"), *live_row(case), *records),
         blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
         remedies=tuple(remedies),
         never=(
-            "no elections and no reassignments while it lasts",
-            "do not restart the rest of the cluster; producers should use acks=all",
+            "Do not trigger elections or reassignments while it lasts",
+            "Do not restart the rest of the cluster; producers should use acks=all",
         ),
         partitions=tuple(twice),
         follows=explained_by((broker,), case),
@@ -90,7 +91,7 @@ def _cut_off(broker: int, twice: list[TopicPartition], case: CaseFile) -> int:
 CHECK = ClusterCheck(
     code=CODE,
     slug="broker-unregistered",
-    title="a broker answers but is not registered",
+    title="a broker responds but is not registered",
     severity=Severity.CRITICAL,
     check=check,
     rows="leader >= 0 and (not views_agree or not zk_agrees)",

@@ -1,4 +1,4 @@
-"""Partitions that lack replicas, grouped by exactly the brokers that are missing from the isr."""
+"""Partitions that lack replicas, grouped by exactly the brokers that are missing from the ISR."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kfix.derive.checks import Rows
 from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
-from kfix_diagnostics._advice import look_again
+from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, either
+from kfix_diagnostics._words import ago, are
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
 
 
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
-    """A replica that a reassignment is adding is not missing yet."""
+    """Returns the rows by missing brokers; a replica that a reassignment is still adding is not missing."""
     groups: dict[Missing, list[PartitionFacts]] = {}
     for row in rows:
         assignment = case.assignment(row.tp)
@@ -29,12 +29,12 @@ def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
 
 
 def object_of(missing: Missing) -> str:
-    """Nobody is missing where the replication factor itself is below what is demanded."""
+    """Returns the object of the finding; no broker is missing where the replication factor itself is too low."""
     return f"without {brokers_named(missing)}" if missing else "replication factor"
 
 
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """By a cut of the network; by dead brokers only where nobody is missing who lives."""
+    """Returns the keys of a network cut, or of dead brokers where no live broker is missing too."""
     if case.cut is not None and case.cut.explains(missing):
         return explained_by(missing, case)
     away = set(case.dead) | set(case.shut_out)
@@ -42,7 +42,7 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
 
 
 def lag_keys(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """Findings that tell how one of these moves, or that it has everything (KFX808, KFX810)."""
+    """Returns the keys of findings about the progress of these replicas (KFX808, KFX810)."""
     found = [f"{LAG_CODE}:broker {lag.broker} {lag.pace}" for lag in case.lags if lag.broker in missing]
     found += [f"{LEFT_OUT_CODE}:broker {each.leader}" for each in case.left_out if each.broker in missing]
     return tuple(dict.fromkeys(found))
@@ -52,39 +52,49 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     dead = case.away(missing) if case.live is not None else ()
     lagging = [b for b in missing if b not in dead]
     if not missing:
-        return Cause("the topic has fewer replicas than min.insync.replicas demands", Confidence.CERTAIN)
+        return Cause("the topic has fewer replicas than min.insync.replicas requires", Confidence.CERTAIN)
     if case.live is None:
-        return Cause(f"{brokers_named(missing)} is dead or lags: the text does not tell", Confidence.UNKNOWN)
+        return Cause(
+            f"{brokers_named(missing)} {are(len(missing))} dead or lagging; this text does not show which",
+            Confidence.UNKNOWN,
+        )
     if not lagging:
-        return Cause(f"{brokers_named(dead)} {'is' if len(dead) == 1 else 'are'} not registered", Confidence.CERTAIN)
+        return Cause(f"{brokers_named(dead)} {are(len(dead))} not registered", Confidence.CERTAIN)
     fresh = [b for b in lagging if case.restarting(b)]
     if fresh == lagging:
         back = ago(case.back_for(fresh[0]))
-        return Cause(f"{brokers_named(fresh)} came back {back} ago and is catching up", Confidence.LIKELY)
+        return Cause(
+            f"{brokers_named(fresh)} came back {back} ago and {are(len(fresh))} catching up", Confidence.LIKELY
+        )
     leaders = sorted({row.leader for row in rows})
-    who = f"{brokers_named(lagging)} {'is' if len(lagging) == 1 else 'are'} alive but"
+    who = f"{brokers_named(lagging)} {are(len(lagging))} alive but"
     if len(leaders) == 1 and _in_sync_elsewhere(lagging, leaders[0], case):
         return Cause(
-            f"{who} not in sync with broker {leaders[0]} only: the link between them, or broker {leaders[0]} itself",
+            f"{who} out of sync only with leader {leaders[0]}: the link between them or that leader is at fault",
             Confidence.POSSIBLE,
         )
-    return Cause(f"{who} not in sync: stuck, too slow, or still catching up", Confidence.POSSIBLE)
+    return Cause(f"{who} out of sync: stuck, too slow, or still catching up", Confidence.POSSIBLE)
 
 
 def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if case.live is None:
-        yield look_again(case, f"ask the cluster whether {either(missing)} lives")
+        yield diagnose_again(
+            case, f"Diagnose the cluster itself, which shows whether {brokers_named(missing)} {are(len(missing))} alive"
+        )
         return
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
     if dead:
-        yield Remedy(f"start {either(dead)}: its replicas catch up and rejoin by themselves")
+        yield Remedy(f"Start {brokers_named(dead)}. Replicas catch up and rejoin the ISR without further action")
     if lagging:
-        yield Remedy(f"find out why {either(lagging)} lags: network, disk, garbage collection, a left-over throttle")
+        yield Remedy(
+            f"Find out why {brokers_named(lagging)} {'lags' if len(lagging) == 1 else 'lag'}: network, disk, "
+            "garbage collection, or a left-over throttle"
+        )
 
 
 def _in_sync_elsewhere(lagging: list[int], leader: int, case: CaseFile) -> bool:
-    """Do they follow somebody else in time? Then they are not slow in themselves (kafka-facts J1)."""
+    """Returns whether they are in sync with another leader, so not slow (docs/facts/network-partitions.md)."""
     return any(
         f.leader not in (leader, *lagging) and f.n_isr > 1 and set(lagging) <= set(case.isr(f.tp)) for f in case.samples
     )

@@ -1,22 +1,23 @@
-"""KFX301 under-min-isr: fewer replicas are in sync than min.insync.replicas demands.
+"""KFX301 under-min-isr: fewer replicas are in sync than min.insync.replicas requires.
 
 Why it matters
-    Producers with acks=all fail (NOT_ENOUGH_REPLICAS); those with acks=1 go on, and consumers read on. Nothing is lost.
-    Records acknowledged from now on by acks=1 producers lie on few disks.
+    Producers with acks=all fail (NOT_ENOUGH_REPLICAS); those with acks=1 continue, and so do consumers. Nothing is
+    lost. Records that acks=1 producers write from now on exist on few disks.
 
 How kfix knows
-    Size of the isr against the topic's min.insync.replicas, or the leader's default where the topic sets none.
+    Size of the ISR against the topic's min.insync.replicas, or the leader's default where the topic sets none.
     Partitions without a leader are not counted here; they have findings of their own.
 
-What helps
-    Bring the missing replicas back: start the dead broker, mend the lagging one. Lowering min.insync.replicas is a
-    decision to acknowledge records that lie on fewer disks; it is taken on purpose or not at all.
+Remedies, safest first
+    Bring the missing replicas back: start the dead broker, repair the lagging one. Lowering min.insync.replicas is a
+    decision to acknowledge records that exist on fewer disks; make it deliberately or not at all.
 
-What not to do
-    No election of any kind: the partition has a leader, and an election brings no replica back.
+Do not
+    Do not trigger an election of any kind: the partition has a leader, and an election brings no replica back.
 
 Sources
-    Kafka 2.7.1: Partition.appendRecordsToLeader. After a shrink, acks=all first times out and then fails at once.
+    Kafka 2.7.1: Partition.appendRecordsToLeader. After a shrink, acks=all first times out and then fails at once. See
+    docs/facts/data-loss.md.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import has, ids, per_topic
+from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
 
 CODE = "KFX301"
@@ -47,13 +48,14 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL,
         obj=object_of(missing),
-        summary=f"{per_topic(tps)} {has(len(tps))} fewer replicas in sync than min.insync.replicas demands (first: isr "
-        f"{ids(case.isr(first.tp))}, min {', '.join(map(str, wanted))}): producers with acks=all fail",
+        summary=f"producers with acks=all fail for {per_topic(tps)}: fewer replicas are in sync than "
+        f"min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
+        f"minimum {', '.join(map(str, wanted))})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
-        blocked=Blocked(f"producers with acks=all of {per_topic(tps)}; consumers read on"),
+        blocked=Blocked(f"producers of {per_topic(tps)} with acks=all, but no consumers"),
         remedies=tuple(_remedies(missing, case)),
-        never=("no election of any kind: the partitions have leaders, and it brings no replica back",),
+        never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
         partitions=tps,
         follows=explained(missing, case),
     )
@@ -62,16 +64,16 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
-        yield Remedy("raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
+        yield Remedy("Raise the replication factor above min.insync.replicas: kfix runbook plan raise-topic-rf")
         return
-    text = "wait for them, be told whom to start, and see that it helped; or, on purpose and typed, lower the demand"
-    yield runbook(case, "under-min-isr", f"{text} (-p relax_to=1)")
+    text = "The runbook names the broker to start and verifies recovery"
+    yield runbook(case, "under-min-isr", f"{text}. Last resort: lower min.insync.replicas with -p relax_to=1")
 
 
 CHECK = PartitionCheck(
     code=CODE,
     slug="under-min-isr",
-    title="fewer replicas in sync than min.insync.replicas: acks=all fails",
+    title="fewer replicas are in sync than min.insync.replicas requires: acks=all fails",
     severity=Severity.CRITICAL,
     rows="not internal and leader >= 0 and not leaderless and n_isr < min_isr and zk_agrees and not deleting",
     describe=describe,

@@ -1,24 +1,24 @@
-"""KFX304 offsets-under-min-isr: an offsets or transaction partition is led, but may not be written to.
+"""KFX304 offsets-under-min-isr: an offsets or transaction partition has a leader, but rejects writes.
 
 Why it matters
     The coordinator writes with acks=all. Below min.insync.replicas every commit of the groups there fails, members
-    cannot join either, and transactions cannot end - while reading records and committed offsets still works. With
-    replication factor 1 and min.insync.replicas 2 this is so for every group, for ever.
+    cannot join, and transactions cannot end, while reading records and committed offsets still works. With replication
+    factor 1 and min.insync.replicas 2 this affects every group, for ever.
 
 How kfix knows
-    Size of the isr against min.insync.replicas of the topic, or the leader's default where the topic sets none. Groups
-    are those known by name that hash to these partitions: a probe that reads cannot tell, since reading works.
+    Size of the ISR against min.insync.replicas of the topic, or the leader's default where the topic sets none. Blocked
+    groups are those known by name that hash to these partitions: a probe cannot show it, because reading works.
 
-What helps
+Remedies, safest first
     Bring the missing replicas back. Where the replication factor itself is below min.insync.replicas: raise the
     replication factor by a reassignment.
 
-What not to do
-    No election: the partition has a leader. Do not restart the leader: it is the last one that has everything.
+Do not
+    Do not trigger an election: the partition has a leader. Do not restart the leader: it is the last complete replica.
 
 Sources
     Kafka 2.7.1: GroupMetadataManager appends with requiredAcks -1; NOT_ENOUGH_REPLICAS reaches the client as
-    COORDINATOR_NOT_AVAILABLE.
+    COORDINATOR_NOT_AVAILABLE. See docs/facts/coordinators.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import has, ids, per_topic
+from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
 
 CODE = "KFX304"
@@ -50,15 +50,16 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL,
         obj=object_of(missing),
-        summary=f"{per_topic(tps)} {has(len(tps))} fewer replicas in sync than min.insync.replicas demands (first: isr "
-        f"{ids(case.isr(first.tp))}, min {first.min_isr}): commits fail while reads work",
+        summary=f"commits fail for groups and transactions of {per_topic(tps)}, while reads work: fewer replicas are "
+        f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
+        f"minimum {first.min_isr})",
         cause=cause_of(missing, rows, case),
         evidence=partition_rows(case, first.tp),
         blocked=_blocked(tps, case),
         remedies=tuple(_remedies(missing, case)),
         never=(
-            "no election: the partitions have leaders",
-            "do not restart the leaders: they are the last to have everything",
+            "Do not trigger an election: the partitions have leaders",
+            "Do not restart the leaders: they are the last complete replicas",
         ),
         partitions=tps,
         follows=explained(missing, case),
@@ -68,18 +69,18 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
 def _blocked(tps: tuple[TopicPartition, ...], case: CaseFile) -> Blocked:
     offsets = [tp for tp in tps if tp.topic == OFFSETS_TOPIC]
     groups = tuple(sorted(g for tp in offsets for g in case.groups.get(tp.partition, ())))
-    who = ["commits and joins of groups there"] if offsets else []
+    who = ["commits and joins of the groups of these partitions"] if offsets else []
     if len(offsets) < len(tps):
-        who.append("transactional producers there")
+        who.append("transactional producers of these partitions")
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))
 
 
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     yield from bring_back(missing, case)
     if not missing:
-        yield runbook(case, "raise-offsets-rf", "raise the replication factor to 3, then keep min.insync.replicas at 2")
+        yield runbook(case, "raise-offsets-rf", "Raise the replication factor to 3, then keep min.insync.replicas at 2")
         return
-    yield runbook(case, "under-min-isr", "wait for them, be told whom to start, and see that it helped")
+    yield runbook(case, "under-min-isr", "The runbook names the broker to start and verifies recovery")
 
 
 CHECK = PartitionCheck(

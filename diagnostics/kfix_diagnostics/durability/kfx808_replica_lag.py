@@ -1,23 +1,24 @@
-"""KFX808 replica-lag: a living replica is out of sync, and two looks tell whether it is stuck, slow or catching up.
+"""KFX808 replica-lag: a live replica is out of sync; two snapshots show whether it is stuck, slow or catching up.
 
 Why it matters
-    Each of the three wants something else: a stuck replica never comes back by itself, a slow one never catches up, and
-    one that catches up only wants to be left alone. A count of under-replicated partitions tells none of it.
+    Each of the three needs another remedy: a stuck replica never recovers by itself, a slow one never catches up, and
+    one that catches up only has to be left alone. A count of under-replicated partitions does not distinguish them.
 
 How kfix knows
-    The log ends of replica and leader, asked of both, twice: records behind then and now, and records a second. Stuck:
-    it does not move at all. Slow: it moves, and does not come nearer. Catching up: it comes nearer, with the time left.
-    A link that is cut looks like stuck; then the cut is told instead (KFX801, KFX802, KFX807).
+    The log ends of replica and leader, read from both, twice: records behind then and now, and records a second. Stuck:
+    its log end does not move. Slow: it moves, but the lag does not shrink. Catching up: the lag shrinks; kfix estimates
+    the time left. A cut link looks like stuck; then the cut is reported instead (KFX801, KFX802, KFX807).
 
-What helps
-    Stuck: a throttle that somebody left, else its fetcher: restart that one broker, cleanly. Slow: its disk, its
-    network, its garbage collection, or a throttle. Catching up: wait.
+Remedies, safest first
+    Stuck: remove a left-over throttle; otherwise its fetcher is stuck: restart that one broker with a clean shutdown.
+    Slow: check its disk, network, garbage collection and throttles. Catching up: wait.
 
-What not to do
-    No election and no restart of the leader. Do not restart a replica that catches up: it would begin anew.
+Do not
+    Do not trigger an election or restart the leader. Do not restart a replica that catches up: it would start over.
 
 Sources
-    Kafka 2.7.1: Partition.getOutOfSyncReplicas; ReplicaFetcherThread.shouldFollowerThrottle; design E3.
+    Kafka 2.7.1: Partition.getOutOfSyncReplicas; ReplicaFetcherThread.shouldFollowerThrottle. See
+    docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
         severity=Severity.INFO if pace is Pace.CATCHING_UP else Severity.WARNING,
         obj=f"broker {broker} {pace}",
         summary=f"broker {broker} is {pace} on {per_topic(tps)}: {count(worst.now, 'record')} behind on {worst.tp}, "
-        f"{worst.before} {worst.seconds:.0f} s before{_left(pace, worst)}",
+        f"{worst.before} behind {worst.seconds:.0f} s earlier{_left(pace, worst)}",
         cause=Cause(_cause(case, pace, broker, lags), Confidence.LIKELY),
         evidence=(*(row for lag in lags[:5] for row in _rows(lag)), *live_row(case)),
         remedies=tuple(_remedies(pace, broker)),
         never=(
-            "no election, and no restart of the brokers that are in sync",
-            *((f"do not restart broker {broker}: it would begin anew",) if pace is Pace.CATCHING_UP else ()),
+            "Do not trigger an election, and do not restart the brokers that are in sync",
+            *((f"Do not restart broker {broker}: it would start over",) if pace is Pace.CATCHING_UP else ()),
         ),
         partitions=tps,
         facts={"broker": broker, "pace": str(pace), "behind": worst.now},
@@ -68,44 +69,44 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
 
 def _left(pace: Pace, lag: Lag) -> str:
     left = lag.seconds_left if pace is Pace.CATCHING_UP else None
-    return f"; in sync again in about {ago(left)}" if left is not None else ""
+    return f". It will be in sync in about {ago(left)}" if left is not None else ""
 
 
 def _cause(case: CaseFile, pace: Pace, broker: int, lags: list[Lag]) -> str:
     if pace is Pace.CATCHING_UP:
         back = case.back_for(broker)
-        return f"it came back {ago(back)} ago" if case.restarting(broker) else "it fell behind, and recovers"
+        return f"it came back {ago(back)} ago" if case.restarting(broker) else "it fell behind and is recovering"
     leaders = sorted({lag.leader for lag in lags})
     where = f" from {brokers_named(leaders)}"
     if pace is Pace.STUCK:
         return f"it fetches nothing{where}: throttled, or its fetcher is stuck"
-    return f"it fetches slower{where} than records come in: disk, network, garbage collection, or a throttle"
+    return f"it fetches more slowly{where} than records arrive: disk, network, garbage collection, or a throttle"
 
 
 def _rows(lag: Lag) -> Iterator[Evidence]:
     yield Evidence(
-        "ListOffsets, two looks",
+        "ListOffsets, two snapshots",
         f"{lag.tp}, broker {lag.broker} behind leader {lag.leader}",
-        f"{lag.before} records, {lag.seconds:.0f} s later {lag.now}; it takes {lag.rate:.1f} a second, "
+        f"{lag.before} records, {lag.seconds:.0f} s later {lag.now}; it appends {lag.rate:.1f} records a second, "
         f"the leader {lag.leader_rate:.1f}",
     )
 
 
 def _remedies(pace: Pace, broker: int) -> Iterator[Remedy]:
     if pace is Pace.CATCHING_UP:
-        yield Remedy("wait: it comes back by itself")
+        yield Remedy("Wait: it recovers by itself")
         return
-    yield Remedy(f"look for a throttle that was left on broker {broker} or on the topics (runbook sweep-throttles)")
+    yield Remedy(f"Check for a left-over throttle on broker {broker} or on the topics (runbook sweep-throttles)")
     if pace is Pace.STUCK:
-        yield Remedy(f"else restart broker {broker}, cleanly, and only it")
+        yield Remedy(f"If there is none: restart broker {broker} with a clean shutdown, and no other broker")
     else:
-        yield Remedy(f"look at the disk, the network and the garbage collection of broker {broker}")
+        yield Remedy(f"Check the disk, the network and the garbage collection of broker {broker}")
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="replica-lag",
-    title="a living replica is stuck, slow, or catching up",
+    title="a live replica is out of sync: stuck, slow, or catching up",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

@@ -1,25 +1,25 @@
-"""KFX809 records-lost: records that a leader had in an earlier look are in no log any more.
+"""KFX809 records-lost: records that a leader had in an earlier snapshot are in no log any more.
 
 Why it matters
-    Nothing else shows it: leaders lead, replicas are in sync, consumers read on. What was committed (below the high
-    watermark) may have been acknowledged even with acks=all, and consumers may have read it: they hold what the log
-    no longer has. Consumer offsets may point beyond the log, or at other records than before.
+    Nothing else shows it: leaders are elected, replicas are in sync, consumers read. Records below the high watermark
+    were committed: they may have been acknowledged even with acks=all, and consumers may have read them. Consumer
+    offsets may point beyond the end of the log, or at other records than before.
 
 How kfix knows
-    `--before FILE`, a look that was saved: its leaders with their epochs, log ends and high watermarks. Today's leader
-    is asked where that epoch ended (OffsetForLeaderEpoch): what the old leader had beyond it was cut off.
+    `--before FILE`, a saved snapshot: its leaders with their epochs, log ends and high watermarks. kfix asks today's
+    leader where that epoch ended (OffsetForLeaderEpoch): records of the old leader beyond that offset were truncated.
 
-What helps
-    Send again what producers still have; reset consumers whose offsets lie beyond the end. The old leader's disk holds
-    the records only until it starts: `kfix inspect log-dir` reads it. From now on: acks=all, min.insync.replicas=2 and
-    no unclean elections.
+Remedies, safest first
+    Send again what producers still have; reset consumers whose offsets lie beyond the end. The disk of the old leader
+    holds the records only until it starts: `kfix inspect log-dir` reads it. From now on use acks=all,
+    min.insync.replicas=2 and no unclean elections.
 
-What not to do
-    Do not start an old leader that is still down before its disk is saved: it cuts off what only it has.
+Do not
+    Do not start an old leader that is still down before its disk is saved: it truncates records that only it has.
 
 Sources
-    Kafka 2.7.1: ReplicaFetcherThread truncates to the leader's end of its epoch (KIP-101, KIP-279); seen on real
-    brokers for a power failure (D1) and an unclean election (D2).
+    Kafka 2.7.1: ReplicaFetcherThread truncates to the leader's end of its epoch (KIP-101, KIP-279); reproduced on real
+    brokers by a power failure and by an unclean election. See docs/facts/data-loss.md.
 """
 
 from __future__ import annotations
@@ -47,22 +47,28 @@ def _lost(case: CaseFile, topic: str, found: tuple[Lost, ...]) -> Finding:
     records, committed = sum(each.records for each in found), sum(each.committed for each in found)
     bound = "" if all(each.exact for each in found) else "at least "
     since = ago(case.taken_at - min(each.since for each in found))
-    read = f", {committed} of them committed" if committed else ", none of them committed"
+    read = (
+        f", {committed} of which {'was' if committed == 1 else 'were'} committed"
+        if committed
+        else ", none of which was committed"
+    )
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL if committed else Severity.WARNING,
         obj=f"topic {topic}",
-        summary=f"{per_topic(each.tp for each in found)}: {bound}{count(records, 'record')} lost since the look "
+        summary=f"{per_topic(each.tp for each in found)} lost {bound}{count(records, 'record')} since the snapshot "
         f"{since} ago{read}",
         cause=_cause(committed),
         evidence=tuple(_rows(found)),
-        blocked=Blocked(f"nobody is blocked; consumers of {topic} may be past the end, or hold what the log lacks"),
-        remedies=(
-            Remedy("send again what the producers still have, and tell the consumers"),
-            Remedy("what is on the disk of an old leader that has not started yet: kfix inspect log-dir PATH..."),
-            Remedy("from now on: acks=all, min.insync.replicas=2, no unclean elections"),
+        blocked=Blocked(
+            f"no client; consumers of {topic} may be past the end of the log, or hold records that it lacks"
         ),
-        never=("do not start an old leader that is still down before its disk is saved",),
+        remedies=(
+            Remedy("Send again what the producers still have, and inform the owners of the consumers"),
+            Remedy("Read the disk of an old leader that has not started yet: kfix inspect log-dir PATH..."),
+            Remedy("From now on use acks=all, min.insync.replicas=2 and no unclean elections"),
+        ),
+        never=("Do not start an old leader that is still down before its disk is saved",),
         partitions=tuple(each.tp for each in found),
         facts={
             "lost": records,
@@ -78,7 +84,7 @@ def _cause(committed: int) -> Cause:
     if committed:
         return Cause("a replica that lacked committed records became leader: an unclean election", Confidence.LIKELY)
     return Cause(
-        "the leader went down with records that no replica had yet (a power failure, a kill); another took over",
+        "the leader went down with records that no replica had yet (a power failure, a kill), and another took over",
         Confidence.LIKELY,
     )
 
@@ -88,14 +94,14 @@ def _rows(found: tuple[Lost, ...]) -> Iterator[Evidence]:
         yield Evidence(
             f"{each.tp}, then and now",
             f"epoch {each.epoch} of broker {each.leader}",
-            f"had records up to {each.end + each.records - 1}, the log of today ends that epoch at {each.end}",
+            f"had records up to {each.end + each.records - 1}, in today's log that epoch ends at {each.end}",
         )
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="records-lost",
-    title="records of an earlier look are in no log any more",
+    title="records of an earlier snapshot are in no log any more",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,

@@ -1,4 +1,4 @@
-"""Checks over a fleet: what no single cluster can show. One file a check; its module docstring is its page."""
+"""Checks over a fleet, for what no single cluster can show. One file per check; its module docstring is its page."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""KFX701 not-collected: a cluster of the inventory could not be looked at.
+"""KFX701 not-collected: a cluster of the inventory could not be read.
 
 Why it matters
-    Nobody knows how it is. What was the matter with it before is neither mended nor worse: it is unknown, and stays in
-    the report as unknown. A cluster that is never collected falls out of everybody's sight.
+    Its state is unknown. Earlier findings of it are neither fixed nor worse: they stay in the report as unknown. A
+    cluster that is never collected is soon forgotten.
 
 How kfix knows
-    The run's manifest: every cluster of the inventory is either stored, or failed with its reason.
+    The manifest of the run: every cluster of the inventory is either stored, or failed with its reason.
 
-What helps
-    `kfix diagnose` against that cluster from the machine of the audit shows the same error, with a hint. Then mend the
-    address, the rights or the network, or take the cluster out of the inventory.
+Remedies, safest first
+    `kfix diagnose` against that cluster from the host of the audit shows the same error, with a hint. Then correct the
+    address, the rights or the network, or remove the cluster from the inventory.
 
-What not to do
-    Do not mute it: a muted cluster that nobody reads is no cluster at all.
+Do not
+    Do not mute it: a muted cluster that is never read is not monitored at all.
 
 Sources
     kfix itself.
@@ -33,18 +33,18 @@ CODE = "KFX701"
 def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, why in sorted(case.failed.items()):
         read = case.last_read.get(name)
-        last = f"last read on {read.isoformat()}" if read else "never read"
+        last = f"last collected on {read.isoformat()}" if read else "never collected"
         yield (
             name,
             Finding(
                 code=CODE,
                 severity=Severity.WARNING,
                 obj="cluster",
-                summary=f"could not be looked at, {last}: nobody knows how it is",
+                summary=f"could not be read, {last}; state unknown",
                 cause=Cause(why, Confidence.CERTAIN),
                 evidence=(Evidence("the run", "collecting", why),),
-                remedies=(Remedy("see it from the machine of the audit", _command(case.entries.get(name))),),
-                never=("do not take what was not read for healthy",),
+                remedies=(Remedy("Diagnose it from the host of the audit", _command(case.entries.get(name))),),
+                never=("Do not take what was not read for healthy",),
             ),
         )
 
@@ -65,7 +65,7 @@ def _command(entry: ClusterEntry | None) -> str:
 CHECK = FleetCheck(
     code=CODE,
     slug="not-collected",
-    title="a cluster of the inventory could not be looked at",
+    title="a cluster of the inventory could not be read",
     severity=Severity.WARNING,
     check=check,
 )

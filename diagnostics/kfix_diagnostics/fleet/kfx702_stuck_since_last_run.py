@@ -1,18 +1,18 @@
-"""KFX702 stuck-since-last-run: partitions are in the same trouble as at the audit before.
+"""KFX702 stuck-since-last-run: partitions have the same finding as in the previous audit.
 
 Why it matters
-    A replica that lags for a minute catches up. One that lags since yesterday does not: nobody looks after it, and each
-    further broker that goes takes data or service with it. The long ones are the next incident.
+    A replica that lags for a minute catches up. One that has lagged since yesterday does not, and each further broker
+    that fails costs data or service. Old findings are the next incident.
 
 How kfix knows
-    The same partition under the same code in this look and in the one of the audit before: without a leader, below
-    min.insync.replicas, not fully replicated, in a reassignment that does not end.
+    The same partition under the same code in the snapshot of this audit and of the previous one: without a leader,
+    below min.insync.replicas, under-replicated, in a reassignment that does not end.
 
-What helps
-    The finding that it names has the remedy. What has lasted a day needs somebody's name on it, or a mute with an end.
+Remedies, safest first
+    The finding that it names has the remedy. A finding that has lasted a day needs an owner, or a mute with an end.
 
-What not to do
-    Do not wait for it to mend itself: it had the time.
+Do not
+    Do not wait for it to resolve itself: it had the time.
 
 Sources
     kfix itself: the findings of both audits.
@@ -26,7 +26,7 @@ from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.plan.args import parse_partition
-from kfix_diagnostics._words import count, some
+from kfix_diagnostics._words import count, has, some
 
 CODE = "KFX702"
 
@@ -44,15 +44,15 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 code=CODE,
                 severity=Severity.WARNING,
                 obj="partitions",
-                summary=f"{count(len(partitions), 'partition')} in the same trouble since {since.isoformat()} or "
-                f"longer ({', '.join(codes)}): {some(partitions)}",
-                cause=Cause("nobody has mended it, and it does not mend itself", Confidence.LIKELY),
+                summary=f"{count(len(partitions), 'partition')} {has(len(partitions))} had {' and '.join(codes)} since "
+                f"{since.isoformat()} or longer: {some(partitions)}",
+                cause=Cause("it was not repaired, and it does not resolve itself", Confidence.LIKELY),
                 evidence=tuple(
                     Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))
                     for s in all_stuck
                 ),
-                remedies=(Remedy(f"see {' and '.join(codes)} of this cluster: they have the remedy"),),
-                never=("do not wait for it to mend itself: it had the time",),
+                remedies=(Remedy(f"See {' and '.join(codes)} of this cluster for the remedy"),),
+                never=("Do not wait for it to resolve itself: it had the time",),
                 partitions=tuple(_tp(p) for p in partitions),
             ),
         )
@@ -69,7 +69,7 @@ def _in_order(partitions: Iterable[str]) -> list[str]:
 CHECK = FleetCheck(
     code=CODE,
     slug="stuck-since-last-run",
-    title="partitions are in the same trouble as at the audit before",
+    title="partitions have the same finding as in the previous audit",
     severity=Severity.WARNING,
     check=check,
 )

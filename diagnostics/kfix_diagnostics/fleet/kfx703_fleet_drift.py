@@ -1,18 +1,18 @@
 """KFX703 fleet-drift: a cluster has other broker settings than the clusters with the same tag.
 
 Why it matters
-    People trust that clusters of one kind behave alike: what was tried on one is done on the next. The one that differs
-    answers otherwise on the day it counts: it loses what the others keep, or refuses what they take.
+    People expect clusters of one kind to behave alike: what was tried on one is done on the next. A cluster with other
+    settings behaves differently in an incident: it loses data that the others keep, or rejects what they accept.
 
 How kfix knows
     The settings that most brokers of each cluster have, compared over all clusters that share a tag of the inventory.
-    Where more than half of them agree, the others are told; where no value has the majority, all are.
+    Where more than half of them agree, the others are reported; where no value has the majority, all are.
 
-What helps
-    Give it the settings of its like by a rolling change, or give it another tag if it is meant to differ.
+Remedies, safest first
+    Give it the settings of the other clusters by a rolling change, or another tag if it is meant to differ.
 
-What not to do
-    Do not level settings of many clusters at once: one, then a day, then the next.
+Do not
+    Do not change settings of many clusters at once: one, then a day, then the next.
 
 Sources
     Kafka: broker settings; kfix: the tags of the inventory.
@@ -64,7 +64,11 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
         usual, how_many = _usual(values)
         for name, value in values.items():
             if value != usual and len(set(values.values())) > 1:
-                others = f"{how_many} of {len(values)} have {usual}" if usual else f"the {len(values)} do not agree"
+                others = (
+                    f"{how_many} of {count(len(values), 'cluster')} have {usual}"
+                    if usual
+                    else f"the {len(values)} clusters do not agree"
+                )
                 odd.setdefault(name, []).append((key, value, others))
     for name, rows in odd.items():
         yield (
@@ -75,19 +79,19 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
                 obj=f"tag {tag}",
                 summary=f"{count(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
                 f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
-                cause=Cause("it was set up, or changed, by itself", Confidence.LIKELY),
+                cause=Cause("it was set up, or changed, separately", Confidence.LIKELY),
                 evidence=tuple(
                     Evidence("brokers", key, f"{value or 'empty'}; {others}") for key, value, others in rows
                 ),
-                remedies=(Remedy("give it the settings of its like, by a rolling change; or another tag"),),
-                never=("do not change many clusters at once",),
+                remedies=(Remedy("Give it the settings of the other clusters by a rolling change, or another tag"),),
+                never=("Do not change many clusters at once",),
                 prevention=True,
             ),
         )
 
 
 def _usual(values: Mapping[str, str]) -> tuple[str, int]:
-    """(the value of more than half of them, how many have it); ("", 0) where there is none."""
+    """Returns (the value of more than half of them, how many have it); ("", 0) where there is none."""
     for value, n in Counter(values.values()).most_common(1):
         if 2 * n > len(values):
             return value, n

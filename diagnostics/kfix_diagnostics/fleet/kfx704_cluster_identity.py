@@ -1,18 +1,18 @@
 """KFX704 cluster-identity: two names of the inventory are one cluster, or a name is another cluster than before.
 
 Why it matters
-    A cluster that is counted twice hides one that is not counted at all: an address was copied, and the cluster that
-    was meant is looked at by nobody. A name that became another cluster was re-created, with all its data and offsets
-    gone, or somebody pointed the address elsewhere; its history is no history.
+    A cluster that is counted twice hides one that is not counted at all: an address was copied, and the intended
+    cluster is never audited. A name that has become another cluster was re-created, with all its data and offsets gone,
+    or its address was changed; its history is then the history of another cluster.
 
 How kfix knows
     The cluster id that Kafka gave itself at its first start (/cluster/id), against the other names of this run and
-    against the audit before.
+    against the previous audit.
 
-What helps
-    Mend the address in the inventory; of a cluster that was re-created on purpose, let it pass once.
+Remedies, safest first
+    Correct the address in the inventory; accept it once if the cluster was re-created on purpose.
 
-What not to do
+Do not
     Do not carry out a plan for one of the names before it is clear which cluster it is; kfix refuses a plan of another
     cluster id by itself.
 
@@ -43,10 +43,10 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 name,
                 _finding(
                     "two names",
-                    f"is the same cluster as {some(others)}: one of them is looked at twice, or another one not at all",
+                    f"is the same cluster as {some(others)}: it is audited twice, and the intended cluster is not",
                     "an address of the inventory was copied",
                     cluster,
-                    "give each name the address of its own cluster",
+                    "Give each name the address of its own cluster",
                 ),
             )
     for name, digest in sorted(case.digests.items()):
@@ -56,10 +56,10 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 name,
                 _finding(
                     "another cluster",
-                    f"is another cluster than at the audit before: {digest.cluster_id}, it was {before}",
-                    "it was re-created, or its address leads elsewhere",
+                    f"is another cluster than in the previous audit: its id is {digest.cluster_id}, it was {before}",
+                    "it was re-created, or its address belongs to another cluster",
                     digest.cluster_id,
-                    "see whether it was re-created on purpose; else mend the address in the inventory",
+                    "Check whether it was re-created on purpose. If not, correct the address in the inventory",
                 ),
             )
 
@@ -73,7 +73,7 @@ def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> F
         cause=Cause(cause, Confidence.LIKELY),
         evidence=(Evidence("cluster", "cluster id", cluster),),
         remedies=(Remedy(remedy),),
-        never=("do not carry out a plan by one of these names before it is clear which cluster it is",),
+        never=("Do not carry out a plan for one of these names before it is clear which cluster it is",),
     )
 
 

@@ -1,19 +1,19 @@
-"""KFX705 clock-skew: a look was taken at a time that the run does not cover.
+"""KFX705 clock-skew: a snapshot was taken at a time outside its run.
 
 Why it matters
-    Ages are told from clocks: how long a broker has been gone, how long an ISR has been short. With a wrong clock a
-    restart looks like an outage, or an outage like a restart; and days of the history change places.
+    Ages are computed from clocks: how long a broker has been gone, how long an ISR has been short. With a wrong clock a
+    restart looks like an outage, or an outage like a restart, and the history is out of order.
 
 How kfix knows
-    The time of each look against the beginning and the end of its run, as the machine of the run has them. More than
-    five minutes after the end is another clock (that of a Spark worker); a run that was broken off and gone on with has
-    older looks, and up to six hours are no finding.
+    The time of each snapshot against the beginning and the end of its run, by the clock of the host of the run. More
+    than five minutes after the end means another clock (that of a Spark worker). A run that was interrupted and resumed
+    has older snapshots, so up to six hours before the beginning are no finding.
 
-What helps
-    NTP on the machine that collected it.
+Remedies, safest first
+    NTP on the host that collected it.
 
-What not to do
-    Do not act on ages ("gone for 3 hours") of this look.
+Do not
+    Do not act on ages ("gone for 3 hours") of this snapshot.
 
 Sources
     kfix itself.
@@ -27,7 +27,7 @@ from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 
 CODE = "KFX705"
-#: Seconds that a look may be taken after its run ended, and before it began.
+#: Seconds that a snapshot may be taken after its run ended, and before it began.
 LATE = 300.0
 EARLY = 6 * 3600.0
 
@@ -43,12 +43,12 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
             Finding(
                 code=CODE,
                 severity=Severity.WARNING,
-                obj="look",
-                summary=f"its look is from {_minutes(off)} {where}: ages in its findings cannot be trusted",
-                cause=Cause("the clock of the machine that took the look is wrong", Confidence.LIKELY),
-                evidence=(Evidence("look", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
-                remedies=(Remedy("keep the clocks of the machines that collect by NTP"),),
-                never=("do not act on ages of this look",),
+                obj="snapshot",
+                summary=f"its snapshot was taken {_minutes(off)} {where}: ages in its findings cannot be trusted",
+                cause=Cause("the clock of the host that took the snapshot is wrong", Confidence.LIKELY),
+                evidence=(Evidence("snapshot", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
+                remedies=(Remedy("Synchronise the clocks of the collecting hosts by NTP"),),
+                never=("Do not act on ages of this snapshot",),
             ),
         )
 
@@ -61,7 +61,7 @@ def _minutes(seconds: float) -> str:
 CHECK = FleetCheck(
     code=CODE,
     slug="clock-skew",
-    title="a look was taken at a time that the run does not cover",
+    title="a snapshot was taken at a time outside its run",
     severity=Severity.WARNING,
     check=check,
 )

@@ -1,4 +1,4 @@
-"""KFX101 and KFX102 share one fault and one cure: no leader, although a replica in sync is alive."""
+"""KFX101 and KFX102 share one fault and one remedy: no leader, although an in-sync replica is alive."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kfix.derive.checks import Rows
 from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix_diagnostics._advice import NEVER_EDIT, blocked, look_again, preferred_election, runbook
+from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._evidence import partition_rows, probe_rows
-from kfix_diagnostics._words import MANY, ago, count, either, ids, per_topic, some
+from kfix_diagnostics._words import MANY, ago, are, count, either, ids, per_topic, some
 
 
 def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -28,13 +28,14 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
     live_isr = case.among_live(isr)
     stuck = blocked(case, [tp])
     since = f" for {ago(row.stable_for)}" if row.stable_for >= 0 else ""
-    leader = "no leader" if row.leader < 0 else f"no leader that lives (broker {row.leader} is named, and is gone)"
+    verb = "has had" if since else "has"
+    gone = f": the recorded leader {row.leader} is dead" if row.leader >= 0 else ""
     return Finding(
         code=code,
         severity=Severity.CRITICAL,
         obj=str(tp),
-        summary=f"{tp} has {leader}{since}, although {brokers_named(live_isr)} of its isr {ids(isr)} "
-        f"{'lives' if len(live_isr) == 1 else 'live'}: an election loses nothing",
+        summary=f"{tp} {verb} no leader{since}{gone}, although in-sync {_replicas(live_isr)} "
+        f"{are(len(live_isr))} alive. An election loses no data",
         cause=_cause(row, case),
         evidence=_evidence(row, case),
         blocked=stuck,
@@ -44,6 +45,10 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
         facts=_facts(row, case, stuck.groups),
         token=f"{row.zk_version}/{row.leader_epoch}",
     )
+
+
+def _replicas(brokers: tuple[int, ...]) -> str:
+    return f"replica{'' if len(brokers) == 1 else 's'} {', '.join(map(str, brokers))}"
 
 
 def _facts(row: PartitionFacts, case: CaseFile, groups: tuple[str, ...]) -> dict[str, FactValue]:
@@ -75,20 +80,21 @@ def _evidence(row: PartitionFacts, case: CaseFile) -> tuple[Evidence, ...]:
 def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
     if case.kraft:
         return Cause(
-            "in KRaft this is no lasting state: the member is fenced, or the brokers that were asked lag behind the "
+            "in KRaft this state does not last: the replica is fenced, or the brokers that answered lag behind the "
             "controller",
             Confidence.LIKELY,
         )
     if row.leader >= 0:
         return Cause(
-            f"the controller has not acted on the loss of broker {row.leader}: ZooKeeper still names it",
+            f"the controller has not acted on the loss of broker {row.leader}: ZooKeeper still names it as leader",
             Confidence.LIKELY,
         )
     if not row.zk_known:
         return Cause("no election followed the loss of the leader; ZooKeeper was not read", Confidence.POSSIBLE)
     return Cause(
-        "ZooKeeper's record differed from the controller's memory when the recorded leader was lost: the controller "
-        "took that replica out, wrote leader -1, and still counts the partition as online, so no election follows",
+        "ZooKeeper's record differed from the controller's memory when the recorded leader died: the controller "
+        "removed that replica from the ISR, wrote leader -1 and still counts the partition as online, so it elects "
+        "no leader",
         Confidence.LIKELY,
     )
 
@@ -96,48 +102,50 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
 def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
     tp = row.tp
     if case.kraft:
-        yield preferred_election(case, tp, "a preferred election: in KRaft it takes any replica that is in sync")
-        yield Remedy("look at the controller quorum: a leader, and no broker that lags behind it")
+        yield preferred_election(case, tp, "Trigger a preferred election: in KRaft it elects any in-sync replica")
+        yield Remedy("Check the controller quorum: it must have a leader, and no broker may lag behind it")
         return
     yield runbook(
         case,
         "coordinator-stuck",
-        "an election among the replicas in sync only, proved by a client; nothing is lost",
+        "Elect an in-sync replica and verify the result with a client. No data is lost",
     )
     if row.preferred_in_live_isr:
         yield preferred_election(
-            case, tp, f"by hand: a preferred election, since {row.preferred} is first in the assignment and in sync"
+            case,
+            tp,
+            f"By hand: trigger a preferred election. Replica {row.preferred}, the preferred leader, is in sync",
         )
     replicas = ids(case.assignment(tp).replicas)
     yield Remedy(
-        f"by hand: a reassignment to the same list {replicas} through the admin API makes the controller elect; the "
-        "stock tool refuses it while one of these brokers is dead"
+        f"By hand: reassign the partition to its own replicas {replicas} through the admin API, which makes the "
+        "controller elect. kafka-reassign-partitions.sh refuses this while one of these brokers is dead"
     )
     yield from _last_resorts(case, [row])
 
 
 def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy]:
-    yield Remedy("then: let another controller be elected; it reads everything again and elects wherever it can")
+    yield Remedy("If that fails: have another controller elected. It reads all state again and elects wherever it can")
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
     if outside:
-        yield Remedy(f"last: restart {either(outside)}, which {'is' if len(outside) == 1 else 'are'} not in the isr")
+        yield Remedy(f"Last resort: restart {either(outside)}, which is not in the ISR")
 
 
 def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
     only = brokers_named(live_isr)
     restart = (
-        f"do not restart {only}: while it is down no replica in sync is left, and where unclean elections are "
-        "allowed acknowledged records are lost"
+        f"Do not restart {only}: meanwhile no in-sync replica is left, and where unclean elections are allowed "
+        "acknowledged records are lost"
     )
-    config = "do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
+    config = "Do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
     if case.kraft:
         return restart, config
     drop = (
-        "do not take the dead replica out by a reassignment: the partition stays without a leader and the "
+        "Do not remove the dead replica by a reassignment: the partition stays without a leader and the "
         "reassignment hangs"
     )
-    return restart, config, NEVER_EDIT, drop, "do not reassign to the isr alone: the other copies are deleted"
+    return restart, config, NEVER_EDIT, drop, "Do not reassign to the ISR alone: the other copies are deleted"
 
 
 def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
@@ -147,18 +155,22 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
     remedies: list[Remedy] = []
     if not case.kraft:
         remedies = [
-            runbook(case, "coordinator-stuck", "an election among the replicas in sync only, partition by partition"),
+            runbook(case, "coordinator-stuck", "Elect an in-sync replica, partition by partition. No data is lost"),
             *_last_resorts(case, list(rows)),
         ]
     return Finding(
         code=code,
         severity=Severity.CRITICAL,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
-        summary=f"{count(len(rows), 'partition')} have no leader although replicas in sync live: {per_topic(tps)}",
+        summary=f"{count(len(rows), 'partition')} have no leader, although in-sync replicas are alive: "
+        f"{per_topic(tps)}. An election loses no data",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
         blocked=blocked(case, tps),
-        remedies=(*remedies, look_again(case, "a broker that has just started may still be electing: look again")),
+        remedies=(
+            *remedies,
+            diagnose_again(case, "Diagnose again: after a broker start, elections may still be under way"),
+        ),
         never=_never(case, tuple(live)),
         partitions=tps,
         facts={"controller": _controller(case), "dead": case.dead},

@@ -1,28 +1,29 @@
-"""KFX101 coordinator-stuck: a partition of __consumer_offsets has no leader although a replica in sync is alive.
+"""KFX101 coordinator-stuck: a partition of __consumer_offsets has no leader although an in-sync replica is alive.
 
 Why it matters
-    Every consumer group that hashes to this partition waits for ever: no join, no commit, no read of committed offsets.
-    Groups on other partitions work, so it looks like an application's fault. The metric OfflinePartitionsCount stays 0
+    Every consumer group that hashes to this partition is blocked: no join, no commit, no read of committed offsets.
+    Groups on other partitions work, so it looks like an application fault. The metric OfflinePartitionsCount stays 0
     and no alert fires, because the controller does not count the partition as offline.
 
 How kfix knows
     ZooKeeper's state of the partition names no leader, or one that is not registered, and at least one member of its
-    isr is registered. Blocked groups are those known by name that hash to the partition and whose coordinator did not
-    answer a probe. ListGroups is no proof: the former leader may still list them as healthy.
+    ISR is registered. Blocked groups are the groups known by name that hash to the partition and whose coordinator did
+    not respond to a probe. ListGroups proves nothing: the former leader may still list them as healthy.
 
-What helps
-    An election among the replicas in sync. It cannot lose a record. A preferred election works only where the first
-    replica of the assignment is alive and in sync; a reassignment to the same list works for any member of the isr;
-    a new controller reads everything again and elects. `kfix runbook apply coordinator-stuck` takes them in this order
-    and proves the outcome with a client. Starting the dead broker again does not help.
+Remedies, safest first
+    Elect an in-sync replica, which cannot lose a record. A preferred election works only if the preferred leader is
+    alive and in sync; a reassignment to the same replicas works for any member of the ISR; a new controller reads all
+    state again and elects. `kfix runbook apply coordinator-stuck` tries them in this order and verifies the outcome
+    with a client. Starting the dead broker again does not help.
 
-What not to do
-    Do not restart the only member of the isr, do not edit the state znode, do not allow unclean elections, do not take
-    the dead replica out of the assignment, do not reassign to the isr alone.
+Do not
+    Do not restart the only member of the ISR, do not edit the state znode, do not allow unclean elections, do not
+    remove the dead replica from the assignment, do not reassign to the ISR alone.
 
 Sources
     Kafka 2.7.1: ReplicaStateMachine.doRemoveReplicasFromIsr writes leader -1 when the recorded leader is removed;
-    PartitionStateMachine elects only for partitions that it holds for offline. Seen on real brokers of 2.7.1 and 3.9.2.
+    PartitionStateMachine elects only for partitions that it considers offline. Reproduced on real brokers of 2.7.1 and
+    3.9.2. See docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = PartitionCheck(
     code=CODE,
     slug="coordinator-stuck",
-    title="offsets partition without a leader although a replica in sync lives",
+    title="offsets partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
     rows="offsets and leaderless and n_live_isr > 0 and not deleting",
     describe=describe,

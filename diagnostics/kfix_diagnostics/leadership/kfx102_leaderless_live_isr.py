@@ -1,22 +1,24 @@
-"""KFX102 leaderless-live-isr: a partition has no leader although a replica in sync is alive.
+"""KFX102 leaderless-live-isr: a partition has no leader although an in-sync replica is alive.
 
 Why it matters
-    Nobody can produce to it or read from it, although every acknowledged record is there and one election would end it.
-    Where the topic is __transaction_state, transactional producers wait that hash to this partition.
+    Producers and consumers of the partition are blocked, although every acknowledged record exists and one election
+    would restore service. If the topic is __transaction_state, transactional producers that hash to this partition are
+    blocked.
 
 How kfix knows
-    As for KFX101, for any other topic: no leader, or one that is not registered, while a member of the isr is.
+    As for KFX101, for any other topic: no leader, or one that is not registered, while a member of the ISR is
+    registered.
 
-What helps
-    An election among the replicas in sync, which cannot lose a record: `kfix runbook apply coordinator-stuck`.
+Remedies, safest first
+    Elect an in-sync replica, which cannot lose a record: `kfix runbook apply coordinator-stuck`.
 
-What not to do
-    Do not restart the only member of the isr, do not edit the state znode, do not allow unclean elections, do not take
-    the dead replica out of the assignment, do not reassign to the isr alone.
+Do not
+    Do not restart the only member of the ISR, do not edit the state znode, do not allow unclean elections, do not
+    remove the dead replica from the assignment, do not reassign to the ISR alone.
 
 Sources
-    Kafka 2.7.1: as KFX101. In KRaft this is no lasting state: the member is fenced, or the metadata that was read is
-    stale.
+    Kafka 2.7.1: as KFX101. In KRaft this state does not last: the replica is fenced, or the metadata that was read is
+    stale. See docs/facts/controller.md and docs/facts/kraft.md.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = PartitionCheck(
     code=CODE,
     slug="leaderless-live-isr",
-    title="partition without a leader although a replica in sync lives",
+    title="partition has no leader although an in-sync replica is alive",
     severity=Severity.CRITICAL,
     rows="not offsets and leaderless and n_live_isr > 0 and not deleting",
     describe=describe,

@@ -1,26 +1,27 @@
-"""KFX103 isr-gone: no leader, every replica in sync is dead, and only replicas that are out of sync are alive.
+"""KFX103 isr-gone: no leader, every in-sync replica is dead, and only out-of-sync replicas are alive.
 
 Why it matters
-    The partition stays down by design: the live replicas may lack records that were acknowledged. With acks=all too,
-    once the isr had shrunk to one replica and min.insync.replicas is 1.
+    The partition stays down by design: the live replicas may lack acknowledged records. That includes records of
+    producers with acks=all if the ISR had shrunk to one replica and min.insync.replicas is 1.
 
 How kfix knows
-    No member of the isr is registered, at least one other assigned replica is. The log end of each live replica is
-    asked of that replica itself, which works without a leader.
+    No member of the ISR is registered, and at least one other assigned replica is. kfix asks each live replica for its
+    own log end, which works without a leader.
 
-What helps
-    Start a member of the isr: nothing is lost. Only if none can come back, an unclean election. Its winner is the
-    first live replica in assignment order, not the one with the longest log: put the best one first by a reassignment
-    of the same replicas, then elect. What the winner lacks is lost; the dead leader may have held more than anybody
-    alive can know, so every figure is "at least". Restart clients that use transactions afterwards.
+Remedies, safest first
+    Start a member of the ISR: nothing is lost. Only if none can come back, trigger an unclean election. Its winner is
+    the first live replica in assignment order, not the one with the longest log: put the best replica first by a
+    reassignment of the same replicas, then elect. Whatever the winner lacks is lost. The dead leader may have held
+    records that no live broker knows of, so every figure is "at least". Restart transactional clients afterwards.
 
-What not to do
+Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
-    broker with an empty disk: it would be in sync with nothing and the others would truncate to it.
+    broker with an empty disk: it would be the only in-sync replica, and the others would truncate to it.
 
 Sources
     Kafka 2.7.1: Election.scala, PartitionStateMachine.collectUncleanLeaderElectionState. On a real cluster assignment
-    [1,2,3] with log ends 50 (broker 2) and 100 (broker 3) elected broker 2 and threw away 50 records.
+    [1,2,3] with log ends 50 (broker 2) and 100 (broker 3) elected broker 2 and discarded 50 records. See
+    docs/facts/controller.md and docs/facts/data-loss.md.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, R
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, count, either, has, ids, per_topic
+from kfix_diagnostics._words import ago, are, count, either, has, ids, per_topic
 
 CODE = "KFX103"
 SHOWN = 3
@@ -54,9 +55,9 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
-        obj=f"isr on {brokers_named(isr)}" if isr else "empty isr",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader: the whole isr {ids(isr)} is dead; "
-        f"{brokers_named(alive)} {'lives' if len(alive) == 1 else 'live'}, out of sync",
+        obj=f"ISR on {brokers_named(isr)}" if isr else "empty ISR",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader: every in-sync replica {ids(isr)} is dead. "
+        f"{brokers_named(alive).capitalize()} {are(len(alive))} alive, but out of sync",
         cause=_cause(isr, case),
         evidence=_evidence(tps, case),
         blocked=blocked(case, tps),
@@ -64,7 +65,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         never=(
             NEVER_UNCLEAN_CONFIG,
             (
-                "do not delete or re-create the topic; do not start the dead broker with an empty disk: the others "
+                "Do not delete or re-create the topic, and do not start the dead broker with an empty disk: the others "
                 "would truncate to it"
             ),
         ),
@@ -75,10 +76,12 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
 
 def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
     if not isr:
-        return Cause("the isr is empty; a broker that is eligible (ELR) may still hold everything", Confidence.POSSIBLE)
+        return Cause(
+            "the ISR is empty; an eligible leader replica (ELR) may still hold all records", Confidence.POSSIBLE
+        )
     left = [age for b in isr if (age := case.gone_for(b)) is not None]
     when = f" about {ago(max(left))} ago" if left else ""
-    return Cause(f"the isr had shrunk to {ids(isr)} before {brokers_named(isr)} left{when}", Confidence.CERTAIN)
+    return Cause(f"the ISR had shrunk to {ids(isr)} before {brokers_named(isr)} left{when}", Confidence.CERTAIN)
 
 
 def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]:
@@ -90,35 +93,42 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if isr:
-        yield runbook(case, "isr-dead", f"start {either(isr)}: it is in sync, nothing is lost")
+        yield runbook(case, "isr-dead", f"Start {either(isr)}. It is in sync, so no data is lost")
     for tp in tps[:SHOWN]:
-        yield Remedy(f"only if that can never be: {_unclean(tp, case)}")
+        yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:
-        yield Remedy(f"the same for {count(len(tps) - SHOWN, 'partition')} more, one by one")
+        yield Remedy(f"The same applies to {count(len(tps) - SHOWN, 'more partition')}, one by one")
     yield runbook(
-        case, "unclean-election", "the last resort, typed for each partition; any loss is accepted by -1", "max_loss=-1"
+        case,
+        "unclean-election",
+        "Last resort: the runbook asks for confirmation of each unclean election; max_loss=-1 accepts any loss",
+        "max_loss=-1",
     )
 
 
 def _unclean(tp: TopicPartition, case: CaseFile) -> str:
-    """The one place that speaks of an unclean election: no member of the isr lives, some assigned replica does."""
+    """Returns what an unclean election would do: no member of the ISR is alive, some assigned replica is."""
     winner = case.unclean_winner(tp)
     ends = {b: e.end for b, e in case.log_ends(tp).items() if b in (case.live or ())}
-    text = f"an unclean election of {tp} makes broker {winner} leader (first live one in the assignment)"
+    text = f"an unclean election of {tp} makes broker {winner} leader (the first live replica in the assignment)"
     if winner not in ends:
-        return f"{text}; what is lost is not known: >= 0 records"
+        return f"{text}. How many records it loses is unknown"
     best = max(ends, key=lambda b: (ends[b], b == winner))
     lacking = ends[best] - ends[winner]
-    text += f", whose log ends at {ends[winner]}; lost are >= {lacking} records"
-    if lacking:
-        text += f": broker {best} has them (log end {ends[best]}) and would not win; put it first in the assignment"
-    return f"{text} and all that only {brokers_named(case.isr(tp))} held"
+    text += f", whose log ends at {ends[winner]}. It loses at least {count(lacking, 'record')}"
+    only = f"every record that only {brokers_named(case.isr(tp))} held"
+    if not lacking:
+        return f"{text}, and {only}"
+    return (
+        f"{text} that broker {best} has (log end {ends[best]}), and {only}. "
+        f"Broker {best} would not win: put it first in the assignment"
+    )
 
 
 CHECK = PartitionCheck(
     code=CODE,
     slug="isr-gone",
-    title="no leader: the whole isr is dead, only replicas out of sync live",
+    title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
     severity=Severity.CRITICAL,
     rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting",
     describe=describe,

@@ -1,25 +1,25 @@
-"""KFX104 no-live-replica: no leader, and not one of the assigned replicas is alive.
+"""KFX104 no-live-replica: no leader, and none of the assigned replicas is alive.
 
 Why it matters
-    No election of any kind can help, an unclean one neither: there is nobody to elect. With __consumer_offsets at
-    replication factor 1, one dead broker stops every consumer group whose offsets lie there, while all other brokers
+    No election of any kind can help, not even an unclean one: there is no replica to elect. With __consumer_offsets at
+    replication factor 1, one dead broker blocks every consumer group whose offsets it holds, while all other brokers
     are healthy.
 
 How kfix knows
     None of the broker ids in the assignment is registered.
 
-What helps
-    Start one of the assigned brokers, one that is in the isr if there is a choice. Afterwards raise the replication
-    factor to 3 by a reassignment: the current replica first, spread over racks, preferred leaders rotated; raise the
-    replication factor before min.insync.replicas. The setting offsets.topic.replication.factor acts only when the topic
-    is first created.
+Remedies, safest first
+    Start one of the assigned brokers, preferably one in the ISR. Afterwards raise the replication factor to 3 by a
+    reassignment: the current replica first, spread over racks, preferred leaders rotated; raise the replication factor
+    before min.insync.replicas. offsets.topic.replication.factor takes effect only when the topic is created.
 
-What not to do
-    No unclean election, no deletion of the topic or of log directories, no broker with that id and an empty disk.
+Do not
+    Do not trigger an unclean election, do not delete the topic or its log directories, do not start a broker with that
+    id and an empty disk.
 
 Sources
-    Kafka 2.7.1: Election.scala looks only among live assigned replicas; KIP-115. If the id will never come back, see
-    KFX105.
+    Kafka 2.7.1: Election.scala considers only live assigned replicas; KIP-115. If the id will never come back, see
+    KFX105. See docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(replicas)}",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all are on {brokers_named(replicas)}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader and no live replica: all replicas are on "
+        f"{brokers_named(replicas)}",
         cause=_cause(replicas, case),
         evidence=(
             *state_row(case, tps[0]),
@@ -64,8 +65,8 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
         blocked=stuck,
         remedies=tuple(_remedies(replicas, tps, case)),
         never=(
-            "no unclean election: it cannot help, no assigned replica is alive",
-            "do not delete the topic or its log directories, and do not start that broker with an empty disk",
+            "Do not trigger an unclean election: it cannot help, because no assigned replica is alive",
+            "Do not delete the topic or its log directories, and do not start that broker with an empty disk",
         ),
         partitions=tuple(tps),
         follows=explained_by(replicas, case),
@@ -75,16 +76,16 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
 def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
     left = [age for b in replicas if (age := case.gone_for(b)) is not None]
     when = f" about {ago(min(left))} ago" if left else ""
-    alone = "the only broker that has a copy" if len(replicas) == 1 else "the last broker that has a copy"
+    alone = "the only broker with a copy" if len(replicas) == 1 else "the last broker with a copy"
     return Cause(f"{alone} left{when}", Confidence.CERTAIN)
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     in_sync = sorted({b for tp in tps for b in case.isr(tp)}) or list(replicas)
-    yield runbook(case, "isr-dead", f"start {either(in_sync)}: nothing is lost, and nothing else helps")
-    yield Remedy(f"if {either(replicas)} was re-created under another id: start one with the old id and the old disk")
+    yield runbook(case, "isr-dead", f"Start {either(in_sync)}. No data is lost, and nothing else helps")
+    yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     if len(replicas) == 1:
-        yield Remedy("for good, when it is back: raise the replication factor to 3 by a reassignment, rack by rack")
+        yield Remedy("Afterwards, to prevent this: raise the replication factor to 3 by a reassignment over racks")
 
 
 CHECK = PartitionCheck(

@@ -1,25 +1,26 @@
-"""KFX105 unknown-broker-ids: replicas are assigned to broker ids that exist no more.
+"""KFX105 unknown-broker-ids: replicas are assigned to broker ids that no longer exist.
 
 Why it matters
     Containers that are re-created with new ids leave their old ids in the assignments. A partition whose replicas all
-    have such ids has no leader and never will: no election of any kind can work. Others stay under-replicated for ever.
+    have such ids has no leader, and no election of any kind can give it one. Others stay under-replicated for ever.
 
 How kfix knows
-    The id is not registered, and one of two signs says that it will not return: its former address (from earlier
-    snapshots) now answers under another id, which is likely; or a broker without any replica has registered since
-    the id was lost, which is possible. Without such a sign kfix reports a dead broker (KFX401).
+    The id is not registered, and one of two signs shows that it will not return: its former address (from earlier
+    snapshots) now answers under another id, which makes it likely; or a broker without any replica has registered since
+    the id was lost, which makes it possible. Without such a sign kfix reports a dead broker (KFX401).
 
-What helps
-    Start a broker with the old id and the old disk; everything comes back by itself. Where the id is gone for good but
-    a replica in sync lives, reassign the replicas of the lost id to the new one. Where none lives, the records are on
-    the old disk only.
+Remedies, safest first
+    Start a broker with the old id and the old disk; all its replicas recover without further action. If the id is gone
+    for good but an in-sync replica is alive, reassign the replicas of the lost id to the new one. If none is alive, the
+    records exist on the old disk only.
 
-What not to do
-    No election. Do not start the old id with an empty disk while it is the only member of an isr: it would be elected
-    with nothing in it, and the others would truncate to it.
+Do not
+    Do not trigger an election. Do not start the old id with an empty disk while it is the only member of an ISR: it
+    would be elected without any records, and the others would truncate to it.
 
 Sources
-    Kafka 2.7.1: elections look among live assigned replicas. The incident was made on real brokers.
+    Kafka 2.7.1: elections consider only live assigned replicas. Reproduced on real brokers. See
+    docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, R
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import count, has, per_topic
 
 CODE = "KFX105"
 
@@ -44,10 +45,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     severity = Severity.CRITICAL if down else Severity.INFO if case.calm(lost) else Severity.WARNING
     first = down[0] if down else rows[0].tp
     sure = all(case.lost[b][1] for b in lost)
-    exist = ("exists" if len(lost) == 1 else "exist") if sure else "may exist"
-    summary = f"{brokers_named(lost)} {exist} no more, but {count(len(rows), 'partition')} still have replicas there"
+    gone = ("no longer exists" if len(lost) == 1 else "no longer exist") if sure else "may no longer exist"
+    summary = f"{brokers_named(lost)} {gone}, but {count(len(rows), 'partition')} still {has(len(rows))} replicas there"
     if down:
-        summary += f"; {per_topic(down)} {'is' if len(down) == 1 else 'are'} on lost ids only: no election can help"
+        summary += f". {per_topic(down)} {has(len(down))} replicas on lost ids only, so no election can help"
     yield Finding(
         code=CODE,
         severity=severity,
@@ -63,9 +64,9 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         blocked=blocked(case, down),
         remedies=tuple(_remedies(lost, rows, bool(down), case)),
         never=(
-            "no election, preferred or unclean: it cannot make a replica that does not exist leader",
+            "Do not trigger an election, preferred or unclean: it cannot elect a replica that does not exist",
             (
-                "do not start the old id with an empty disk while it is the only member of an isr: the others would "
+                "Do not start the old id with an empty disk while it is the only member of an ISR: the others would "
                 "truncate to it"
             ),
         ),
@@ -79,33 +80,36 @@ def _heir(broker: int, case: CaseFile) -> Evidence:
     heir, same_address = case.lost[broker]
     if same_address:
         return Evidence("earlier snapshot", f"address of broker {broker}", f"now answers as broker {heir}")
-    return Evidence(case.zookeeper_name, f"broker {heir}", f"holds no replica, registered since broker {broker} left")
+    return Evidence(
+        case.zookeeper_name, f"broker {heir}", f"holds no replica and registered after broker {broker} had left"
+    )
 
 
 def _cause(lost: list[int], case: CaseFile) -> Cause:
     sure = all(case.lost[b][1] for b in lost)
     heirs = brokers_named(case.lost[b][0] for b in lost)
     return Cause(
-        f"{brokers_named(lost)} was re-created under another id: {heirs}",
+        f"{brokers_named(lost)} {'was' if len(lost) == 1 else 'were'} re-created under another id: {heirs}",
         Confidence.LIKELY if sure else Confidence.POSSIBLE,
     )
 
 
 def _remedies(lost: list[int], rows: Rows, down: bool, case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy(f"start {brokers_named(lost)} again with the old id and the old disk: everything comes back by itself")
+    old = "the old id and the old disk" if len(lost) == 1 else "their old ids and disks"
+    yield Remedy(f"Start {brokers_named(lost)} with {old}. All replicas recover without further action")
     if any(row.n_live_isr > 0 for row in rows):
         heirs = brokers_named(case.lost[b][0] for b in lost)
-        text = f"where a replica in sync lives: reassign the replicas of {brokers_named(lost)} to {heirs}"
+        text = f"Where an in-sync replica is alive: reassign the replicas of {brokers_named(lost)} to {heirs}"
         renamed = " ".join(f"{b}={case.lost[b][0]}" for b in lost)
         yield runbook(case, "replace-broker", text, f"renamed={renamed}")
     if down:
-        yield Remedy("where none lives the records are on the old disk only: save it before anything else")
+        yield Remedy("Where no replica is alive, the records exist on the old disk only: save it before anything else")
 
 
 CHECK = PartitionCheck(
     code=CODE,
     slug="unknown-broker-ids",
-    title="replicas are assigned to broker ids that exist no more",
+    title="replicas are assigned to broker ids that no longer exist",
     severity=Severity.CRITICAL,
     rows="n_unknown_replicas > 0 and not deleting",
     describe=describe,

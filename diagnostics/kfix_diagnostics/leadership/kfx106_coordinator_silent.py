@@ -1,23 +1,25 @@
-"""KFX106 coordinator-silent: an offsets partition has a leader, but the coordinator there does not answer.
+"""KFX106 coordinator-silent: an offsets partition has a leader, but its coordinator does not respond.
 
 Why it matters
-    Groups of this partition wait as if it had no leader. Leadership is not health: the coordinator may still load the
-    partition, may have failed to load it, or its broker hangs.
+    Groups of this partition are blocked as if it had no leader. Leadership is not health: the coordinator may still be
+    loading the partition, may have failed to load it, or its broker hangs.
 
 How kfix knows
-    FindCoordinator, then OffsetFetch of the broker it names, for one known group of each offsets partition. 14 means
-    loading, 15 no coordinator, 16 another broker should be it, no answer a hung broker or a cut. What is refused for
-    want of rights was answered, and is no sign of sickness.
+    FindCoordinator, then OffsetFetch sent to the broker it names, for one known group of each offsets partition. Error
+    14 means loading, 15 no coordinator, 16 another broker is the coordinator; no answer means a hung broker or a
+    network cut. An authorization error is an answer, and no sign of a fault.
 
-What helps
-    While it loads: wait, minutes for a large partition, and look again. If it does not end: move the leadership of the
-    partition to another replica in sync, which loads it afresh. If the broker hangs, see KFX402.
+Remedies, safest first
+    While it loads: wait, minutes for a large partition, and diagnose again. If loading does not end: move the
+    leadership of the partition to another in-sync replica, which loads it afresh. If the broker hangs, see KFX402.
 
-What not to do
-    No blind restart: the next coordinator loads the same partition from the start. No unclean election: a leader lives.
+Do not
+    Do not restart the broker blindly: the next coordinator loads the same partition from the start. Do not trigger an
+    unclean election: the leader is alive.
 
 Sources
-    Kafka 2.7.1: GroupCoordinator answers COORDINATOR_LOAD_IN_PROGRESS until the partition is read to its end.
+    Kafka 2.7.1: GroupCoordinator answers COORDINATOR_LOAD_IN_PROGRESS until it has read the partition to its end. See
+    docs/facts/coordinators.md.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import look_again, runbook
+from kfix_diagnostics._advice import diagnose_again, runbook
 from kfix_diagnostics._evidence import probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
@@ -53,7 +55,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _error(probe: CoordinatorProbe) -> int:
-    """The first question that failed decides; 0 where nothing did, and where nobody could be asked who it is."""
+    """Returns the error of the first request that failed; 0 where none did, and where no broker could be asked."""
     return 0 if probe.find_error == NO_ANSWER else probe.find_error or probe.fetch_error or 0
 
 
@@ -61,20 +63,24 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, p.partition) for p in probes}))
     fresh = loading and case.restarting(leader)
     severity = Severity.INFO if fresh else Severity.WARNING if loading else Severity.CRITICAL
-    doing = "is still loading" if loading else "does not answer"
+    they = "it" if len(tps) == 1 else "them"
+    doing = (
+        f"is still loading {per_topic(tps)}, and the groups there are blocked until it has finished"
+        if loading
+        else f"does not respond for {per_topic(tps)}, although the broker leads {they}"
+    )
     return Finding(
         code=CODE,
         severity=severity,
         obj=f"coordinator on broker {leader}",
-        summary=f"the coordinator on broker {leader} {doing}: {per_topic(tps)}, although it leads "
-        f"{'it' if len(tps) == 1 else 'them'}",
+        summary=f"the coordinator on broker {leader} {doing}",
         cause=_cause(leader, case, loading=loading),
         evidence=(*(_row(p) for p in probes[:3]), *state_row(case, tps[0])),
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=True),
         remedies=tuple(_remedies(leader, case, loading=loading)),
         never=(
-            "no blind restart: the next coordinator loads the same partitions from the start",
-            "no unclean election: the partition has a leader",
+            "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",
+            "Do not trigger an unclean election: the partition has a leader",
         ),
         partitions=tps,
         follows=(f"KFX402:broker {leader}", *explained_by((leader,), case)),
@@ -89,28 +95,30 @@ def _row(probe: CoordinatorProbe) -> Evidence:
 
 def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
     if leader in case.silent:
-        return Cause(f"broker {leader} does not answer anything", Confidence.LIKELY)
+        return Cause(f"broker {leader} does not answer any request", Confidence.LIKELY)
     if loading:
-        return Cause("it reads the partition from its start before it serves groups", Confidence.LIKELY)
-    return Cause("loading failed, or brokers disagree about who the coordinator is", Confidence.POSSIBLE)
+        return Cause("a new coordinator reads the partition from its start before it serves groups", Confidence.LIKELY)
+    return Cause("loading failed, or the brokers disagree about which of them is the coordinator", Confidence.POSSIBLE)
 
 
 def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]:
-    yield look_again(case, "wait a minute, then look again" if loading else "look again: it may just have moved")
+    yield diagnose_again(
+        case, "Wait a minute, then diagnose again" if loading else "Diagnose again: it may just have moved"
+    )
     yield runbook(
         case,
         "coordinator-not-answering",
-        f"if it does not end: make the controller look again, then move the leadership from broker {leader} to another "
-        "replica in sync",
+        f"If it persists: have the controller read the state again, then move the leadership from broker {leader} to "
+        "another in-sync replica",
     )
     if not loading:
-        yield Remedy(f"read the log of broker {leader} for errors of GroupMetadataManager")
+        yield Remedy(f"Search the log of broker {leader} for errors of GroupMetadataManager")
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="coordinator-silent",
-    title="offsets partition has a leader, but its coordinator does not answer",
+    title="offsets partition has a leader, but its coordinator does not respond",
     severity=Severity.CRITICAL,
     check=check,
     rows="offsets and leader >= 0 and not leaderless",

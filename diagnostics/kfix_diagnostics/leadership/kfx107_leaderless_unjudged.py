@@ -1,21 +1,21 @@
-"""KFX107 leaderless-unjudged: no leader, and no source tells which brokers are alive.
+"""KFX107 leaderless-unjudged: no leader, and no source shows which brokers are alive.
 
 Why it matters
-    Whether one harmless election helps (a replica in sync lives) or nothing but a restart does (none lives) cannot be
-    told from a pasted description: both look the same in it.
+    A pasted description cannot show whether one harmless election helps (an in-sync replica is alive) or only a restart
+    does (none is alive): it is the same in both cases.
 
 How kfix knows
     The text names no leader. Brokers that lead other partitions in the same text were alive when it was made.
 
-What helps
-    Ask the cluster itself: `kfix diagnose --bootstrap-server HOST:PORT`. Nothing should be changed on the strength of a
-    text.
+Remedies, safest first
+    Diagnose the cluster itself: `kfix diagnose --bootstrap-server HOST:PORT`. Change nothing on the strength of a text.
 
-What not to do
-    No unclean election: a replica in sync may be alive, and then a clean one is possible.
+Do not
+    Do not trigger an unclean election: an in-sync replica may be alive, and then a clean one is possible.
 
 Sources
-    Kafka 2.7.1: MetadataCache answers LEADER_NOT_AVAILABLE both for "no leader" and for "the leader is not alive".
+    Kafka 2.7.1: MetadataCache answers LEADER_NOT_AVAILABLE both for "no leader" and for "the leader is not alive". See
+    docs/facts/metadata.md.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
-from kfix_diagnostics._advice import blocked, look_again
+from kfix_diagnostics._advice import blocked, diagnose_again
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
-from kfix_diagnostics._words import count, either, has, ids, per_topic
+from kfix_diagnostics._words import count, has, ids, per_topic
 
 CODE = "KFX107"
 
@@ -45,17 +46,27 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _unjudged(isr: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     leading = [b for b in isr if case.leads.get(b)]
-    seen = f"; {either(leading)} leads other partitions there, so it was alive" if leading else ""
+    seen = ""
+    if leading:
+        they_were = "it was" if len(leading) == 1 else "they were"
+        seen = f". {brokers_named(leading).capitalize()} led other partitions in it, so {they_were} alive then"
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
-        obj=f"isr {ids(isr)}",
-        summary=f"{per_topic(tps)} {has(len(tps))} no leader; the text names isr {ids(isr)} but not who is alive{seen}",
+        obj=f"ISR {ids(isr)}",
+        summary=f"{per_topic(tps)} {has(len(tps))} no leader. Broker liveness is unknown: the text shows ISR "
+        f"{ids(isr)} but not which brokers are alive{seen}",
         cause=_cause(isr, leading),
         evidence=tuple(_evidence(tps[0], case, len(tps))),
         blocked=blocked(case, tps),
-        remedies=(look_again(case, "ask the cluster: who is registered, and what does each broker say"),),
-        never=("no unclean election: a replica in sync may be alive, and then a clean election is possible",),
+        remedies=(
+            diagnose_again(
+                case, "Diagnose the cluster itself, which shows which brokers are registered and what each reports"
+            ),
+        ),
+        never=(
+            "Do not trigger an unclean election: an in-sync replica may be alive, and then a clean one is possible",
+        ),
         partitions=tps,
     )
 
@@ -63,12 +74,12 @@ def _unjudged(isr: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
 def _cause(isr: tuple[int, ...], leading: list[int]) -> Cause:
     if leading:
         return Cause(
-            "a replica in sync seems to live and nobody elects it (KFX101, KFX102): a clean election would do",
+            "an in-sync replica seems to be alive but was not elected (KFX101, KFX102): a clean election would help",
             Confidence.POSSIBLE,
         )
     if isr:
-        return Cause("the replicas in sync are dead (KFX103), or alive and not elected (KFX102)", Confidence.UNKNOWN)
-    return Cause("the isr is empty: nothing more can be said from the text", Confidence.UNKNOWN)
+        return Cause("the in-sync replicas are dead (KFX103), or alive and not elected (KFX102)", Confidence.UNKNOWN)
+    return Cause("the ISR is empty; the text shows nothing more", Confidence.UNKNOWN)
 
 
 def _evidence(tp: TopicPartition, case: CaseFile, among: int) -> Iterator[Evidence]:
@@ -83,7 +94,7 @@ def _evidence(tp: TopicPartition, case: CaseFile, among: int) -> Iterator[Eviden
 CHECK = PartitionCheck(
     code=CODE,
     slug="leaderless-unjudged",
-    title="no leader, and nobody tells which brokers are alive",
+    title="no leader, and broker liveness is unknown",
     severity=Severity.CRITICAL,
     rows="leaderless and not liveness_known and not deleting",
     describe=describe,

@@ -1,4 +1,4 @@
-"""KFX501 stale-reassignment: a reassignment waits for a broker that is dead, or has made no step for an hour.
+"""KFX501 stale-reassignment: a reassignment waits for a dead broker, or has made no progress for an hour.
 
 Why it matters
     It ends only when every new replica is in sync. Until then other tools refuse to plan, preferred elections are held
@@ -7,16 +7,16 @@ Why it matters
 How kfix knows
     The list of reassignments under way against the registrations, and the age of the partition's state.
 
-What helps
-    Start the broker it waits for. If it will not come back, reassign again to brokers that live, or cancel; cancel only
-    where the original replicas are alive.
+Remedies, safest first
+    Start the broker it waits for. If that broker will not come back, reassign again to live brokers, or cancel; cancel
+    only where the original replicas are alive.
 
-What not to do
+Do not
     Do not cancel where the original replicas are dead: the partition is left without a leader (KAFKA-14424). Do not
     delete /admin/reassign_partitions.
 
 Sources
-    Kafka 2.7.1: KafkaController.isReassignmentComplete; KAFKA-14424.
+    Kafka 2.7.1: KafkaController.isReassignmentComplete; KAFKA-14424. See docs/facts/operations.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, R
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, count, either, ids, per_topic
+from kfix_diagnostics._words import ago, are, count, ids, per_topic
 
 CODE = "KFX501"
 
@@ -51,21 +51,27 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
     oldest = max(row.state_age for row in rows)
-    why = f"waits for {brokers_named(dead)}, not alive" if dead else f"has made no step for {ago(oldest)}"
+    why = (
+        f"waits for {brokers_named(dead)}, which {are(len(dead))} not alive"
+        if dead
+        else f"has made no progress for {ago(oldest)}"
+    )
     return Finding(
         code=CODE,
         severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
         obj=f"waits for {brokers_named(dead)}" if dead else "no progress",
         summary=f"the reassignment of {per_topic(tps)} {why}",
         cause=Cause(
-            f"{either(dead)} is to hold a replica and is not alive" if dead else "a new replica does not catch up",
+            f"a new replica belongs on {brokers_named(dead)}, which {are(len(dead))} not alive"
+            if dead
+            else "a new replica does not catch up",
             Confidence.CERTAIN if dead else Confidence.POSSIBLE,
         ),
         evidence=(*(_row(row, case) for row in rows[:3]), *state_row(case, tps[0]), *live_row(case)),
         remedies=tuple(_remedies(dead, len(tps), case)),
         never=(
-            "do not cancel where the original replicas are dead: the partition is left without a leader",
-            "do not delete /admin/reassign_partitions",
+            "Do not cancel where the original replicas are dead: the partition is left without a leader",
+            "Do not delete /admin/reassign_partitions",
         ),
         partitions=tps,
         follows=explained_by(dead, case),
@@ -80,18 +86,18 @@ def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield Remedy(f"start {either(dead)}: the reassignment goes on by itself")
-        text = "cancel it; refused by itself where the original replicas are dead"
+        yield Remedy(f"Start {brokers_named(dead)}. The reassignment then continues by itself")
+        text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
-        yield Remedy(f"else reassign {count(partitions, 'partition')} again, to brokers that live")
+        yield Remedy(f"Or reassign {count(partitions, 'partition')} again, to live brokers")
         return
-    yield Remedy("look whether the new replica grows; a throttle that is too low, or a full disk, stops it")
+    yield Remedy("Check whether the new replica grows: a throttle that is too low, or a full disk, stops it")
 
 
 CHECK = PartitionCheck(
     code=CODE,
     slug="stale-reassignment",
-    title="a reassignment waits for a broker that does not come",
+    title="a reassignment waits for a dead broker, or makes no progress",
     severity=Severity.WARNING,
     rows="reassigning and not deleting and (n_live_replicas >= 0 and n_live_replicas < n_replicas or state_age > 3600)",
     describe=describe,

@@ -1,21 +1,22 @@
 """KFX502 stuck-deletion: a topic is being deleted, but a broker that holds a replica is dead.
 
 Why it matters
-    The topic is gone from the metadata, yet its name cannot be used again and its logs stay on the disks until every
-    replica has confirmed. Brokers may create it anew under clients that still write.
+    The topic is gone from the metadata, but its name cannot be used again and its logs stay on the disks until every
+    replica has confirmed. Brokers may create it again for clients that still write.
 
 How kfix knows
     /admin/delete_topics names the topic, and one of its assigned brokers is not registered.
 
-What helps
-    Start the broker: the deletion ends by itself. If it never comes back, the controller goes on once the id is
-    registered again by any broker with an empty disk.
+Remedies, safest first
+    Start the broker: the deletion then completes by itself. If it never comes back, the controller continues once any
+    broker with an empty disk registers under that id.
 
-What not to do
-    Do not remove znodes by hand while a controller runs, do not delete log directories of running brokers.
+Do not
+    Do not remove znodes by hand while a controller runs, and do not delete log directories of running brokers.
 
 Sources
-    Kafka 2.7.1: TopicDeletionManager. Seen on real brokers: the topic leaves the metadata, its znodes stay.
+    Kafka 2.7.1: TopicDeletionManager. Reproduced on real brokers: the topic leaves the metadata, its znodes stay. See
+    docs/facts/operations.md.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count, either
+from kfix_diagnostics._words import count
 
 CODE = "KFX502"
 
@@ -45,10 +46,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             obj=f"topic {topic}",
             summary=f"the deletion of {topic} waits for {brokers_named(dead)}: "
             f"{count(len(found), 'partition')} there cannot be deleted",
-            cause=Cause("a deletion ends when every replica has confirmed it", Confidence.CERTAIN),
+            cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=(Remedy(f"start {either(dead)}: the deletion ends by itself"),),
-            never=("do not remove znodes or log directories by hand",),
+            remedies=(Remedy(f"Start {brokers_named(dead)}. The deletion then completes by itself"),),
+            never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),
         )

@@ -1,24 +1,24 @@
 """KFX503 left-over-throttle: replication is throttled, and no reassignment is under way that needs it.
 
 Why it matters
-    A replica that falls behind, at the next restart for instance, catches up at the throttled rate: it can stay out of
-    the ISR for hours, or for ever. Tools that move replicas set throttles and remove them at the end; one that was
+    A replica that falls behind, for example at the next restart, catches up at the throttled rate: it can stay out of
+    the ISR for hours, or for ever. Tools that move replicas set throttles and remove them at the end; a tool that was
     killed leaves them behind, and nothing in Kafka shows it.
 
 How kfix knows
     A rate (leader or follower.replication.throttled.rate) is set on brokers, replicas (leader or
     follower.replication.throttled.replicas) on topics, and neither the controller nor ZooKeeper has a reassignment
-    under way. Only both together slow anything down: where one of the two is set alone, this is advice.
+    under way. Only both together throttle; where one of the two is set alone, this is advice.
 
-What helps
-    Finish or abort what set them: where a run of kfix on this host is unfinished, the diagnosis names it, and to resume
-    or abort that run removes them. Otherwise the runbook sweep-throttles does, and refuses while anything is moved.
+Remedies, safest first
+    Finish or abort what set them: if a run of kfix on this host is unfinished, the diagnosis names it, and resuming or
+    aborting that run removes them. Otherwise the runbook sweep-throttles does, and refuses while anything is moved.
 
-What not to do
+Do not
     Do not remove throttles while replicas are moved: the copy then takes all the bandwidth that clients need.
 
 Sources
-    Kafka 2.7.1: ReplicationQuotaManager.isThrottled; DynamicConfig.Broker; KIP-73.
+    Kafka 2.7.1: ReplicationQuotaManager.isThrottled; DynamicConfig.Broker; KIP-73. See docs/facts/operations.md.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
+from kfix.derive.naming import brokers_named, byte_size
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.model.numbers import whole_number
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import some
 
@@ -64,27 +65,32 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         severity=Severity.WARNING if rates and lists else Severity.INFO,
         obj="replication throttles",
         summary=f"{_what(brokers, topics)}, and no reassignment is under way",
-        cause=Cause("whatever set the throttles was killed, or did not remove them", Confidence.LIKELY),
+        cause=Cause("the tool that set the throttles was killed, or did not remove them", Confidence.LIKELY),
         evidence=tuple(_rows(rates, lists, case)),
         remedies=(
-            runbook(case, "sweep-throttles", "remove the throttles; refused by itself while anything is being moved"),
+            runbook(case, "sweep-throttles", "Remove the throttles. The runbook refuses while anything is being moved"),
         ),
-        never=("do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",),
+        never=("Do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",),
     )
 
 
 def _what(brokers: tuple[int, ...], topics: tuple[str, ...]) -> str:
     if not topics:
-        return f"a replication rate is set on {brokers_named(brokers)}, though no topic has throttled replicas"
+        return f"a replication rate is set on {brokers_named(brokers)}, although no topic has throttled replicas"
     named = f"topic{'' if len(topics) == 1 else 's'} {some(topics)}"
     if not brokers:
-        return f"replicas of {named} are marked as throttled, though no broker has a rate"
+        return f"replicas of {named} are marked as throttled, although no broker has a rate"
     return f"replication of {named} is throttled on {brokers_named(brokers)}"
+
+
+def _rate(value: str) -> str:
+    number = whole_number(value)
+    return f"{value} bytes/s" if number is None else f"{byte_size(number)}/s"
 
 
 def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], case: CaseFile) -> Iterator[Evidence]:
     for (broker, key), value in sorted(rates.items())[:_SHOWN]:
-        yield Evidence(f"broker {broker}", key, f"{value} bytes a second")
+        yield Evidence(f"broker {broker}", key, _rate(value))
     for (topic, key), value in sorted(lists.items())[:_SHOWN]:
         yield Evidence(case.zookeeper_name, f"topic {topic}: {key}", value if len(value) <= 80 else f"{value[:80]} ...")
 
@@ -92,7 +98,7 @@ def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], 
 CHECK = ClusterCheck(
     code=CODE,
     slug="left-over-throttle",
-    title="replication is throttled though nothing is being moved",
+    title="replication is throttled although no reassignment is under way",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -1,23 +1,23 @@
-"""KFX810 not-taken-back: a replica has all records of its leader, and the leader does not take it back into the isr.
+"""KFX810 not-taken-back: a replica has all records of its leader, but the leader does not add it to the ISR again.
 
 Why it matters
-    The partition stays under-replicated for ever, though nothing is wrong with the replica, the disks or the network.
+    The partition stays under-replicated for ever, although nothing is wrong with the replica, the disks or the network.
     The next failure then hits a partition that is one replica short.
 
 How kfix knows
-    The log ends of replica and leader are the same, the replica is registered, and the isr was last written long ago:
-    an ordinary leader takes a replica back within a second.
+    The log ends of replica and leader are the same, the replica is registered, and the ISR was last written long ago:
+    a healthy leader adds a replica to the ISR within a second.
 
-What helps
-    Restart the leader, cleanly: another replica in sync leads, and the isr is worked out anew.
+Remedies, safest first
+    Restart the leader with a clean shutdown: another in-sync replica is elected and computes a new ISR.
 
-What not to do
-    Do not restart the replica, and do not wipe it: it has everything.
+Do not
+    Do not restart or wipe the replica: it has all records.
 
 Sources
-    Kafka 2.7.1: an AlterIsr request that a controller took and never answered, because it was frozen or cut off, is
-    waited for without end, and no other is sent. Seen after the controller's zone was isolated (C4), and after a
-    controller was stopped: 150 s watched, cured by a restart of the leader.
+    Kafka 2.7.1: the leader waits without end for the answer to an AlterIsr request that a frozen or isolated controller
+    never gave, and sends no other. Reproduced by isolating the controller's zone, and by stopping a controller: watched
+    for 150 s, fixed by a restart of the leader. See docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import LeftOut
+from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import log_end_row, state_row
 from kfix_diagnostics._words import ago, per_topic
@@ -47,23 +48,30 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
     tps = tuple(sorted({each.tp for each in found}))
     brokers = tuple(sorted({each.broker for each in found}))
-    names = ", ".join(map(str, brokers))
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=f"broker {leader}",
-        summary=f"broker {leader} does not take {names} back into the isr of {per_topic(tps)}, "
-        f"which {'has' if len(brokers) == 1 else 'have'} all records, for {ago(min(each.since for each in found))}",
+        summary=f"leader {leader} has not added {brokers_named(brokers)} to the ISR of {per_topic(tps)} for "
+        f"{ago(min(each.since for each in found))}, although {'it has' if len(brokers) == 1 else 'they have'} "
+        "all records",
         cause=Cause(
-            "its request for a larger isr was lost with a controller, and it sends no other", Confidence.LIKELY
+            "its request to expand the ISR was lost with a controller, and it does not send another", Confidence.LIKELY
         ),
         evidence=(
             *state_row(case, tps[0]),
             *log_end_row(case, tps[0]),
-            *(Evidence("isr unchanged", str(each.tp), ago(each.since)) for each in found[:5]),
+            *(Evidence("ISR unchanged", str(each.tp), f"for {ago(each.since)}") for each in found[:5]),
         ),
-        remedies=(Remedy(f"restart broker {leader}, cleanly, and only it: the isr is worked out anew"),),
-        never=(f"do not restart or wipe broker {names}: nothing is wrong there", "no unclean election"),
+        remedies=(
+            Remedy(
+                f"Restart broker {leader} with a clean shutdown, and no other broker: a new leader computes a new ISR"
+            ),
+        ),
+        never=(
+            f"Do not restart or wipe {brokers_named(brokers)}: nothing is wrong there",
+            "Do not trigger an unclean election",
+        ),
         partitions=tps,
         facts={"leader": leader, "brokers": brokers},
     )
@@ -72,7 +80,7 @@ def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
 CHECK = ClusterCheck(
     code=CODE,
     slug="not-taken-back",
-    title="a replica has everything and is not taken back into the isr",
+    title="a replica has all records but is not added to the ISR",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -1,4 +1,4 @@
-"""A cut of the network in words: who is cut from whom, since when, what speaks for it and against, what it costs."""
+"""Sentences about a cut network: which brokers are cut off, since when, the evidence, and the cost."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable, Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut, CutKind
 from kfix.derive.naming import brokers_named
-from kfix.model.diagnosis.finding import Evidence, FactValue, Remedy
+from kfix.model.diagnosis.finding import EVIDENCE_FOR, RULED_OUT, Evidence, FactValue, Remedy
 from kfix.model.numbers import whole_number
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import ago, count, per_topic, some
+from kfix_diagnostics._words import ago, count, has, per_topic, some
 
-#: What every advice about a cut begins with; plans are refused with the same words (runbook/cut_network).
-DO_NOTHING = "mend the network, and do nothing to Kafka: it heals by itself within seconds"
+#: The first remedy of every cut; plans are refused with the same words (kfix/runbook/safety/cut_network.py).
+DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"
 NEVER = (
-    "no election, no reassignment and no restart while it lasts: each makes the split deeper, or loses records",
-    "do not set unclean.leader.election.enable, and do not lower min.insync.replicas",
+    "Do not trigger elections, reassignments or restarts while it lasts: each deepens the split or loses data",
+    "Do not set unclean.leader.election.enable, and do not lower min.insync.replicas",
 )
-ACKS_ALL = "let producers use acks=all: what such a producer was acknowledged survives every cut of this kind"
+ACKS_ALL = "Let producers use acks=all: records acknowledged to such producers survive every cut of this kind"
 
 
 def place_of(case: CaseFile, brokers: Iterable[int]) -> str:
-    """`zone az1 (broker 1)` where these are all brokers of one rack, else `brokers 1, 2`."""
+    """Returns `zone az1 (broker 1)` if these are all brokers of one rack, otherwise `brokers 1, 2`."""
     ids = sorted(brokers)
     racks = {case.racks.get(b) for b in ids}
     rack = next(iter(racks)) if len(racks) == 1 else None
@@ -32,7 +32,7 @@ def place_of(case: CaseFile, brokers: Iterable[int]) -> str:
 
 
 def clients_of(case: CaseFile, brokers: Iterable[int]) -> str:
-    """`clients in az1` where these share a rack, else `clients near broker 1`: who notices."""
+    """Returns which clients are affected: `clients in az1` if these share a rack, otherwise `clients near broker 1`."""
     racks = {case.racks.get(b) or "" for b in brokers}
     return (
         f"clients in {racks.pop()}" if len(racks) == 1 and racks != {""} else f"clients near {brokers_named(brokers)}"
@@ -41,13 +41,13 @@ def clients_of(case: CaseFile, brokers: Iterable[int]) -> str:
 
 def since(case: CaseFile, cut: Cut) -> str:
     if not cut.since_ms:
-        return "since when no record tells"
+        return "no record shows since when"
     age = case.taken_at - cut.since_ms / 1000
-    return f"first seen {ago(max(age, 0.0))} ago, begun up to {_delay(case, cut)} before"
+    return f"first recorded {ago(max(age, 0.0))} ago; it began up to {_delay(case, cut)} earlier"
 
 
 def _delay(case: CaseFile, cut: Cut) -> str:
-    """How late the first record of a cut is: a session that must end, or a replica that must lag."""
+    """Returns how late the first record of a cut may be: a session must end first, or a replica must lag."""
     key = (
         "zookeeper.session.timeout.ms"
         if cut.kind in {CutKind.ZONE, CutKind.CONTROLLER_ZONE}
@@ -57,15 +57,15 @@ def _delay(case: CaseFile, cut: Cut) -> str:
     return f"{max(values) / 1000:.0f} s ({key})" if values else f"one {key}"
 
 
-def for_and_against(said_for: Iterable[str], ruled_out: dict[str, str]) -> Iterator[Evidence]:
-    for number, sentence in enumerate(said_for, 1):
-        yield Evidence("speaks for it", f"sign {number}", sentence)
+def for_and_against(signs: Iterable[str], ruled_out: dict[str, str]) -> Iterator[Evidence]:
+    for number, sentence in enumerate(signs, 1):
+        yield Evidence(EVIDENCE_FOR, f"sign {number}", sentence)
     for neighbour, why in ruled_out.items():
-        yield Evidence("speaks against", neighbour, why)
+        yield Evidence(RULED_OUT, neighbour, why)
 
 
 def partition_rows(case: CaseFile, cut: Cut) -> Iterator[Evidence]:
-    """The record, all views and all log ends of one partition that shows the cut best."""
+    """Yields the record, all views and all log ends of the partition that shows the cut best."""
     worst = max(cut.losses, key=lambda loss: loss.records, default=None)
     first = worst.tp if worst is not None else next(iter(cut.pairs), None)
     if first is None and cut.gaps:
@@ -82,8 +82,8 @@ def partition_rows(case: CaseFile, cut: Cut) -> Iterator[Evidence]:
 def vantage_rows(case: CaseFile) -> Iterator[Evidence]:
     for vantage in case.vantages:
         missed = ", ".join(f"{name} ({why})" for name, why in vantage.unreached.items())
-        reached = ", ".join(vantage.reached) or "nobody"
-        yield Evidence(f"from {vantage.name}", "reaches", reached + (f"; not {missed}" if missed else ""))
+        reached = ", ".join(vantage.reached) or "none"
+        yield Evidence(f"from {vantage.name}", "reaches", reached + (f"; does not reach {missed}" if missed else ""))
 
 
 def loss_rows(cut: Cut, shown: int = 8) -> Iterator[Evidence]:
@@ -91,25 +91,25 @@ def loss_rows(cut: Cut, shown: int = 8) -> Iterator[Evidence]:
         bound = "" if loss.known else "at least "
         yield Evidence(
             "forecast",
-            f"{loss.tp} on healing",
-            f"{bound}{count(loss.records, 'record')} of broker {loss.old} will be cut off; broker {loss.new} leads",
+            f"{loss.tp} when the network heals",
+            f"broker {loss.old} will lose {bound}{count(loss.records, 'record')}; broker {loss.new} leads",
         )
 
 
 def forecast(cut: Cut) -> str:
-    """One sentence; "" where no partition has two leaders."""
+    """Returns one sentence about the records that will be lost; "" if no partition has two leaders."""
     if not cut.pairs:
         return ""
     total = sum(loss.records for loss in cut.losses)
     exact = all(loss.known for loss in cut.losses) and len(cut.losses) == len(cut.pairs)
     if not exact and not total:
-        return "how many records will be cut off on healing is not known"
-    where = f" in {per_topic(loss.tp for loss in cut.losses if loss.records)}" if total else ""
-    return f"{'' if exact else 'at least '}{count(total, 'record')} will be cut off on healing{where}"
+        return "how many records will be lost when the network heals is unknown"
+    where = f" of {per_topic(loss.tp for loss in cut.losses if loss.records)}" if total else ""
+    return f"{'' if exact else 'at least '}{count(total, 'record')}{where} will be lost when the network heals"
 
 
 def losses_as_facts(cut: Cut) -> dict[str, FactValue]:
-    """`forecast` as `topic-partition=records`. Exact: every partition with two leaders is in it, and known."""
+    """Returns the forecast as facts, `topic-partition=records`; exact if every partition with two leaders is known."""
     return {
         "forecast_total": sum(loss.records for loss in cut.losses),
         "forecast_exact": all(loss.known for loss in cut.losses) and len(cut.losses) == len(cut.pairs),
@@ -118,18 +118,21 @@ def losses_as_facts(cut: Cut) -> dict[str, FactValue]:
 
 
 def remedies(cut: Cut, where: str) -> tuple[Remedy, ...]:
-    first = Remedy(f"{DO_NOTHING}; the fault is {where}")
+    first = Remedy(f"{DO_NOTHING}. The fault is {where}")
     advice: tuple[Remedy, ...] = (Remedy(ACKS_ALL),)
     if cut.kind in {CutKind.ZONE, CutKind.CONTROLLER_ZONE, CutKind.CONTROLLER_LINK}:
-        # Seen on 2.7.1: a ZooKeeper server that had served read-only can forget a broker's session for good.
-        outlived = f"if it stays so although the network is well: restart {brokers_named(cut.brokers)}, only that"
+        # Seen on 2.7.1: a ZooKeeper server that had served read-only can lose a broker's session for good.
+        outlived = (
+            f"If it persists although the network is healthy: restart {brokers_named(cut.brokers)}, and no other broker"
+        )
         advice = (Remedy(outlived), *advice)
     total = sum(loss.records for loss in cut.losses)
     if not total:
         return (first, *advice)
     old = sorted({loss.old for loss in cut.losses if loss.records})
     save = Remedy(
-        f"before you mend it: read from {brokers_named(old)} what only it has, if it matters ({forecast(cut)})"
+        f"Before the repair: save the records that only {brokers_named(old)} {has(len(old))}, if they matter "
+        f"({forecast(cut)})"
     )
     return (save, first, *advice)
 
@@ -138,8 +141,8 @@ def gap_words(cut: Cut) -> str:
     sides: dict[tuple[int, int], list[str]] = {}
     for gap in cut.gaps:
         sides.setdefault((gap.leader, gap.missing), []).append(str(gap.tp))
-    said = [
-        f"broker {leader} has dropped {missing} from the isr of {some(tps, 3)}"
+    sentences = [
+        f"leader {leader} has removed broker {missing} from the ISR of {some(tps, 3)}"
         for (leader, missing), tps in sorted(sides.items())
     ]
-    return "; ".join(said)
+    return "; ".join(sentences)

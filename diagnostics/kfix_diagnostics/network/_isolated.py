@@ -1,4 +1,4 @@
-"""What KFX803 and KFX804 say alike: brokers cut off from ZooKeeper's quorum, with or without partitions to lead."""
+"""The finding of KFX803 and KFX804: brokers cut off from ZooKeeper's quorum, with or without partitions to lead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import are, count, has, per_topic
 from kfix_diagnostics.network._cut import (
     NEVER,
     clients_of,
@@ -24,19 +24,21 @@ from kfix_diagnostics.network._cut import (
 
 
 def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
-    """`controllers` says who calls whom controller, where that is part of the finding."""
+    """Returns the finding; `controllers` states which broker names which controller, if that is part of it."""
     here = place_of(case, cut.brokers)
     clients = clients_of(case, cut.brokers)
     twice = (
-        f"; two leaders for {per_topic(cut.pairs)}: {forecast(cut)}" if cut.pairs else "; it leads nothing that matters"
+        f". {per_topic(cut.pairs)} {has(len(cut.pairs))} two leaders: {forecast(cut)}"
+        if cut.pairs
+        else ". It leads no partition that clients use"
     )
     nodes = tuple(_servers_without_quorum(case, cut))
     return Finding(
         code=code,
         severity=Severity.CRITICAL if cut.pairs else Severity.WARNING,
         obj=cut.obj,
-        summary=f"{here} is cut off from ZooKeeper's quorum and does not know it{controllers}{twice}; "
-        f"{since(case, cut)}",
+        summary=f"{here} {are(len(cut.brokers))} cut off from ZooKeeper's quorum without noticing{controllers}{twice} "
+        f"({since(case, cut)})",
         cause=Cause(
             f"the network between {here} and the other zones is cut",
             Confidence.CERTAIN if cut.pairs and nodes else Confidence.LIKELY,
@@ -49,7 +51,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
         ),
         blocked=Blocked(_who(cut, clients)),
         remedies=remedies(cut, f"around {here}"),
-        never=(*NEVER, "do not restart the brokers that are registered: they work"),
+        never=(*NEVER, "Do not restart the brokers that are registered: they work"),
         partitions=tuple(sorted(cut.pairs)),
         facts={
             "brokers": cut.brokers,
@@ -61,7 +63,7 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
 
 
 def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:
-    """Those on the same hosts as the brokers."""
+    """Yields the ZooKeeper servers without quorum on the same hosts as the brokers."""
     hosts = {case.address(b).rpartition(":")[0] for b in cut.brokers}
     for node in case.ensemble:
         if node.address.rpartition(":")[0] in hosts and node.without_quorum:
@@ -69,34 +71,37 @@ def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:
 
 
 def _signs(case: CaseFile, cut: Cut, nodes: tuple[str, ...]) -> Iterator[str]:
-    yield f"{place_of(case, cut.brokers)} answers us, but is not registered in ZooKeeper"
+    yield (
+        f"{place_of(case, cut.brokers)} {'responds' if len(cut.brokers) == 1 else 'respond'} to kfix, but "
+        f"{are(len(cut.brokers))} not registered in ZooKeeper"
+    )
     old = {b: cut.controllers[b] for b in cut.brokers if b in cut.controllers}
-    yield ", ".join(f"broker {b} still calls broker {c} controller" for b, c in old.items())
+    yield ", ".join(f"broker {b} still names broker {c} as controller" for b, c in old.items())
     if cut.pairs:
-        yield f"two leaders, under different epochs, for {count(len(cut.pairs), 'partition')}"
+        yield f"{count(len(cut.pairs), 'partition')} {has(len(cut.pairs))} two leaders with different leader epochs"
     for node in nodes:
-        yield f"zookeeper {node}, on the same host, has no quorum"
+        yield f"zookeeper {node} on the same host has no quorum"
 
 
 def _neighbours(case: CaseFile, cut: Cut) -> dict[str, str]:
     ruled_out = {
-        "a dead broker": "it answers",
-        "a cut between two brokers": "it would be registered still",
-        "a restart under way": "it would be over, or the broker would not answer",
+        "dead broker": "it responds",
+        "cut between two brokers": "it would still be registered",
+        "restart under way": "it would be over, or the broker would not respond",
     }
     recorded = case.controller.broker if case.controller is not None else None
     if not any(b == c for b, c in cut.controllers.items() if b in cut.brokers):
-        ruled_out["two controllers"] = f"all call broker {recorded} controller, as ZooKeeper does"
+        ruled_out["two controllers"] = f"all name broker {recorded} as controller, as ZooKeeper does"
     if not cut.pairs:
-        ruled_out["two leaders"] = "no partition is led by two"
+        ruled_out["two leaders"] = "no partition has two leaders"
     return ruled_out
 
 
 def _who(cut: Cut, clients: str) -> str:
     if not cut.pairs:
-        return f"{clients}: nothing that they can reach leads; all others work"
+        return f"{clients}, which reach no leader; all other clients work"
     return (
-        f"{clients}: on {count(len(cut.pairs), 'partition')} they write to the old leader, lose what acks=0 or 1 "
-        "acknowledges, and time out with acks=all, each retry being appended once more; all else times out for "
-        "them; clients elsewhere work"
+        f"{clients}: {count(len(cut.pairs), 'partition')} still {has(len(cut.pairs))} the old leader for them, which "
+        "loses records written with acks=0 or 1, and times out with acks=all, appending each retry again; all other "
+        "partitions time out; clients elsewhere work"
     )

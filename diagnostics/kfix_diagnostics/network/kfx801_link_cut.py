@@ -1,24 +1,26 @@
-"""KFX801 link-cut: two brokers do not reach each other; everybody else reaches both.
+"""KFX801 link-cut: two brokers do not reach each other; every other broker reaches both.
 
 Why it matters
-    Clients near one of the two are told that the other leads, and cannot reach it: they neither write nor read these
-    partitions. A producer with acks=all and retries gets errors and leaves duplicates behind. Everybody else works.
+    Clients near one of the two are sent to the other as leader and cannot reach it: they can neither write nor read
+    these partitions. A producer with acks=all and retries gets errors and leaves duplicates. All other clients work.
 
 How kfix knows
-    Both are registered, all brokers agree on controller and leaders, and the isr of what each of the two leads lacks
-    exactly the other, dropped while it was registered. Where there were two looks, the log end of who was dropped did
-    not move: a slow replica's does. Who is dropped by one side only follows somebody else in time, and this leader
-    nowhere. Idle partitions never shrink.
+    Both are registered, all brokers agree on controller and leaders, and the ISR of partitions that one of the two
+    leads lacks exactly the other, removed while it was registered. With two snapshots, the log end of the removed
+    replica did not move: that of a slow replica does. A replica that only one side removed is in sync with another
+    leader, but never with this one. The ISR of idle partitions never shrinks.
 
-What helps
-    Mend the network between the two. The isr is whole again within seconds, by itself.
+Remedies, safest first
+    Repair the network between the two. The ISR is complete again within seconds, without further action.
 
-What not to do
-    No election and no reassignment: leaders are where they should be. No restart: it changes nothing about the network.
+Do not
+    Do not trigger elections or reassignments: leaders are where they should be. Do not restart: it does not repair the
+    network.
 
 Sources
-    Kafka 2.7.1, the link between two of three zones cut: isr shrinks after 1.0 to 1.5 x replica.lag.time.max.ms, state
-    version + 1, leader epoch unchanged. A cut in one direction looks the same, since both need answers.
+    Kafka 2.7.1, the link between two of three zones cut: the ISR shrinks after 1.0 to 1.5 x replica.lag.time.max.ms,
+    state version + 1, leader epoch unchanged. A cut in one direction looks the same, because both need answers. See
+    docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -53,16 +55,16 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     sides = {gap.leader for gap in cut.gaps}
     dropped = sorted({gap.missing for gap in cut.gaps})
     way = (
-        "both ways: each has dropped the other, which one lost direction does too"
+        "each has removed the other from ISRs, which a cut in one direction causes too"
         if len(sides) == 2
-        else f"seen from broker {next(iter(sides))} only: broker {dropped[0]} does not fetch from it"
+        else f"seen on leader {next(iter(sides))} only: broker {dropped[0]} does not fetch from it"
     )
     tps = tuple(sorted({gap.tp for gap in cut.gaps}))
     yield Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=cut.obj,
-        summary=f"{one} and {other} do not reach each other ({way}); {since(case, cut)}",
+        summary=f"{one} and {other} do not reach each other: {way} ({since(case, cut)})",
         cause=Cause(
             f"the network between {one} and {other} is cut",
             Confidence.LIKELY if len(sides) == 2 else Confidence.POSSIBLE,
@@ -72,20 +74,20 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
                 (
                     gap_words(cut),
                     "all brokers are registered and agree on controller and leaders",
-                    *(("the log ends of who was dropped do not move",) if cut.sampled else ()),
+                    *(("the log ends of the removed replicas do not move",) if cut.sampled else ()),
                 ),
                 {
-                    "a dead or slow broker": "it would be missing everywhere, or its log end would move",
-                    "an isolated zone": "a broker in it would not be registered",
-                    "a cut from the controller": "its metadata would be old",
+                    "dead or slow broker": "it would be missing from all ISRs, or its log end would move",
+                    "isolated zone": "its brokers would not be registered",
+                    "cut from the controller": "its metadata would be stale",
                 },
             ),
             *partition_rows(case, cut),
             *vantage_rows(case),
         ),
         blocked=Blocked(
-            f"{clients_of(case, cut.brokers)} of what broker {cut.peers[0]} leads; "
-            f"{clients_of(case, cut.peers)} of what broker {cut.brokers[0]} leads"
+            f"{clients_of(case, cut.brokers)} that use partitions led by broker {cut.peers[0]}; "
+            f"{clients_of(case, cut.peers)} that use partitions led by broker {cut.brokers[0]}"
         ),
         remedies=remedies(cut, f"between {one} and {other}"),
         never=NEVER,

@@ -1,25 +1,26 @@
 """KFX803 zone-isolated: a zone is cut off from the others; the controller is not in it.
 
 Why it matters
-    What the zone's broker led has two leaders now: it goes on taking records from clients near it, the others follow a
-    new leader. With acks=0 or 1 both sides acknowledge different records at the same offsets, and those of the
-    isolated side are cut off when it returns. With acks=all nothing that was acknowledged is lost. Where it led
-    nothing, only clients in the zone notice: they reach nobody who leads.
+    Partitions that the zone's broker led have two leaders now: it still accepts records of clients near it, and the
+    others follow a new leader. With acks=0 or 1 both sides acknowledge different records at the same offsets, and those
+    of the isolated side are truncated when it returns. With acks=all no acknowledged record is lost. If it led nothing,
+    only clients in the zone notice: they reach no leader.
 
 How kfix knows
-    The broker answers us and is not registered; its epochs are older by one; it still calls the recorded broker
-    controller. The forecast is its log end less the end of its epoch at the new leader, asked of both.
+    The broker responds to kfix and is not registered; its epochs are older by one; it still names the recorded broker
+    as controller. The forecast is its log end minus the end of its epoch at the new leader, asked of both.
 
-What helps
-    Mend the network. It registers within a second, truncates, follows; its ZooKeeper server joins again in 14 to 17 s.
+Remedies, safest first
+    Repair the network. The broker registers within a second, truncates and follows; its ZooKeeper server joins again in
+    14 to 17 s.
 
-What not to do
-    No election, no reassignment, no restart: nothing is wrong with Kafka. Do not wait either where two leaders take
-    records: each second adds to what is cut off.
+Do not
+    Do not trigger elections or reassignments, do not restart: nothing is wrong with Kafka. Do not delay the repair
+    where two leaders accept records: each second adds to the loss.
 
 Sources
-    Kafka 2.7.1, three zones: session over 4.8 to 5.4 s after the cut at 6 s; leader epoch + 1; 676 records cut off, as
-    forecast by the log ends (kafka-facts J3, J5).
+    Kafka 2.7.1, three zones: session over 4.8 to 5.4 s after the cut at 6 s; leader epoch + 1; 676 records truncated,
+    as forecast by the log ends. See docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations

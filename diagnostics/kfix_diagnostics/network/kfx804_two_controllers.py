@@ -1,22 +1,23 @@
-"""KFX804 two-controllers: the zone of the controller is cut off; another one was elected, the old one still believes.
+"""KFX804 two-controllers: the controller's zone is cut off; another was elected, and the old one has not noticed.
 
 Why it matters
-    Two brokers act as controller, each for those who hear it. The old one can write nothing: ZooKeeper is on the other
-    side. What its broker led has two leaders, as in KFX803, and loses the same.
+    Two brokers act as controller, each for the brokers that reach it. The old one can write nothing: ZooKeeper is on
+    the other side. Partitions that its broker led have two leaders and lose records as in KFX803.
 
 How kfix knows
-    The broker answers us, is not registered, and calls itself controller, while ZooKeeper records another one under a
-    newer epoch. What the old controller's broker led is two leader epochs ahead, the rest one.
+    The broker responds to kfix, is not registered, and names itself controller, while ZooKeeper records another one
+    under a newer epoch. Partitions that the old controller's broker led are two leader epochs ahead, the others one.
 
-What helps
-    Mend the network. The old controller's session is over, so it resigns at once and follows the new one.
+Remedies, safest first
+    Repair the network. The session of the old controller is over, so it resigns at once and follows the new one.
 
-What not to do
-    Do not delete /controller: the recorded controller is the right one. No election, no reassignment, no restart.
+Do not
+    Do not delete /controller: the recorded controller is the right one. Do not trigger elections or reassignments, do
+    not restart.
 
 Sources
-    Kafka 2.7.1, three zones: new controller 4.8 s after the cut, leader epoch + 2 for what the lost controller led
-    (kafka-facts J4).
+    Kafka 2.7.1, three zones: new controller 4.8 s after the cut, leader epoch + 2 for partitions that the lost
+    controller led. See docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     node = case.controller
     old = sorted({c for b, c in cut.controllers.items() if b in cut.brokers and c in cut.brokers})
-    now = f"broker {node.broker} is, under epoch {node.epoch}" if node is not None else "another is"
-    yield isolated(CODE, case, cut, controllers=f"; broker {old[0]} believes to be controller, {now}")
+    now = f"broker {node.broker} is, with epoch {node.epoch}" if node is not None else "another broker is"
+    yield isolated(CODE, case, cut, controllers=f". Broker {old[0]} still acts as controller, but {now}")
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="two-controllers",
-    title="the zone of the controller is cut off, and another one was elected",
+    title="the controller's zone is cut off, and another controller was elected",
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,

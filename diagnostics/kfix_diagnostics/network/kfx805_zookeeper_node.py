@@ -1,21 +1,21 @@
-"""KFX805 zookeeper-node: a ZooKeeper server has no quorum or does not answer, while the others serve.
+"""KFX805 zookeeper-node: a ZooKeeper server has no quorum or does not respond, while the others serve.
 
 Why it matters
-    Nobody notices while the majority stands: clients move to the other servers. One more server lost, and nothing in
-    Kafka can change any more. A server without a quorum that serves read-only gives old answers to whoever asks it.
+    Clients do not notice while the majority stands: they use the other servers. If one more server is lost, nothing in
+    Kafka can change any more. A server without a quorum that serves read-only returns stale data.
 
 How kfix knows
-    Every server of the ensemble is asked by itself (`srvr`): mode and last transaction, compared with the others'.
+    kfix asks every server of the ensemble (`srvr`) for its mode and last transaction, and compares them.
 
-What helps
-    Mend the network between this server and the others, or start it. It joins again by itself, in up to 17 s.
+Remedies, safest first
+    Repair the network between this server and the others, or start it. It joins again by itself, in up to 17 s.
 
-What not to do
-    Do not restart the servers that serve: they are the quorum. Nothing is to be done to Kafka.
+Do not
+    Do not restart the servers that serve: they are the quorum. Do not change anything in Kafka.
 
 Sources
-    ZooKeeper 3.5.9 and 3.9.3: without a quorum `srvr` says "not currently serving requests", `ruok` still imok
-    (kafka-facts J). A server that was read-only can forget sessions: then restart it.
+    ZooKeeper 3.5.9 and 3.9.3: without a quorum `srvr` answers "not currently serving requests", `ruok` still imok. A
+    server that was read-only can lose sessions: then restart it. See docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKeeperNode, ...]) -> Finding:
     quorum = node.without_quorum
-    what = "has no quorum" if quorum else "does not answer"
-    left = "no further loss can be borne" if spare <= 0 else f"{count(spare, 'more loss')} can be borne"
+    voters = count(len(case.ensemble), "server")
+    what = "has no quorum" if quorum else "does not respond"
+    left = "the loss of one more stops the ensemble" if spare <= 0 else f"the ensemble can lose {spare} more"
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=f"zookeeper {node.address}",
-        summary=f"zookeeper {node.address} {what}, {len(serving)} of {len(case.ensemble)} servers serve: {left}",
+        summary=f"zookeeper {node.address} {what}; {len(serving)} of {voters} serving, {left}",
         cause=Cause(
-            "it is cut off from the other servers" if quorum else "it is dead, or cut off from us",
+            "it is cut off from the other servers" if quorum else "it is dead, or cut off from kfix",
             Confidence.LIKELY if quorum else Confidence.POSSIBLE,
         ),
         evidence=(
@@ -66,19 +67,19 @@ def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKee
         ),
         remedies=(
             Remedy(
-                f"mend the network between zookeeper {node.address} and the other servers: it joins again by itself"
+                f"Repair the network between zookeeper {node.address} and the other servers. It then joins by itself"
                 if quorum
-                else f"start zookeeper {node.address}, or mend the way to it"
+                else f"Start zookeeper {node.address}, or repair the network between it and kfix"
             ),
-            Remedy("if it stays out while the network is well: restart this one server"),
+            Remedy("If it does not join although the network is healthy: restart this one server"),
         ),
-        never=("do not restart the servers that serve: they are the quorum",),
+        never=("Do not restart the servers that serve: they are the quorum",),
         follows=(key_of(case.cut),) if case.cut is not None and _same_host(case, node) else (),
     )
 
 
 def _same_host(case: CaseFile, node: ZooKeeperNode) -> bool:
-    """On the host of a broker that is cut off: the same cut."""
+    """Returns whether it is on the host of a broker that is cut off, and so part of the same cut."""
     cut = case.cut
     host = node.address.rpartition(":")[0]
     return cut is not None and host in {case.address(b).rpartition(":")[0] for b in cut.brokers}
@@ -92,7 +93,7 @@ def _said(node: ZooKeeperNode) -> str:
 CHECK = ClusterCheck(
     code=CODE,
     slug="zookeeper-node",
-    title="a ZooKeeper server has no quorum or does not answer",
+    title="a ZooKeeper server has no quorum or does not respond",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

@@ -1,25 +1,26 @@
-"""KFX807 broker-alone: a broker reaches no other broker, though it reaches ZooKeeper.
+"""KFX807 broker-alone: a broker reaches no other broker, but reaches ZooKeeper.
 
 Why it matters
-    It keeps what it leads and drops its followers, so the only copy of new records is on it: while
-    min.insync.replicas is 1 even acks=all acknowledges them. If it then dies, they are lost or the partition is down.
-    Clients in other zones cannot use what it leads; clients near it can use nothing else. If it is the controller, no
-    broker hears of changes.
+    It remains leader of its partitions and removes its followers from the ISR, so the only copy of new records is on
+    it: while min.insync.replicas is 1 even acks=all acknowledges them. If it then dies, they are lost or the partition
+    is unavailable. Clients in other zones cannot use its partitions; clients near it can use no others. If it is the
+    controller, no broker learns of changes.
 
 How kfix knows
-    It is registered, and every gap in an isr has it on one side: it has dropped all others, and they dropped it. If it
-    is the controller its own metadata matches ZooKeeper's record, and that of all others is old; if it is not, its own
-    is old and its high watermark stands still.
+    It is registered, and every gap in an ISR has it on one side: it has removed all others, and they removed it. If it
+    is the controller its own metadata matches ZooKeeper's record, and that of all others is stale; if it is not, its
+    own is stale and its high watermark stands still.
 
-What helps
-    Mend the network. The isr is whole again within seconds; nothing is cut off, since it stayed leader.
+Remedies, safest first
+    Repair the network. The ISR is complete again within seconds; nothing is truncated, because it stayed leader.
 
-What not to do
-    No election: it would make one of the others leader and cut off what only this broker has. Do not restart it.
+Do not
+    Do not trigger an election: it would make another broker leader and truncate records that only this broker has. Do
+    not restart it.
 
 Sources
-    Kafka 2.7.1, the leader cut from its followers: the isr shrinks to the leader alone after 1.0 to 1.5 x
-    replica.lag.time.max.ms. The other outcome, another leader, is KFX803.
+    Kafka 2.7.1, the leader cut from its followers: the ISR shrinks to the leader alone after 1.0 to 1.5 x
+    replica.lag.time.max.ms. The other outcome, another leader, is KFX803. See docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     [broker] = cut.brokers
     here = place_of(case, cut.brokers)
     own = sorted({gap.tp for gap in cut.gaps if gap.leader == broker})
-    led = f"; followers dropped: it leads {per_topic(own)} alone in the isr" if own else ""
-    stuck = f"; high watermark stuck in {per_topic(cut.stuck)}" if cut.stuck else ""
+    led = f". It is the only in-sync replica of {per_topic(own)}" if own else ""
+    stuck = f". The high watermark of {per_topic(cut.stuck)} does not move" if cut.stuck else ""
     is_controller = case.controller is not None and case.controller.broker == broker
     yield Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=cut.obj,
-        summary=f"{here} reaches no other broker, though it reaches ZooKeeper{led}{stuck}; {since(case, cut)}",
+        summary=f"{here} reaches no other broker, but reaches ZooKeeper{led}{stuck} ({since(case, cut)})",
         cause=Cause(
             f"the network between {here} and the other brokers is cut",
             Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
@@ -71,11 +72,11 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             *vantage_rows(case),
         ),
         blocked=Blocked(
-            f"clients in other zones of what broker {broker} leads; {clients_of(case, cut.brokers)} of everything else"
-            + ("; whoever needs to hear of a change" if is_controller else "")
+            f"clients in other zones that use partitions led by broker {broker}; {clients_of(case, cut.brokers)} "
+            "that use any other partition" + ("; every change of metadata" if is_controller else "")
         ),
         remedies=remedies(cut, f"around {here}"),
-        never=(*NEVER, f"do not restart broker {broker}: what it leads has no other copy of the newest records"),
+        never=(*NEVER, f"Do not restart broker {broker}: it may hold the only copy of the newest records"),
         partitions=tuple(own),
         facts={
             "brokers": cut.brokers,
@@ -91,26 +92,26 @@ def _signs(case: CaseFile, cut: Cut, is_controller: bool) -> Iterator[str]:
         yield gap_words(cut)
     yield f"{place_of(case, cut.brokers)} is registered"
     if is_controller:
-        yield "it is the controller: its metadata matches ZooKeeper's record, that of all others is old"
+        yield "it is the controller: its metadata matches ZooKeeper's record, that of all others is stale"
     elif cut.stale:
-        yield "its own metadata is old: it does not hear the controller either"
+        yield "its own metadata is stale: it does not receive updates of the controller either"
     if cut.gaps and cut.sampled:
-        yield "the log ends of who was dropped do not move"
+        yield "the log ends of the removed replicas do not move"
 
 
 def _neighbours(is_controller: bool) -> dict[str, str]:
     return {
-        "another leads (KFX803)": "it is registered, and nobody was elected in its place",
-        "a slow broker": "it would not have dropped its own followers",
-        "a cut between two brokers": "all others are on the other side",
-        **({"stale brokers": "all but the controller are, at once"} if is_controller else {}),
+        "another leader (KFX803)": "it is registered, and no other leader was elected",
+        "slow broker": "it would not have removed its own followers",
+        "cut between two brokers": "all other brokers are on the other side",
+        **({"stale brokers": "all but the controller are stale at once"} if is_controller else {}),
     }
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="broker-alone",
-    title="a broker reaches no other broker, though it reaches ZooKeeper",
+    title="a broker reaches no other broker, but reaches ZooKeeper",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,

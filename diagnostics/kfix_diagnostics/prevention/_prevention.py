@@ -1,4 +1,4 @@
-"""What the checks of prevention say alike. They judge settings and placement: nothing is broken by it today."""
+"""Helpers of the checks for latent risks. They judge settings and placement: nothing is broken by these today."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 PROTOCOL = "inter.broker.protocol.version"
 DEFAULTS_CODE = "KFX605"
-#: Fewer partitions than this on one broker are no load worth a word.
+#: Fewer partitions than this on one broker are no load worth reporting.
 FEW = 10
 
 Line = tuple[int, int]
 
-NEVER_AT_ONCE = "do not move everything at once: throttle, move in batches, take the throttle off afterwards"
-NEVER_ALTER = "kafka-topics --alter cannot change a replication factor"
+NEVER_AT_ONCE = "Do not move everything at once: throttle, move in batches, and remove the throttle afterwards"
+NEVER_ALTER = "Do not try kafka-topics --alter: it cannot change a replication factor"
 NEVER_ABOVE_RF = (
-    "do not set min.insync.replicas above the replication factor of any topic it acts on: producers with acks=all, and "
-    "the commits of groups, fail at once"
+    "Do not set min.insync.replicas above the replication factor of any topic it applies to: producers with acks=all "
+    "and the commits of groups fail at once"
 )
 
 
@@ -37,7 +37,7 @@ def tps_of(rows: Iterable[PartitionFacts]) -> tuple[TopicPartition, ...]:
 
 
 def largest(rows: Rows) -> str:
-    """The topic with most of these partitions, the first by name of several."""
+    """Returns the topic with most of these partitions, the first by name if there are several."""
     sizes = Counter(row.topic for row in rows)
     return min(sizes, key=lambda topic: (-sizes[topic], topic))
 
@@ -47,14 +47,14 @@ def how_many(rows: Rows) -> str:
 
 
 def worst_rows(rows: Rows, what: str, value: str, shown: int = 5) -> Iterator[Evidence]:
-    """The topics with most of these partitions, with their numbers."""
+    """Yields a row of the topics with most of these partitions, with their numbers."""
     sizes = Counter(row.topic for row in rows)
     names = [f"{topic} ({n})" for topic, n in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))]
     yield Evidence(what, f"partitions with {value}", some(names, shown))
 
 
 def setting_rows(values: Mapping[int, str], key: str, note: str = "") -> Iterator[Evidence]:
-    """Brokers that say the same share a row."""
+    """Yields one row for all brokers that have the same value."""
     said: dict[str, list[int]] = {}
     for broker, value in values.items():
         said.setdefault(value, []).append(broker)
@@ -63,29 +63,29 @@ def setting_rows(values: Mapping[int, str], key: str, note: str = "") -> Iterato
 
 
 def number(text: str) -> int | None:
-    """A setting as a number; None where it is none."""
+    """Returns a setting as a number; None where it is not one."""
     found = whole_number(text.strip().removeprefix("-"))
     return -found if found is not None and text.strip().startswith("-") else found
 
 
 def line_of(version: str) -> Line | None:
-    """`2.7-IV2` is of the line 2.7; None where it is no version."""
+    """Returns the release line of a version, (2, 7) of `2.7-IV2`; None where it is not a version."""
     found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", version)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def inherits(topic: str, key: str, value: str, case: CaseFile) -> bool:
-    """Nothing is set on the topic itself, and some broker has this as its default."""
+    """Returns whether the topic has no value of its own, and some broker has this value as its default."""
     return not case.own_setting(topic, key) and value in case.settings(key).values()
 
 
 def n_brokers(case: CaseFile) -> int:
-    """Alive ones, and those that are away and hold replicas."""
+    """Returns the number of live brokers and of dead ones that hold replicas."""
     return len(case.assigned | (case.live or frozenset()))
 
 
 def overloaded(counted: Mapping[int, int], case: CaseFile) -> tuple[int, ...]:
-    """Live brokers with more than twice the fair share and at least `FEW`, or with all there is."""
+    """Returns live brokers with more than twice the fair share and at least `FEW`, or with all partitions."""
     live = sorted(case.live or ())
     total = sum(counted.get(broker, 0) for broker in live)
     if len(live) < 2:

@@ -1,24 +1,26 @@
-"""KFX601 rf-below-policy: topics have fewer replicas than the site demands.
+"""KFX601 rf-below-policy: topics have fewer replicas than the site requires.
 
 Why it matters
-    With one replica the death of one broker stops the topic, and the death of its disk loses it. With two, maintenance
-    of one broker leaves a single copy, and min.insync.replicas cannot be 2 without stopping producers meanwhile.
+    With one replica the death of one broker makes the topic unavailable, and the death of its disk loses it. With two,
+    maintenance of one broker leaves a single copy, and min.insync.replicas cannot be 2 without blocking producers
+    meanwhile.
 
 How kfix knows
     The assignments, not the settings: fewer replicas than expected (3, or `expected_rf` of the inventory), while no
     reassignment is under way. The internal topics have a finding of their own (KFX303). All topics with the same
     number of replicas are one finding.
 
-What helps
+Remedies, safest first
     A reassignment that adds replicas, topic by topic, throttled; afterwards min.insync.replicas. Where the cluster has
-    fewer brokers than replicas are demanded: more brokers.
+    fewer brokers than replicas are required: more brokers.
 
-What not to do
-    `kafka-topics --alter` cannot change a replication factor. Do not raise min.insync.replicas before the replicas are
-    there. Do not move everything at once.
+Do not
+    `kafka-topics --alter` cannot change a replication factor. Do not raise min.insync.replicas before the replicas
+    exist. Do not move everything at once.
 
 Sources
-    Kafka: kafka-reassign-partitions, default.replication.factor. Incidents A2, B1 and B3 of kfix's own list.
+    Kafka: kafka-reassign-partitions, default.replication.factor. The incidents offsets-rf1, isr-gone and
+    packed-replicas of `kfix lab` show the consequences. See docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import count, has, per_topic
 from kfix_diagnostics.prevention._prevention import (
     NEVER_ALTER,
     NEVER_AT_ONCE,
@@ -57,8 +59,8 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)}: {replicas} where {case.expected.rf} are expected: {per_topic(tps)}",
-        cause=Cause("the cluster has no more brokers than that", Confidence.CERTAIN)
+        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.expected.rf} are expected: {per_topic(tps)}",
+        cause=Cause(f"the cluster has only {count(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
         else Cause("the topics were created with this replication factor", Confidence.LIKELY),
         evidence=(*worst_rows(rows, "assignment", replicas), *setting_rows(case.settings(DEFAULT), DEFAULT)),
@@ -71,17 +73,17 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     reachable = min(case.expected.rf, n_brokers(case))
     if reachable < case.expected.rf:
-        yield Remedy(f"add brokers: {n_brokers(case)} cannot hold {case.expected.rf} replicas of a partition")
+        yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {case.expected.rf} replicas of a partition")
     if reachable > factor:
         topic = largest(rows)
-        text = f"raise the replication factor to {reachable} by a reassignment, topic by topic: first {topic}"
+        text = f"Raise the replication factor to {reachable} by a reassignment, topic by topic, beginning with {topic}"
         yield runbook(case, "raise-topic-rf", text, f"topic={topic}", f"rf={reachable}")
 
 
 CHECK = PartitionCheck(
     code=CODE,
     slug="rf-below-policy",
-    title="topics have fewer replicas than the site demands",
+    title="topics have fewer replicas than the site requires",
     severity=Severity.WARNING,
     rows="not internal and n_replicas > 0 and n_replicas < expected_rf and not reassigning and not deleting",
     describe=describe,

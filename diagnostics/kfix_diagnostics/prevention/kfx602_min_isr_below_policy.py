@@ -1,27 +1,27 @@
-"""KFX602 min-isr-below-policy: min.insync.replicas lets one copy be enough.
+"""KFX602 min-isr-below-policy: min.insync.replicas lets acknowledged records exist in one copy.
 
 Why it matters
-    With min.insync.replicas=1 a producer with acks=all is told "written" as soon as the leader alone has the record,
-    if the followers have fallen out of the isr. When that leader dies the partition stands still, or acknowledged
-    records are lost. The replicas are there and do not protect anything.
+    With min.insync.replicas=1 a producer with acks=all gets its acknowledgement as soon as the leader alone has the
+    record, if the followers have fallen out of the ISR. When that leader dies the partition is unavailable, or
+    acknowledged records are lost. The replicas exist but protect nothing.
 
 How kfix knows
-    The value in force: the topic's own, else the default of its leader. Below what is expected (2, or
-    `expected_min_isr` of the inventory) where the partition has more than one replica. Where the setting was not read
-    nothing is judged.
+    The value in force: the topic's own, otherwise the default of its leader. Below what is expected (2, or
+    `expected_min_isr` of the inventory) where the partition has more than one replica. A setting that was not read is
+    not judged.
 
-What helps
-    The setting on the topic, or the default of all brokers (KFX605), where every topic it acts on has more replicas
+Remedies, safest first
+    Set it on the topic, or as the default of all brokers (KFX605), where every topic it applies to has more replicas
     than that. Topics with two replicas need a third one first.
 
-What not to do
-    Not above or at the replication factor: at it, one broker in maintenance stops producers (KFX603); above it they
-    stop at once, and so do the commits of groups where it is the offsets topic. Producers with acks=0 or 1 are not
-    protected by it, whatever it says.
+Do not
+    Do not set it at or above the replication factor: at it, one broker in maintenance blocks producers (KFX603); above
+    it they fail at once, and so do the commits of groups if it is the offsets topic. It does not protect producers with
+    acks=0 or 1, whatever its value.
 
 Sources
-    Kafka: min.insync.replicas is 1 by default. Kafka 2.7.1: NOT_ENOUGH_REPLICAS below it; a broker default of 2 over
-    an offsets topic with one replica makes every group fail.
+    Kafka: min.insync.replicas is 1 by default. Kafka 2.7.1: NOT_ENOUGH_REPLICAS below it; with a broker default of 2
+    and an offsets topic with one replica every group fails. See docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
-        summary=f"{how_many(rows)}: {MIN_ISR} is {value} where {case.expected.min_isr} is expected: {per_topic(tps)}",
+        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.expected.min_isr} is expected: {per_topic(tps)}",
         cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
         if default
         else Cause("it is set on the topics themselves", Confidence.LIKELY),
@@ -75,7 +75,7 @@ def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
             *setting_rows(case.settings(MIN_ISR), MIN_ISR),
         ),
         remedies=tuple(_remedies(rows, case)),
-        never=(NEVER_ABOVE_RF, "do not take it for protection of producers with acks=0 or 1"),
+        never=(NEVER_ABOVE_RF, "Do not rely on it for producers with acks=0 or 1: it does not protect them"),
         partitions=tps,
         follows=(f"{DEFAULTS_CODE}:{MIN_ISR}",) if default else (),
     )
@@ -86,12 +86,12 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     fit = tuple(row for row in rows if row.n_replicas > wanted)
     tight = tuple(row for row in rows if row.n_replicas <= wanted)
     if fit:
-        text = f"set it to {wanted}, topic by topic: first {largest(fit)}"
+        text = f"Set it to {wanted}, topic by topic, beginning with {largest(fit)}"
         yield runbook(case, "durable-defaults", text, f"topic={largest(fit)}", f"min_isr={wanted}")
     plain = tuple(row for row in tight if not row.internal)
-    more = f"{how_many(tight)}: replicas first, {wanted + 1} of them, then the setting" if tight else ""
+    more = f"Raise the replication factor of {how_many(tight)} to {wanted + 1} first, then the setting" if tight else ""
     if tight and n_brokers(case) <= wanted:
-        yield Remedy(f"{more}; that takes more brokers than there are")
+        yield Remedy(f"{more}. This needs more brokers than the cluster has")
     elif plain:
         yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain)}", f"rf={wanted + 1}")
     elif tight:
@@ -101,7 +101,7 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
 CHECK = PartitionCheck(
     code=CODE,
     slug="min-isr-below-policy",
-    title="min.insync.replicas lets one copy be enough",
+    title="min.insync.replicas lets acknowledged records exist in one copy",
     severity=Severity.WARNING,
     rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
     describe=describe,

@@ -1,23 +1,23 @@
 """KFX603 min-isr-equals-rf: every replica must be in sync, so no broker can be taken down.
 
 Why it matters
-    Where min.insync.replicas is the replication factor, one broker that restarts, lags or dies stops every producer
-    with acks=all. Rolling restarts become outages, and tools that respect min.insync.replicas refuse them for ever.
+    Where min.insync.replicas equals the replication factor, one broker that restarts, lags or dies blocks every
+    producer with acks=all. Rolling restarts become outages, and tools that respect min.insync.replicas refuse them.
 
 How kfix knows
     The value in force against the number of replicas, both above 1, while no reassignment is under way. A value above
-    the number of replicas is no matter of one day: producers fail already (KFX301).
+    the number of replicas is not a latent risk: producers fail already (KFX301).
 
-What helps
-    One replica more, or where there are three or more replicas: one less in min.insync.replicas, which moves no data.
+Remedies, safest first
+    Add one replica, or, where there are three or more replicas, lower min.insync.replicas by one, which moves no data.
 
-What not to do
-    Do not lower it to 1 to get through a maintenance: from then on one copy is enough for an acknowledgement. Do not
-    take a broker down for maintenance before this is mended.
+Do not
+    Do not lower it to 1 for a maintenance: from then on one copy is enough for an acknowledgement. Do not take a broker
+    down for maintenance before this is fixed.
 
 Sources
-    Kafka 2.7.1: a produce with acks=all to an isr below min.insync.replicas fails with NOT_ENOUGH_REPLICAS. Strimzi
-    and Cruise Control refuse to restart brokers of such partitions.
+    Kafka 2.7.1: a produce request with acks=all to an ISR below min.insync.replicas fails with NOT_ENOUGH_REPLICAS.
+    Strimzi and Cruise Control refuse to restart brokers of such partitions. See docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -54,33 +54,33 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)}: {MIN_ISR} is {factor}, as many as there are replicas; one broker down stops "
-        f"producers with acks=all: {per_topic(tps)}",
+        summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} is {factor}, the "
+        f"replication factor: {per_topic(tps)}",
         cause=Cause(f"{MIN_ISR} equals the replication factor", Confidence.CERTAIN),
         evidence=(
             *worst_rows(rows, "topic settings", f"{MIN_ISR} {factor}"),
             *setting_rows(case.settings(MIN_ISR), MIN_ISR),
         ),
         remedies=tuple(_remedies(factor, rows, case)),
-        never=(f"do not lower {MIN_ISR} to 1 to get through a maintenance", NEVER_ALTER),
+        never=(f"Do not lower {MIN_ISR} to 1 for a maintenance", NEVER_ALTER),
         partitions=tps,
-        # Too few replicas are the cause, where they are told.
+        # Too few replicas are the cause, where they are reported.
         follows=() if all(row.internal for row in rows) else (f"KFX601:replication factor {factor}",),
     )
 
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if factor > case.expected.min_isr:
-        text = f"lower {MIN_ISR} to {factor - 1}, topic by topic: first {largest(rows)}"
+        text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows)}"
         yield runbook(case, "durable-defaults", text, f"topic={largest(rows)}", f"min_isr={factor - 1}")
     if n_brokers(case) <= factor:
         yield Remedy(
-            f"add a broker, then a replica: {n_brokers(case)} cannot hold {factor + 1} replicas of a partition"
+            f"Add a broker, then a replica: {n_brokers(case)} brokers cannot hold {factor + 1} replicas of a partition"
         )
         return
     plain = tuple(row for row in rows if not row.internal)
     name, topic = ("raise-topic-rf", largest(plain)) if plain else ("raise-offsets-rf", largest(rows))
-    text = f"raise the replication factor to {factor + 1} by a reassignment, topic by topic: first {topic}"
+    text = f"Raise the replication factor to {factor + 1} by a reassignment, topic by topic, beginning with {topic}"
     yield runbook(case, name, text, f"topic={topic}", f"rf={factor + 1}")
 
 

@@ -1,24 +1,25 @@
-"""KFX604 unclean-election-on: a replica that lacks records may become leader by itself.
+"""KFX604 unclean-election-on: a replica that lacks records may become leader without anyone's decision.
 
 Why it matters
-    When all replicas in sync are gone the controller makes the first live one the leader, whatever it lacks. Records
-    that producers with acks=all were told to be safe are cut off on every other replica, and nobody is asked. It
-    happens in the seconds of an incident, often for a broker that would have been back a minute later.
+    When all in-sync replicas are gone the controller elects the first live replica, whatever it lacks. Records that
+    were acknowledged to producers with acks=all are truncated on every other replica, without confirmation. It happens
+    in the first seconds of an incident, often for a broker that would have been back a minute later.
 
 How kfix knows
-    unclean.leader.election.enable as it is in force: the topic's own value, else the default of its leader. Partitions
-    with one replica are left out: there is nobody to elect. Where the setting was not read nothing is judged.
+    unclean.leader.election.enable as it is in force: the topic's own value, otherwise the default of its leader.
+    Partitions with one replica are left out: there is no other replica to elect. A setting that was not read is not
+    judged.
 
-What helps
-    Turn it off: on the topic, or in the brokers' default (KFX605). An unclean election then remains what it should be:
-    a decision of a person, for one partition, with the loss stated (KFX103, runbook unclean-election).
+Remedies, safest first
+    Turn it off: on the topic, or in the brokers' default (KFX605). An unclean election then remains a deliberate
+    decision, for one partition, with the loss stated (KFX103, runbook unclean-election).
 
-What not to do
-    Do not turn it on in the middle of an incident: it acts on every partition of the topic, at once and from then on.
+Do not
+    Do not turn it on during an incident: it affects every partition of the topic, now and from then on.
 
 Sources
     Kafka: off by default since 0.11 (KIP-106). Kafka 2.7.1: enabling it elects at once; the winner is the first live
-    replica in assignment order, not the longest log.
+    replica in assignment order, not the longest log. See docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="topics by default" if default else "topics",
-        summary=f"{how_many(rows)}: an election may lose acknowledged records: {per_topic(tps)}",
+        summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: {per_topic(tps)}",
         cause=Cause(f"the brokers' default of {UNCLEAN} is true", Confidence.CERTAIN)
         if default
         else Cause(f"{UNCLEAN} is set to true on the topics themselves", Confidence.LIKELY),
@@ -72,7 +73,7 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
             runbook(
                 case,
                 "durable-defaults",
-                f"turn it off, topic by topic: first {topic}",
+                f"Turn it off, topic by topic, beginning with {topic}",
                 f"topic={topic}",
                 f"min_isr={min_isr}",
             ),
@@ -86,7 +87,7 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
 CHECK = PartitionCheck(
     code=CODE,
     slug="unclean-election-on",
-    title="a replica that lacks records may become leader by itself",
+    title="unclean elections are on: a replica that lacks records may become leader",
     severity=Severity.WARNING,
     rows="unclean_known and unclean and n_replicas > 1 and not deleting",
     describe=describe,

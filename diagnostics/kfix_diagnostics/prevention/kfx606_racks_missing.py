@@ -1,23 +1,24 @@
-"""KFX606 racks-missing: brokers do not say in which rack or zone they are.
+"""KFX606 racks-missing: brokers have no rack.
 
 Why it matters
-    Without broker.rack Kafka spreads replicas over brokers and not over zones: all copies of a partition may lie in
-    the one that fails. Where some brokers have one and others have none it is worse: a topic without a given
-    assignment cannot be created any more ("Not all brokers have rack information").
+    Without broker.rack Kafka spreads replicas over brokers and not over zones: all copies of a partition may be in the
+    zone that fails. If some brokers have a rack and others have none it is worse: a topic without a given assignment
+    cannot be created ("Not all brokers have rack information").
 
 How kfix knows
-    The registrations in ZooKeeper, on KRaft the brokers' metadata: brokers that are alive and have no rack. With none
-    at all it is advice, since nobody can see from a cluster whether there is more than one zone.
+    The registrations in ZooKeeper, on KRaft the brokers' metadata: live brokers that have no rack. If none has one it
+    is advice, because a cluster does not show whether there is more than one zone.
 
-What helps
-    broker.rack in the server.properties of every broker, one after the other; then a reassignment of what exists,
-    because racks act only when a topic is created.
+Remedies, safest first
+    Set broker.rack in the server.properties of every broker, one after the other; then reassign the existing topics,
+    because racks are considered only when a topic is created.
 
-What not to do
-    Do not set it on some brokers only and leave it so. Do not expect it to move anything.
+Do not
+    Do not leave it set on some brokers only. Do not expect it to move anything.
 
 Sources
-    Kafka: KIP-36; AdminUtils refuses a rack-aware assignment where racks are known of some brokers only.
+    Kafka: KIP-36; AdminUtils refuses a rack-aware assignment where racks are known of some brokers only. See
+    docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import some
+from kfix_diagnostics._words import has, some
 
 CODE = "KFX606"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    # A pasted text names brokers and not their racks.
-    told = case.kraft or bool(case.registrations)
-    live = sorted(case.live or ()) if told else []
+    # A pasted text names brokers but not their racks.
+    known = case.kraft or bool(case.registrations)
+    live = sorted(case.live or ()) if known else []
     without = [broker for broker in live if broker not in case.racks]
     if len(live) < 2 or not without:
         return
@@ -52,11 +53,11 @@ def _none(live: list[int]) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj="all brokers",
-        summary=f"none of {len(live)} brokers has broker.rack: replicas are not spread over zones",
+        summary=f"none of {len(live)} brokers has a rack: replicas are not spread over zones",
         cause=Cause("broker.rack is not set", Confidence.CERTAIN),
         evidence=(Evidence(brokers_named(live), "broker.rack", "none"),),
-        remedies=(Remedy("where there is more than one zone: set broker.rack on every broker, one after the other"),),
-        never=("do not set it on some brokers only and leave it so",),
+        remedies=(Remedy("If there is more than one zone: set broker.rack on every broker, one after the other"),),
+        never=("Do not leave it set on some brokers only",),
     )
 
 
@@ -66,25 +67,25 @@ def _some(without: list[int], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="some brokers",
-        summary=f"{brokers_named(without)} without broker.rack while others have one: topics cannot be created without "
-        "a given assignment",
+        summary=f"topics cannot be created without a given assignment: {brokers_named(without)} {has(len(without))} no "
+        "rack, while other brokers have one",
         cause=Cause("broker.rack is set on some brokers only", Confidence.CERTAIN),
         evidence=(
             Evidence(brokers_named(without), "broker.rack", "none"),
             Evidence("brokers", "broker.rack", some(known)),
         ),
         remedies=(
-            Remedy(f"set broker.rack on {brokers_named(without)} and restart, one after the other"),
-            runbook(case, "spread-replicas", "then spread over racks what exists already"),
+            Remedy(f"Set broker.rack on {brokers_named(without)} and restart, one broker after the other"),
+            runbook(case, "spread-replicas", "Afterwards spread the existing replicas over racks"),
         ),
-        never=("do not leave it on some brokers only", "do not expect it to move what exists already"),
+        never=("Do not leave it set on some brokers only", "Do not expect it to move existing replicas"),
     )
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="racks-missing",
-    title="brokers do not say in which rack or zone they are",
+    title="brokers have no rack",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

@@ -1,23 +1,24 @@
-"""KFX607 shared-rack: several replicas of a partition lie in the same rack.
+"""KFX607 shared-rack: several replicas of a partition are in the same rack.
 
 Why it matters
     The loss of that rack takes more than one copy at once. With three replicas, two of them in one rack, and
-    min.insync.replicas=2, the loss of one zone stops producers with acks=all although two zones are well.
+    min.insync.replicas=2, the loss of one zone blocks producers with acks=all although two zones are healthy.
 
 How kfix knows
-    Fewer racks than replicas, where the racks of all replicas are known and the cluster has more than one. It is
-    advice where there are more replicas than racks, because then it cannot be otherwise. All replicas of a topic in
-    one rack is KFX305; of an internal topic it is told here.
+    Fewer racks than replicas, where the racks of all replicas are known and the cluster has more than one. It is advice
+    where there are more replicas than racks, because then it is unavoidable. All replicas of a topic in one rack is
+    KFX305; for an internal topic it is reported here.
 
-What helps
-    A reassignment over the racks, where there are racks enough. Otherwise one more rack, or the knowledge that one
-    zone is more than one copy.
+Remedies, safest first
+    A reassignment over the racks, where there are enough racks. Otherwise add a rack, or plan for the loss of one zone
+    as the loss of several copies.
 
-What not to do
+Do not
     Do not lower the replication factor to the number of racks. Do not move everything at once.
 
 Sources
-    Kafka: KIP-36. Two racks cannot hold a majority each: with two zones one of them always takes two of three copies.
+    Kafka: KIP-36. Two racks cannot each hold a majority: with two zones one of them always holds two of three copies.
+    See docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -49,14 +50,15 @@ def _spread(rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="avoidable",
-        summary=f"{how_many(rows)}: replicas share a rack although there are {rows[0].cluster_racks}: {per_topic(tps)}",
+        summary=f"replicas of {how_many(rows)} share a rack although there are {rows[0].cluster_racks} racks: "
+        f"{per_topic(tps)}",
         cause=Cause("the topics were created or moved without regard to racks", Confidence.LIKELY),
         evidence=(*worst_rows(rows, "assignment", "a shared rack"), _racks(case)),
         remedies=(
             runbook(
                 case,
                 "spread-replicas",
-                f"reassign them over the racks, with as few moves as can be, topic by topic: first {topic}",
+                f"Reassign them over the racks with as few moves as possible, topic by topic, beginning with {topic}",
                 f"topic={topic}",
             ),
         ),
@@ -72,12 +74,14 @@ def _too_few(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)}: {count(factor, 'replica')} over {racks}, so one rack holds more than one copy: "
+        summary=f"one rack holds several copies of {how_many(rows)}: {count(factor, 'replica')} over {racks}: "
         f"{per_topic(tps)}",
         cause=Cause(f"the cluster has {racks}", Confidence.CERTAIN),
         evidence=(*worst_rows(rows, "assignment", count(factor, "replica")), _racks(case)),
-        remedies=(Remedy("brokers in one more rack; or plan for the loss of a rack as the loss of several copies"),),
-        never=("do not lower the replication factor to the number of racks",),
+        remedies=(
+            Remedy("Add brokers in one more rack, or plan for the loss of a rack as the loss of several copies"),
+        ),
+        never=("Do not lower the replication factor to the number of racks",),
         partitions=tps,
     )
 
@@ -93,7 +97,7 @@ def _racks(case: CaseFile) -> Evidence:
 CHECK = PartitionCheck(
     code=CODE,
     slug="shared-rack",
-    title="several replicas of a partition lie in the same rack",
+    title="several replicas of a partition are in the same rack",
     severity=Severity.WARNING,
     rows="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
     " and not reassigning and not deleting",

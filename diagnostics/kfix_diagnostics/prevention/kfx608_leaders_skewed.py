@@ -1,24 +1,25 @@
 """KFX608 leaders-skewed: a broker leads more than twice its share.
 
 Why it matters
-    All reading and writing of a partition goes through its leader: one broker does the work of several, and its death
-    moves all of it at once. After a rolling restart the last broker leads nothing and the first ones lead everything,
-    and it stays so where auto.leader.rebalance.enable is off.
+    All reads and writes of a partition go through its leader: one broker does the work of several, and its death moves
+    all of it at once. After a rolling restart the last broker leads nothing and the first ones lead everything; this
+    remains if auto.leader.rebalance.enable is off.
 
 How kfix knows
-    Leaders counted over the brokers that are alive: more than twice the fair share and at least 10 partitions, or all
-    of them. Judged only while every broker is there and none has just come: else it is the consequence of something
+    Leaders counted over the live brokers: more than twice the fair share and at least 10 partitions, or all of them.
+    Judged only while every broker is present and none has just started: otherwise it is the consequence of something
     else.
 
-What helps
-    Where other brokers are preferred: give them the leadership back, which loses nothing (runbook leader-balance).
+Remedies, safest first
+    Where other brokers are preferred: return the leadership to them, which loses nothing (runbook leader-balance).
     Where the preferred leaders themselves are uneven: another order of the replicas, which copies no data.
 
-What not to do
-    Do not restart the busy broker to get rid of its leaders: they come back the same way, or do not come back at all.
+Do not
+    Do not restart the busy broker to move its leaders away: they come back the same way, or do not come back at all.
 
 Sources
-    Kafka: auto.leader.rebalance.enable, leader.imbalance.per.broker.percentage (10 % is what Kafka itself tolerates).
+    Kafka: auto.leader.rebalance.enable, leader.imbalance.per.broker.percentage (Kafka itself tolerates 10 %). See
+    docs/facts/operations.md.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook, servers
+from kfix_diagnostics._words import count
 from kfix_diagnostics.prevention._prevention import overloaded, setting_rows, tps_of
 
 CODE = "KFX608"
@@ -55,17 +57,17 @@ def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="leaders",
-        summary=f"{said} of {total} partitions; the fair share of {len(live)} brokers is {total // len(live)}",
+        summary=f"{said} of {total} partitions; the fair share of each of {len(live)} brokers is {total // len(live)}",
         cause=Cause("the preferred leaders themselves are uneven", Confidence.CERTAIN)
         if uneven
-        else Cause(f"{brokers_named(high)} took over, and nothing gave the leadership back", Confidence.LIKELY),
+        else Cause(f"{brokers_named(high)} took over, and the leadership was not returned", Confidence.LIKELY),
         evidence=(
             _counts("leaders", case.leads, live),
             _counts("preferred leaders", case.preferred, live),
             *setting_rows(case.settings(REBALANCE), REBALANCE),
         ),
         remedies=tuple(_remedies(held, case, uneven=uneven)),
-        never=("do not restart the busy broker to get rid of its leaders",),
+        never=("Do not restart the busy broker to move its leaders away",),
         partitions=tps_of(held),
         follows=("KFX609:replicas",) if uneven else (),
     )
@@ -73,10 +75,14 @@ def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
 
 def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> Iterator[Remedy]:
     if held:
-        yield runbook(case, "leader-balance", f"give {len(held)} of them back to their preferred leaders, in batches")
+        yield runbook(
+            case,
+            "leader-balance",
+            f"Return the leadership of {count(len(held), 'partition')} to the preferred leaders, in batches",
+        )
     if uneven or not held:
         yield Remedy(
-            "put other replicas first in the assignments, so that others are preferred: no data is copied",
+            "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
             f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
             "move-replicas",
         )

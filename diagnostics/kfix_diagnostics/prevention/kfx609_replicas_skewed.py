@@ -1,23 +1,23 @@
 """KFX609 replicas-skewed: a broker holds more than twice its share of the replicas.
 
 Why it matters
-    Its disks fill first, its death makes most partitions under-replicated, and what must be copied to replace it comes
-    to and from one machine. Brokers that were added to carry the load carry none of it: Kafka moves nothing by itself.
+    Its disks fill first, its death makes most partitions under-replicated, and replacing it means copying all of that
+    through one host. Brokers that were added to share the load hold nothing: Kafka moves nothing by itself.
 
 How kfix knows
-    Replicas counted by the assignments over the brokers that are alive: more than twice the fair share and at least
-    10, or all of them. Judged only while every broker is there and none has just come. Numbers of replicas, not bytes:
-    kfix does not read sizes for this.
+    Replicas counted by the assignments over the live brokers: more than twice the fair share and at least 10, or all of
+    them. Judged only while every broker is present and none has just started. Numbers of replicas, not bytes: kfix does
+    not read sizes for this.
 
-What helps
+Remedies, safest first
     A reassignment to the brokers that hold little, in batches and throttled.
 
-What not to do
-    Do not move everything at once, and do not forget the throttle afterwards.
+Do not
+    Do not move everything at once, and do not forget to remove the throttle afterwards.
 
 Sources
     Kafka: "the new servers will not automatically be assigned any data partitions" (documentation, expanding your
-    cluster).
+    cluster). See docs/facts/operations.md.
 """
 
 from __future__ import annotations
@@ -51,14 +51,17 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="replicas",
-        summary=f"{said} of {total} replicas; the fair share of {len(live)} brokers is {total // len(live)}",
-        cause=Cause(f"{brokers_named(empty)} came later, and Kafka moves nothing by itself", Confidence.LIKELY)
+        summary=f"{said} of {total} replicas; the fair share of each of {len(live)} brokers is {total // len(live)}",
+        cause=Cause(
+            f"Kafka moves nothing by itself to new brokers, such as {brokers_named(empty)}",
+            Confidence.LIKELY,
+        )
         if empty
         else Cause("topics were created or moved without regard to what the brokers hold", Confidence.POSSIBLE),
         evidence=(Evidence("assignment", "replicas", ", ".join(f"{b}: {case.holds.get(b, 0)}" for b in live)),),
         remedies=(
             Remedy(
-                "reassign replicas to the brokers that hold little, throttled and in batches",
+                "Reassign replicas to the brokers that hold little, throttled and in batches",
                 f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
                 "move-replicas",
             ),

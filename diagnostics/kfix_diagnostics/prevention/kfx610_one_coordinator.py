@@ -1,24 +1,25 @@
 """KFX610 one-coordinator: one broker coordinates all consumer groups.
 
 Why it matters
-    The leader of an offsets partition is the coordinator of the groups that hash to it. Where one broker leads all of
-    them, its death or a long pause stops every consumer of the cluster at once, and the next one must load all offsets
-    before any group goes on.
+    The leader of an offsets partition is the coordinator of the groups that hash to it. If one broker leads all of
+    them, its death or a long pause blocks every consumer of the cluster at once, and the next coordinator must load all
+    offsets before any group can continue.
 
 How kfix knows
     All partitions of __consumer_offsets (at least 2) are led by the same broker while others are alive. Judged only
-    while every broker is there and none has just come.
+    while every broker is present and none has just started.
 
-What helps
-    Where other brokers are preferred: give them the leadership back. Where the topic has too few replicas: raise the
-    replication factor, with the preferred leaders rotated (KFX303). Else another order of the replicas.
+Remedies, safest first
+    Where other brokers are preferred: return the leadership to them. Where the topic has too few replicas: raise the
+    replication factor, with the preferred leaders rotated (KFX303). Otherwise use another order of the replicas.
 
-What not to do
-    Do not delete the topic to have it spread anew: all committed offsets are in there. Do not change its number of
-    partitions: groups would look for their offsets in another one.
+Do not
+    Do not delete the topic to have it spread again: it holds all committed offsets. Do not change its number of
+    partitions: groups would look for their offsets in another partition.
 
 Sources
-    Kafka: a group belongs to partition abs(hash(group.id)) mod N; the leader of that partition is its coordinator.
+    Kafka: a group belongs to partition abs(hash(group.id)) mod N; the leader of that partition is its coordinator. See
+    docs/facts/consumer-groups.md.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._words import ids
@@ -53,19 +55,19 @@ def _all(rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"topic {OFFSETS_TOPIC}",
-        summary=f"broker {leader} leads all {len(rows)} partitions of {OFFSETS_TOPIC}: it coordinates every group, "
-        f"{groups} of them known by name",
+        summary=f"broker {leader} coordinates every consumer group ({groups} known by name): it leads all {len(rows)} "
+        f"partitions of {OFFSETS_TOPIC}",
         cause=Cause("all of them have the same first replica", Confidence.CERTAIN)
         if len(preferred) == 1
-        else Cause("it took over, and nothing gave the leadership back", Confidence.LIKELY),
+        else Cause("it took over, and the leadership was not returned", Confidence.LIKELY),
         evidence=(
             Evidence("brokers", f"leader of {OFFSETS_TOPIC}", f"{leader} for all {len(rows)} partitions"),
             Evidence("assignment", f"preferred leaders of {OFFSETS_TOPIC}", ids(preferred)),
         ),
         remedies=(_remedy(rows, preferred, case),),
         never=(
-            "do not delete the topic to have it spread anew: all committed offsets are in there",
-            "do not change its number of partitions: groups would look for their offsets in another one",
+            "Do not delete the topic to have it spread again: it holds all committed offsets",
+            "Do not change its number of partitions: groups would look for their offsets in another partition",
         ),
         partitions=tps_of(rows),
         follows=(f"KFX303:topic {OFFSETS_TOPIC}",),
@@ -74,17 +76,19 @@ def _all(rows: Rows, case: CaseFile) -> Finding:
 
 def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
     if any(row.preferred != row.leader and row.preferred_in_live_isr for row in rows):
-        return runbook(case, "leader-balance", f"give them back to their preferred leaders, brokers {ids(preferred)}")
+        return runbook(
+            case, "leader-balance", f"Return the leadership to the preferred leaders, {brokers_named(preferred)}"
+        )
     factor = min(row.n_replicas for row in rows)
     if factor < rows[0].advised_rf:
         return runbook(
             case,
             "raise-offsets-rf",
-            f"raise the replication factor to {rows[0].advised_rf}, preferred leaders rotated",
+            f"Raise the replication factor to {rows[0].advised_rf} with the preferred leaders rotated",
             f"rf={rows[0].advised_rf}",
         )
     return Remedy(
-        "put other replicas first in the assignments, so that others are preferred: no data is copied",
+        "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
         f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
         "move-replicas",
     )

@@ -1,25 +1,24 @@
-"""KFX611 many-partitions: a broker, or the cluster, holds about as many replicas as is known to work well.
+"""KFX611 many-partitions: a broker, or the cluster, holds about as many replicas as are known to work well.
 
 Why it matters
-    Each replica costs open files, memory maps and a share of every leader change. A broker that dies with thousands of
-    leaders keeps them unavailable while the controller elects one after the other; a new controller on ZooKeeper reads
-    all of them before it does anything. It shows in an incident, not before.
+    Each replica costs open files, memory maps and a share of every leader change. When a broker with thousands of
+    leaders dies, they stay unavailable while the controller elects one after the other; a new controller on ZooKeeper
+    reads all of them before it acts. The cost shows in an incident, not before.
 
 How kfix knows
     Replicas by the assignments: 4000 on one broker, 200 000 in a cluster on ZooKeeper; from 80 % of that on it is
-    advice. On KRaft it is advice throughout: the total is not bounded by ZooKeeper there, the broker's share still is.
+    advice. On KRaft it is advice throughout: ZooKeeper does not bound the total there, but the limit per broker holds.
 
-What helps
-    Fewer partitions: topics that nobody uses, topics with far more partitions than consumers. More brokers, and
-    replicas moved to them. Limits of the machine that go with it: open files, vm.max_map_count (two maps a segment).
+Remedies, safest first
+    Fewer partitions: delete unused topics, and topics with far more partitions than consumers. More brokers, and
+    replicas moved to them. Limits of the host that go with it: open files, vm.max_map_count (two maps per segment).
 
-What not to do
-    Do not create topics with many partitions for a throughput that may come one day: the number cannot be lowered
-    again.
+Do not
+    Do not create topics with many partitions for a throughput that may come one day: the number cannot be lowered.
 
 Sources
-    Kafka's blog, "Apache Kafka Supports 200K Partitions Per Cluster" (2018, since 1.1): up to 4000 a broker and 200
-    000 a cluster as a rule of thumb.
+    Kafka's blog, "Apache Kafka Supports 200K Partitions Per Cluster" (2018, since 1.1): up to 4000 per broker and
+    200 000 per cluster as a rule of thumb. See docs/facts/defaults.md.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._words import some
+from kfix_diagnostics._words import has, some
 
 CODE = "KFX611"
 PER_BROKER = 4_000
@@ -58,9 +57,10 @@ def _of_brokers(near: list[int], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING if over else Severity.INFO,
         obj="a broker",
-        summary=f"{brokers_named(near)} with up to {most} replicas; {PER_BROKER} a broker are known to work well",
-        cause=Cause("more partitions than the brokers are meant to carry", Confidence.LIKELY),
-        evidence=(Evidence("assignment", "replicas a broker", some(rows)),),
+        summary=f"{brokers_named(near)} {has(len(near))} up to {most} replicas; {PER_BROKER} per broker are known to "
+        "work well",
+        cause=Cause("more partitions than the brokers are meant to hold", Confidence.LIKELY),
+        evidence=(Evidence("assignment", "replicas per broker", some(rows)),),
         remedies=_remedies(),
         never=_never(),
     )
@@ -71,7 +71,7 @@ def _of_cluster(total: int) -> Finding:
         code=CODE,
         severity=Severity.WARNING if total >= PER_CLUSTER else Severity.INFO,
         obj="the cluster",
-        summary=f"{total} replicas in the cluster; {PER_CLUSTER} on ZooKeeper are known to work well",
+        summary=f"the cluster has {total} replicas; {PER_CLUSTER} on ZooKeeper are known to work well",
         cause=Cause("more partitions than one controller on ZooKeeper is meant to handle", Confidence.LIKELY),
         evidence=(Evidence("assignment", "replicas of all brokers", str(total)),),
         remedies=_remedies(),
@@ -81,19 +81,19 @@ def _of_cluster(total: int) -> Finding:
 
 def _remedies() -> tuple[Remedy, ...]:
     return (
-        Remedy("delete topics that nobody uses; plan fewer partitions for new ones"),
-        Remedy("add brokers and move replicas to them; check the limits of open files and vm.max_map_count"),
+        Remedy("Delete unused topics, and plan fewer partitions for new ones"),
+        Remedy("Add brokers and move replicas to them. Check the limits of open files and vm.max_map_count"),
     )
 
 
 def _never() -> tuple[str, ...]:
-    return ("do not create many partitions for a throughput that may come one day: they cannot be taken away again",)
+    return ("Do not create many partitions for a throughput that may come one day: their number cannot be lowered",)
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="many-partitions",
-    title="about as many replicas as a broker or a cluster is known to carry well",
+    title="about as many replicas as a broker or a cluster is known to handle well",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

@@ -1,27 +1,28 @@
 """KFX612 session-timeout: ZooKeeper's session timeout does not fit the replica lag time, or is too short.
 
 Why it matters
-    A session that outlives replica.lag.time.max.ms reverses who judges first. The leaders then drop a hung broker from
-    each isr one by one before the controller knows of it, and a leader that hangs itself drops its healthy followers
-    when it wakes up: it stays in the isr alone, and its death leaves nobody to elect (KFX103). A session that is too
-    short lets a long garbage collection or a busy machine look like a death.
+    A session that outlives replica.lag.time.max.ms makes leaders react before the controller does. They remove a hung
+    broker from each ISR one by one before the controller knows of it, and a leader that hangs itself removes its
+    healthy followers when it resumes: it is alone in the ISR, and after its death no in-sync replica is left (KFX103).
+    A session that is too short makes a long garbage collection or a busy host look like a death.
 
 How kfix knows
     The brokers' own settings, compared broker by broker, in ZooKeeper mode: a session as long as the lag time or
-    longer, or a session below 6 s, the shortest that Kafka ever had as its default. ZooKeeper itself bounds the
-    session to 2 to 20 times its tickTime, which cannot be seen from the brokers.
+    longer, or a session below 6 s, the shortest default that Kafka ever had. ZooKeeper itself bounds the session to 2
+    to 20 times its tickTime, which the brokers do not show.
 
-What helps
+Remedies, safest first
     Kafka's defaults since 2.5: zookeeper.session.timeout.ms=18000 and replica.lag.time.max.ms=30000, in
     server.properties, then a rolling restart.
 
-What not to do
-    Do not shorten the lag time to have lagging replicas gone sooner: often it is the leader that is slow, and the isr
-    shrinks to the one broker that is sick.
+Do not
+    Do not shorten the lag time to remove lagging replicas sooner: often the leader is the slow one, and the ISR shrinks
+    to the one broker that is sick.
 
 Sources
     KIP-537: 6 s and 10 s up to 2.4, 18 s and 30 s since 2.5; the lag time is the longer one so that the controller
-    finds out first. Seen on 2.7.1: with 4 s and 10 000 partitions brokers lost their sessions under load, 30 s held.
+    reacts first. Seen on 2.7.1: with 4 s and 10 000 partitions brokers lost their sessions under load, with 30 s they
+    kept them. See docs/facts/running-brokers.md.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ CODE = "KFX612"
 SESSION = "zookeeper.session.timeout.ms"
 LAG = "replica.lag.time.max.ms"
 SHORTEST = 6_000
-NEVER = ("do not shorten the lag time to have lagging replicas gone sooner: often it is the leader that is slow",)
+NEVER = ("Do not shorten the lag time to remove lagging replicas sooner: often the leader is the slow one",)
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -51,15 +52,15 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if long:
         yield _finding(
             f"{SESSION} against {LAG}",
-            f"{brokers_named(long)}: a session of {sessions[long[0]]} ms is not shorter than the {lags[long[0]]} ms "
-            "after which a replica leaves the isr: leaders judge before the controller does",
+            f"{SESSION} ({sessions[long[0]]}) should be below {LAG} ({lags[long[0]]}) on {brokers_named(long)}: "
+            "otherwise leaders shrink ISRs before the controller detects a dead broker",
             case,
         )
     if short:
         yield _finding(
             SESSION,
-            f"{brokers_named(short)}: a session of {min(sessions[b] for b in short)} ms is below {SHORTEST} ms: a "
-            "pause of that length looks like a death",
+            f"{SESSION} ({min(sessions[b] for b in short)}) should be at least {SHORTEST} on {brokers_named(short)}: "
+            "otherwise a short pause looks like a dead broker",
             case,
         )
 
@@ -77,7 +78,9 @@ def _finding(obj: str, summary: str, case: CaseFile) -> Finding:
         summary=summary,
         cause=Cause("the brokers' settings", Confidence.CERTAIN),
         evidence=(*setting_rows(case.settings(SESSION), SESSION), *setting_rows(case.settings(LAG), LAG)),
-        remedies=(Remedy(f"set {SESSION}=18000 and {LAG}=30000 in every server.properties, then a rolling restart"),),
+        remedies=(
+            Remedy(f"Set {SESSION}=18000 and {LAG}=30000 in every server.properties, then do a rolling restart"),
+        ),
         never=NEVER,
     )
 

@@ -1,21 +1,21 @@
-"""KFX614 protocol-version: the brokers speak different protocol versions, or an older one than they could.
+"""KFX614 protocol-version: brokers use different protocol versions, or an older one than they support.
 
 Why it matters
-    An upgrade has two halves: the programs, then inter.broker.protocol.version. Where the second was forgotten the new
-    program runs with the old faults: below 2.7 leaders write the isr into ZooKeeper themselves, below 2.8 topics have
-    no id, below 3.4 there is no way to KRaft. Where brokers differ, what a partition can do depends on who leads.
+    An upgrade has two halves: the software, then inter.broker.protocol.version. Without the second half the new
+    software has the old limits: below 2.7 leaders write the ISR into ZooKeeper themselves, below 2.8 topics have no id,
+    below 3.4 there is no migration to KRaft. If brokers differ, what a partition can do depends on its leader.
 
 How kfix knows
-    The setting of each broker against each other's, and against the version that its own program speaks, by lines such
-    as 2.7. A rolling upgrade shows the same while it lasts. What a broker did not tell is not judged,
+    The setting of each broker against each other's, and against the version that its own software supports, by lines
+    such as 2.7. A rolling upgrade shows the same while it lasts. A setting that a broker did not report is not judged,
     nor is the setting on KRaft.
 
-What helps
-    Finish the upgrade: the same program everywhere; when all is well raise inter.broker.protocol.version, with a
-    second rolling restart.
+Remedies, safest first
+    Finish the upgrade: the same software on every broker; when the cluster is healthy raise
+    inter.broker.protocol.version, with a second rolling restart.
 
-What not to do
-    Do not raise it before every broker has the new program: older ones cannot follow. It cannot be lowered again
+Do not
+    Do not raise it before every broker has the new software: older brokers cannot follow. It cannot be lowered again
     safely.
 
 Sources
@@ -38,19 +38,24 @@ CODE = "KFX614"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    # KRaft goes by metadata.version: a setting that was left over says nothing there.
+    # KRaft uses metadata.version: a left-over setting means nothing there.
     spoken = {} if case.kraft else _lines(PROTOCOL, case)
     known = _lines(NEWEST_PROTOCOL, case)
     if len(set(known.values())) > 1:
-        yield _finding("programs", f"brokers run different lines: {_told(known)}", "make them the same", case)
+        yield _finding(
+            "programs",
+            f"brokers run different releases: {_lines_named(known)}",
+            "run the same release everywhere",
+            case,
+        )
     if len(set(spoken.values())) > 1:
-        text = f"{PROTOCOL} differs: {_told(spoken)}"
-        yield _finding("protocols", text, f"set {PROTOCOL} alike on every broker, with a rolling restart", case)
+        text = f"{PROTOCOL} differs between brokers: {_lines_named(spoken)}"
+        yield _finding("protocols", text, f"set the same {PROTOCOL} on every broker by a rolling restart", case)
     behind = {broker: line for broker, line in spoken.items() if broker in known and line < known[broker]}
     if behind and len(set(known.values())) == 1 and len(set(spoken.values())) == 1:
         newest = _name(max(known.values()))
-        text = f"{PROTOCOL} is {_name(max(behind.values()))}, the programs speak {newest}"
-        yield _finding("behind", text, f"raise {PROTOCOL} to {newest}, with a rolling restart", case, Severity.INFO)
+        text = f"{PROTOCOL} is {_name(max(behind.values()))}, but the brokers support {newest}"
+        yield _finding("behind", text, f"raise {PROTOCOL} to {newest} by a rolling restart", case, Severity.INFO)
 
 
 def _lines(key: str, case: CaseFile) -> dict[int, Line]:
@@ -62,7 +67,7 @@ def _name(line: Line) -> str:
     return ".".join(map(str, line))
 
 
-def _told(lines: dict[int, Line]) -> str:
+def _lines_named(lines: dict[int, Line]) -> str:
     return ", ".join(
         f"{_name(line)} on {brokers_named(b for b, other in lines.items() if other == line)}"
         for line in sorted(set(lines.values()))
@@ -78,17 +83,17 @@ def _finding(obj: str, summary: str, helps: str, case: CaseFile, severity: Sever
         cause=Cause("an upgrade is under way, or was not finished", Confidence.LIKELY),
         evidence=(
             *setting_rows(case.settings(PROTOCOL), PROTOCOL),
-            *setting_rows(case.settings(NEWEST_PROTOCOL), "protocol that the program speaks"),
+            *setting_rows(case.settings(NEWEST_PROTOCOL), "protocol version that the software supports"),
         ),
-        remedies=(Remedy(f"finish the upgrade: {helps}"),),
-        never=("do not raise the protocol version before every broker has the new program",),
+        remedies=(Remedy(f"Finish the upgrade: {helps}"),),
+        never=("Do not raise the protocol version before every broker has the new software",),
     )
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="protocol-version",
-    title="brokers speak different protocol versions, or an older one than they could",
+    title="brokers use different protocol versions, or an older one than they support",
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,

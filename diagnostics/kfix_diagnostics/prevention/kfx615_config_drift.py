@@ -1,21 +1,21 @@
 """KFX615 config-drift: brokers of one cluster have different values where they should have the same.
 
 Why it matters
-    What happens depends on which broker leads, which one is the controller, which one a client reaches: a topic
-    created through one broker has three replicas, through another one; a record that one leader takes another refuses.
-    It looks like chance, and it comes up when leaders move.
+    Behaviour then depends on which broker leads, which one is the controller, which one a client reaches: a topic
+    created through one broker has three replicas, through another one; a record that one leader accepts another
+    rejects. The faults look random and appear when leaders move.
 
 How kfix knows
-    The settings in force on each broker, for those where a difference is no use: replication, elections, time limits,
-    retention, sizes, partitions of internal topics, the authorizer. A broker that did not tell a setting is left out.
+    The settings in force on each broker, for those where a difference has no use: replication, elections, time limits,
+    retention, sizes, partitions of internal topics, the authorizer. A broker that did not report a setting is left out.
     The protocol version is KFX614, racks are KFX606.
 
-What helps
-    The same server.properties everywhere, by whatever keeps them; where a dynamic setting of one broker was meant for
-    an hour, take it away again.
+Remedies, safest first
+    The same server.properties everywhere, by the tool that manages them; remove a dynamic setting of one broker that
+    was meant to be temporary.
 
-What not to do
-    Do not level them in the middle of an incident: a rolling restart is another disturbance.
+Do not
+    Do not level them during an incident: a rolling restart is another disturbance.
 
 Sources
     Kafka: precedence of settings: topic, dynamic of the broker, dynamic of the cluster, server.properties, default.
@@ -63,8 +63,8 @@ SAME_EVERYWHERE = (
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    told = {key: case.settings(key) for key in SAME_EVERYWHERE}
-    drifted = {key: values for key, values in told.items() if len(set(values.values())) > 1}
+    known = {key: case.settings(key) for key in SAME_EVERYWHERE}
+    drifted = {key: values for key, values in known.items() if len(set(values.values())) > 1}
     if not drifted:
         return
     rows: tuple[Evidence, ...] = tuple(row for key, values in drifted.items() for row in setting_rows(values, key))
@@ -77,14 +77,14 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         cause=Cause("a file or a dynamic setting was changed on some brokers only", Confidence.LIKELY),
         evidence=rows,
         remedies=(
-            Remedy("give every broker the same server.properties, then a rolling restart"),
+            Remedy("Give every broker the same server.properties, then do a rolling restart"),
             Remedy(
-                "look for dynamic settings of single brokers that were meant for an hour",
+                "Check for temporary dynamic settings of single brokers",
                 f"kafka-configs.sh --bootstrap-server {servers(case)} --describe --entity-type brokers "
                 f"--entity-name {min(case.settings(next(iter(drifted))))}",
             ),
         ),
-        never=("do not level them in the middle of an incident: a rolling restart is another disturbance",),
+        never=("Do not level them during an incident: a rolling restart is another disturbance",),
     )
 
 

@@ -1,18 +1,18 @@
-"""KFX901 source-unreadable: a source did not answer, so something cannot be said.
+"""KFX901 source-unreadable: a source did not answer, so something is unknown.
 
 Why it matters
-    "Not read" is not "healthy". A cluster of which half could not be seen is not reported as well: the exit code says
-    so (22) unless something critical was found anyway.
+    "Not read" is not "healthy". A cluster of which half could not be seen is not reported as well: the exit code is 22
+    unless something critical was found anyway.
 
 How kfix knows
-    Every question to every broker, to ZooKeeper and to coordinators is recorded with its outcome. A dead broker that
-    does not answer is no such case, nor is one dead bootstrap address among several.
+    kfix records the outcome of every request to every broker, to ZooKeeper and to coordinators. A dead broker that does
+    not answer is no such case, nor is one dead bootstrap address among several.
 
-What helps
-    Give the missing address or rights (--zookeeper, --command-config), lengthen --timeout, or run kfix where the
-    source can be reached.
+Remedies, safest first
+    Provide the missing address or rights (--zookeeper, --command-config), raise --timeout, or run kfix where the source
+    can be reached.
 
-What not to do
+Do not
     Do not take the absence of findings for health.
 
 Sources
@@ -38,13 +38,13 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO,
             obj=source.name,
-            summary=f"{source.name} was not read; open stays {leaves_open(source.name)}",
+            summary=f"{source.name} was not read. Still unknown: {leaves_open(source.name)}",
             cause=Cause(source.error or "no answer", Confidence.CERTAIN),
             evidence=(Evidence(source.name, "asked", source.error or "no answer"),),
             remedies=(
-                Remedy("give the address or the rights that are missing, lengthen --timeout, or ask from nearer"),
+                Remedy("Provide the missing address or rights, raise --timeout, or run kfix closer to the source"),
             ),
-            never=("do not take what was not read for healthy",),
+            never=("Do not take what was not read for healthy",),
             follows=() if broker is None else (f"KFX402:broker {broker}",),
         )
 
@@ -52,7 +52,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 CHECK = ClusterCheck(
     code=CODE,
     slug="source-unreadable",
-    title="a source did not answer, so something cannot be said",
+    title="a source did not answer, so something is unknown",
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,

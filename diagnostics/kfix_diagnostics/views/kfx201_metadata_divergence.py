@@ -1,28 +1,29 @@
-"""KFX201 metadata-divergence: ZooKeeper's record of a partition differs from what every broker believes.
+"""KFX201 metadata-divergence: ZooKeeper's record of a partition differs from the metadata of every broker.
 
 Why it matters
-    Clients notice nothing, no metric moves, no stock tool compares the two. But the day the broker dies that ZooKeeper
-    names as leader, the partition falls to leader -1 and no election follows (KFX101): the controller removes the dead
-    replica from the record, finds it to be the leader there, and believes another one to be leader in its own memory.
-    Until then the leader cannot change its isr either.
+    Clients notice nothing, no metric changes, and no stock tool compares the two. But when the broker dies that
+    ZooKeeper names as leader, the partition ends at leader -1 and no election follows (KFX101): the controller removes
+    the dead replica from the record, finds it to be the leader there, and has another leader in its own memory. Until
+    then the leader cannot change its ISR either.
 
 How kfix knows
     Leader and leader epoch of the state znode against the metadata of each broker, asked one by one. While ZooKeeper is
     the authority, the znode is what a new controller will believe.
 
-What helps
-    A reassignment to the same replica list makes the controller read the state again and tell the brokers: the recorded
-    leader takes over, one epoch later. `kfix runbook apply metadata-divergence` does it, after it has compared the log
-    ends. A new controller does the same for all partitions at once.
+Remedies, safest first
+    A reassignment to the same replica list makes the controller read the state again and send it to the brokers: the
+    recorded leader takes over, one epoch later. `kfix runbook apply metadata-divergence` does this after comparing the
+    log ends. A new controller does the same for all partitions at once.
 
-What not to do
-    No election: preferred and unclean both answer "not needed" and change nothing. Do not kill or restart the recorded
-    leader before this is mended. Do not edit the znode back.
+Do not
+    Do not trigger an election: preferred and unclean both answer "not needed" and change nothing. Do not kill or
+    restart the recorded leader before this is repaired. Do not edit the znode back.
 
 Sources
-    Kafka 2.7.1: KafkaController.updateLeaderEpoch re-reads ZooKeeper. Seen on real brokers: 30 of 30 stock commands
-    call this state healthy. Up to 2.0 a superseded controller could write such a record; from 2.1 on (KAFKA-6082) its
-    writes are fenced, so the writer is a hand, a script, a restore, or ZooKeeper itself.
+    Kafka 2.7.1: KafkaController.updateLeaderEpoch re-reads ZooKeeper. Reproduced on real brokers: 30 of 30 stock
+    commands report this state as healthy. Up to 2.0 a superseded controller could write such a record; from 2.1 on
+    (KAFKA-6082) its writes are fenced, so the writer is a person, a script, a restore, or ZooKeeper itself. See
+    docs/facts/zookeeper.md.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from kfix.model.cluster.snapshot import PartitionState, TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import MANY, count, ids, per_topic, some
+from kfix_diagnostics._words import MANY, are, count, either, ids, per_topic, some
 
 CODE = "KFX201"
 
@@ -57,8 +58,8 @@ def _one(row: PartitionFacts, case: CaseFile) -> Finding:
         severity=Severity.WARNING,
         obj=str(tp),
         summary=f"{tp}: ZooKeeper records leader {row.zk_leader} (epoch {row.zk_leader_epoch}, "
-        f"isr {ids(case.isr(tp))}), {_who(row, case)} leader {row.view_leader} (epoch {row.leader_epoch}); "
-        f"clients work until broker {row.zk_leader} dies",
+        f"ISR {ids(case.isr(tp))}), but {_who(row, case)} leader {row.view_leader} (epoch {row.leader_epoch}). "
+        f"Clients work until broker {row.zk_leader} dies",
         cause=_cause(row, case),
         evidence=_evidence(row, case),
         remedies=tuple(_remedies(case, _noop(tp, case))),
@@ -71,7 +72,7 @@ def _one(row: PartitionFacts, case: CaseFile) -> Finding:
 
 def _who(row: PartitionFacts, case: CaseFile) -> str:
     seen = case.views_of(row.tp)
-    return f"{brokers_named(seen)} {'says' if len(seen) == 1 else 'say'}"
+    return f"{brokers_named(seen)} {'reports' if len(seen) == 1 else 'report'}"
 
 
 def _facts(row: PartitionFacts, case: CaseFile) -> dict[str, FactValue]:
@@ -109,7 +110,7 @@ def _evidence(row: PartitionFacts, case: CaseFile) -> tuple[Evidence, ...]:
 
 
 def _superseded(state: PartitionState | None, case: CaseFile) -> bool:
-    """Suspicious only together with the divergence itself (kafka-facts A)."""
+    """Returns whether a superseded controller wrote it: suspicious only with a divergence (docs/facts/zookeeper.md)."""
     node = case.controller
     return (
         state is not None
@@ -123,34 +124,34 @@ def _forecast(row: PartitionFacts, case: CaseFile) -> str:
     isr = case.isr(row.tp)
     rest = tuple(b for b in isr if b != row.zk_leader) if len(isr) > 1 else isr
     if rest == isr:
-        return f"leader -1, isr {ids(rest)}: only an unclean election would be left"
-    return f"leader -1, isr {ids(rest)}, and no election follows although {brokers_named(rest)} lives"
+        return f"leader -1, ISR {ids(rest)}: only an unclean election would remain"
+    return f"leader -1, ISR {ids(rest)}, and no election follows although {brokers_named(rest)} {are(len(rest))} alive"
 
 
 def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
-    text = "ZooKeeper's record differs from the controller's memory: somebody else has written it"
+    text = "ZooKeeper's record differs from the controller's memory: something else has written it"
     if row.leader_epoch > row.zk_leader_epoch:
-        text = "ZooKeeper's record is older than what the brokers were told: it may come from a restored backup"
+        text = "ZooKeeper's record is older than the metadata of the brokers: it may come from a restored backup"
     if row.n_views < 2 <= len(case.live or ()):
-        return Cause(f"{text}; only one broker answered, which may itself be stale", Confidence.POSSIBLE)
+        return Cause(f"{text}; only one broker answered, and its metadata may be stale", Confidence.POSSIBLE)
     return Cause(text, Confidence.LIKELY)
 
 
 def _noop(tp: TopicPartition, case: CaseFile) -> str:
     replicas = ids(case.assignment(tp).replicas)
-    return f"by hand: a reassignment of {tp} to the same list {replicas}, after a look at the log ends"
+    return f"By hand: compare the log ends, then reassign {tp} to its own replicas {replicas}"
 
 
 def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:
-    yield runbook(case, "metadata-divergence", "make the controller read the record again, while everybody is alive")
+    yield runbook(case, "metadata-divergence", "Have the controller read the record again while all replicas are alive")
     yield Remedy(by_hand)
-    yield Remedy("or let another controller be elected: it reads all records again, of every partition at once")
+    yield Remedy("Or have another controller elected: it reads the records of all partitions again")
 
 
 def _never(leader: int) -> tuple[str, ...]:
     return (
-        "no election: preferred and unclean both answer ELECTION_NOT_NEEDED and change nothing",
-        f"do not kill or restart broker {leader} before this is mended",
+        "Do not trigger an election: preferred and unclean both answer ELECTION_NOT_NEEDED and change nothing",
+        f"Do not kill or restart broker {leader} before this is repaired",
         NEVER_EDIT,
     )
 
@@ -163,11 +164,11 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
-        summary=f"{count(len(rows), 'partition')}: ZooKeeper's leader or epoch differs from what brokers say: "
-        f"{per_topic(tps)}; clients work until one of {brokers_named(leaders)} dies",
+        summary=f"ZooKeeper's leader or leader epoch differs from what the brokers report for "
+        f"{count(len(rows), 'partition')}: {per_topic(tps)}. Clients work until {either(leaders)} dies",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
-        remedies=tuple(_remedies(case, "by hand: a reassignment of each to its own list")),
+        remedies=tuple(_remedies(case, "By hand: reassign each partition to its own replicas")),
         never=_never(leaders[0]),
         partitions=tps,
     )
@@ -176,7 +177,7 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
 CHECK = PartitionCheck(
     code=CODE,
     slug="metadata-divergence",
-    title="ZooKeeper's record differs from what the brokers believe",
+    title="ZooKeeper's record differs from the metadata of the brokers",
     severity=Severity.WARNING,
     rows="zk_known and not zk_agrees and n_views > 0 and not leaderless and leader >= 0 and not deleting",
     describe=describe,

@@ -1,26 +1,26 @@
-"""KFX202 controller: there is none, there are two, or the one that is named does not act.
+"""KFX202 controller: there is no controller, there are two, or the recorded one does not act.
 
 Why it matters
-    Without an acting controller nothing is elected, created, deleted or reassigned any more; the cluster works on until
-    the next broker dies. A controller that is only half there is worse than none, since nobody takes over.
+    Without an acting controller nothing is elected, created, deleted or reassigned; the cluster works until the next
+    broker dies. A controller that does only part of its work is worse than none, because no other broker takes over.
 
 How kfix knows
-    ZooKeeper mode only: /controller against the registrations; the controller each broker names; work that waits: a
-    leader that is gone and still recorded, isr notifications or a preferred election nobody takes, a broker that came
-    back, answers, is in no isr and was told of no partition. Each is taken for a sign only if it lasts. In KRaft a
+    ZooKeeper mode only: /controller against the registrations; the controller that each broker names; pending work: a
+    recorded leader that is gone, ISR notifications or a preferred election that no controller processes, a broker that
+    came back and responds but is in no ISR and knows no partition. Each is a sign only if it persists. In KRaft a
     broker names a random live broker as controller, by design: there this is never judged.
 
-What helps
-    Named but not acting: restart that one broker; another one takes over in seconds. None: look at ZooKeeper. Two: mend
-    the network between the broker that names the old one and ZooKeeper; it follows by itself.
+Remedies, safest first
+    Recorded but not acting: restart that one broker; another one takes over within seconds. None: check ZooKeeper. Two:
+    repair the network between ZooKeeper and the broker that names the old one; that broker then recovers by itself.
 
-What not to do
+Do not
     Do not delete /controller by hand while a migration to KRaft is under way, and never without a check of its epoch.
-    No elections and no reassignments while two controllers are named.
+    Do not trigger elections or reassignments while two controllers are named.
 
 Sources
-    Kafka 2.7.1: KafkaController; KAFKA-13407 (a controller that is not acting). Seen on real brokers: a zone cut off
-    with the controller in it.
+    Kafka 2.7.1: KafkaController; KAFKA-13407 (a controller that does not act). Reproduced on real brokers: a zone cut
+    off with the controller in it. See docs/facts/controller.md.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import look_again
+from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, count, per_topic
+from kfix_diagnostics._words import ago, count, has, per_topic
 
 CODE = "KFX202"
-#: Notifications are taken within milliseconds; a handful may be on the way, so many are a backlog.
+#: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.
 BACKLOG = 10
 NEVER = (
     (
-        "do not delete /controller without a check of /controller_epoch in the same transaction, and never while a "
+        "Do not delete /controller without a check of /controller_epoch in the same transaction, and never while a "
         "migration to KRaft is under way"
     ),
-    "no elections and no reassignments before there is exactly one controller",
+    "Do not trigger elections or reassignments before there is exactly one controller",
 )
 
 
@@ -66,12 +66,14 @@ def _missing(case: CaseFile, epoch: int) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL,
         obj="/controller",
-        summary=f"the cluster has no controller: /controller does not exist (last epoch {epoch})",
+        summary=f"the cluster has no controller: /controller does not exist (last epoch {epoch}). No leader is elected",
         cause=Cause("no broker managed to become controller", Confidence.CERTAIN),
         evidence=(Evidence(case.zookeeper_name, "/controller", "does not exist"), *live_row(case)),
         remedies=(
-            look_again(case, "one is elected within seconds: look again"),
-            Remedy("if it stays so: read the brokers' logs for why they cannot create /controller (rights, sessions)"),
+            diagnose_again(case, "Diagnose again: a controller is normally elected within seconds"),
+            Remedy(
+                "If it persists: search the brokers' logs for why they cannot create /controller (rights, sessions)"
+            ),
         ),
         never=NEVER,
         token=str(epoch),
@@ -87,8 +89,8 @@ def _not_registered(case: CaseFile, broker: int) -> Finding:
         cause=Cause("its session has not expired yet, or a dead session still holds /controller", Confidence.LIKELY),
         evidence=(Evidence(case.zookeeper_name, "/controller", f"broker {broker}"), *live_row(case)),
         remedies=(
-            look_again(case, "wait for the ZooKeeper session timeout (18 s, 6 s before 2.5), then look again"),
-            Remedy(f"if it stays so: stop the process of broker {broker}, which ends the session"),
+            diagnose_again(case, "Wait for the ZooKeeper session timeout (18 s, 6 s before 2.5), then diagnose again"),
+            Remedy(f"If it persists: stop the process of broker {broker}, which ends the session"),
         ),
         never=NEVER,
         follows=explained_by((broker,), case),
@@ -109,10 +111,10 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.INFO if all(case.restarting(b) for b in astray) else Severity.WARNING,
         obj="brokers' views",
-        summary=f"brokers name different controllers ({said}); /controller says {recorded}",
+        summary=f"brokers name different controllers ({said}); /controller names {recorded}",
         cause=Cause(
-            f"{brokers_named(astray)} {'has' if len(astray) == 1 else 'have'} not heard of the new controller: cut off "
-            "from it or from ZooKeeper",
+            f"{brokers_named(astray)} {has(len(astray))} not learned of the new controller: cut off from it or from "
+            "ZooKeeper",
             Confidence.LIKELY,
         ),
         evidence=(
@@ -121,7 +123,10 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
             *live_row(case),
         ),
         remedies=(
-            Remedy(f"mend the network of {brokers_named(astray)}: they follow by themselves; do nothing to Kafka"),
+            Remedy(
+                f"Repair the network of {brokers_named(astray)} and change nothing in Kafka: "
+                f"{'it recovers by itself' if len(astray) == 1 else 'they recover by themselves'}"
+            ),
         ),
         never=(NEVER[1],),
         follows=tuple(k for b in astray for k in (*explained_by((b,), case), f"KFX203:broker {b}")),
@@ -137,12 +142,13 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"controller {controller}",
-        summary=f"broker {controller} is controller, but {count(len(signs), 'sign')} say that it does not act",
-        cause=Cause("it holds /controller without doing the work (as in KAFKA-13407)", Confidence.POSSIBLE),
+        summary=f"broker {controller} is the controller, but {count(len(signs), 'sign')} "
+        f"{'shows' if len(signs) == 1 else 'show'} that it does not act",
+        cause=Cause("it holds /controller but does not do the work (as in KAFKA-13407)", Confidence.POSSIBLE),
         evidence=signs,
         remedies=(
-            look_again(case, "look again: a busy controller catches up"),
-            Remedy(f"restart broker {controller}, cleanly; another one takes over in seconds"),
+            diagnose_again(case, "Diagnose again: a busy controller catches up"),
+            Remedy(f"Restart broker {controller} with a clean shutdown. Another broker takes over within seconds"),
         ),
         never=NEVER,
         token=str(controller),
@@ -152,20 +158,27 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
 def _signs(case: CaseFile, controller: int, rows: Rows) -> Iterator[Evidence]:
     stuck = [row.tp for row in rows]
     if stuck:
-        yield Evidence(case.zookeeper_name, "recorded leader is gone, a replica in sync lives", per_topic(stuck))
+        yield Evidence(case.zookeeper_name, "recorded leader is gone, an in-sync replica is alive", per_topic(stuck))
     notifications, preferred = case.backlog
     if notifications >= BACKLOG:
-        yield Evidence(case.zookeeper_name, "/isr_change_notification", f"{notifications} wait to be read")
+        yield Evidence(case.zookeeper_name, "/isr_change_notification", f"{notifications} notifications are pending")
     if preferred:
-        yield Evidence(case.zookeeper_name, "/admin/preferred_replica_election", "waits to be taken")
-    for broker in _never_told(case):
+        yield Evidence(case.zookeeper_name, "/admin/preferred_replica_election", "is pending")
+    for broker in _never_informed(case):
         if broker != controller:
             back = ago(case.back_for(broker))
-            yield Evidence(f"broker {broker}", "registered, answers, in no isr, knows no partition", f"back for {back}")
+            yield Evidence(
+                f"broker {broker}",
+                "registered and responding, but in no ISR and knows no partition",
+                f"back for {back}",
+            )
 
 
-def _never_told(case: CaseFile) -> list[int]:
-    """Back for longer than a restart takes, and still told nothing. One that knows its partitions may just be slow."""
+def _never_informed(case: CaseFile) -> list[int]:
+    """Returns brokers that came back longer ago than a restart takes, and that the controller has sent no partition.
+
+    A broker that knows its partitions may just be slow.
+    """
     old = {
         b
         for b in case.registrations.keys() & case.views.keys() & case.assigned

@@ -1,24 +1,26 @@
 """KFX203 stale-view: the metadata of one broker differs from that of all others.
 
 Why it matters
-    Clients that ask this broker are sent to dead leaders, are refused, or write to a leader that the rest has replaced:
-    such records are cut off when the broker returns. With acks=1 they were acknowledged; with acks=all they were not.
+    Clients that ask this broker are sent to dead leaders, get errors, or write to a leader that the other brokers have
+    replaced: such records are lost when the broker returns. With acks=1 they were acknowledged; with acks=all they were
+    not.
 
 How kfix knows
-    Every broker is asked by itself. A broker is stale where its leader epochs are lower than others', where it misses
-    partitions, or where, at the same epoch, its isr is not the one ZooKeeper records. A broker that names itself leader
-    where the newer epoch names another is one of two leaders.
+    kfix asks every broker for its own metadata. A broker is stale where its leader epochs are lower than others', where
+    it misses partitions, or where, at the same epoch, its ISR differs from ZooKeeper's record. A broker that names
+    itself leader where the newer epoch names another is one of two leaders.
 
-What helps
-    Mend the network between this broker and the controller, or ZooKeeper; it catches up within seconds. Do nothing to
-    Kafka. Producers should use acks=all. If the network is well, restart this one broker.
+Remedies, safest first
+    Repair the network between this broker and the controller, or ZooKeeper; it catches up within seconds. Change
+    nothing in Kafka. Producers should use acks=all. If the network is healthy, restart this one broker.
 
-What not to do
-    No elections, no reassignments while it lasts: they deepen the split. Do not restart the other brokers.
+Do not
+    Do not trigger elections or reassignments while it lasts: they deepen the split. Do not restart the other brokers.
 
 Sources
-    Kafka 2.7.1: metadata caches are filled by UpdateMetadata of the controller (MetadataCache). Network cuts on a real
-    cluster: a cut broker-controller, an isolated zone with and without the controller.
+    Kafka 2.7.1: the controller fills the metadata caches by UpdateMetadata (MetadataCache). Network cuts on a real
+    cluster: a broker cut from the controller, an isolated zone with and without the controller. See
+    docs/facts/metadata.md and docs/facts/network-partitions.md.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ CODE = "KFX203"
 
 @dataclass(slots=True)
 class Stale:
-    """What one broker has wrong."""
+    """The partitions of which one broker has wrong metadata, by what is wrong."""
 
     behind: list[TopicPartition] = field(default_factory=list)
     missing: list[TopicPartition] = field(default_factory=list)
@@ -67,7 +69,7 @@ def _compare(row: PartitionFacts, case: CaseFile, found: dict[int, Stale]) -> No
     tp = row.tp
     views = case.views_of(tp)
     newest = [v for v in views.values() if v.leader_epoch == row.leader_epoch]
-    # At one and the same epoch ZooKeeper decides whose isr is stale; without it, those who are alone.
+    # At the same epoch ZooKeeper's record decides which ISR is stale; without it, the majority of the views does.
     isrs = [frozenset(v.isr) for v in newest]
     right = frozenset(case.isr(tp)) if row.zk_known else max(isrs, key=isrs.count)
     for broker, stale in found.items():
@@ -91,14 +93,14 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         code=CODE,
         severity=severity,
         obj=f"broker {broker}",
-        summary=f"the metadata of broker {broker} differs from the others': {_what(stale)}",
+        summary=f"the metadata of broker {broker} is stale, so it misdirects clients: it {_what(stale)}",
         cause=_cause(broker, case),
         evidence=(*view_rows(case, first), *state_row(case, first), *log_end_row(case, first), *live_row(case)),
         blocked=Blocked(f"clients that ask broker {broker} for metadata"),
         remedies=tuple(_remedies(broker, case)),
         never=(
-            "no elections and no reassignments while it lasts: they deepen the split",
-            f"do not restart the brokers that agree; what only broker {broker} took is cut off when it returns",
+            "Do not trigger elections or reassignments while it lasts: they deepen the split",
+            f"Do not restart the brokers that agree. Records that only broker {broker} has are lost when it returns",
         ),
         partitions=tuple(stale.all),
         follows=(*explained_by((broker,), case),),
@@ -106,36 +108,38 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
 
 
 def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
-    yield Remedy(f"mend the network between broker {broker} and the controller or ZooKeeper; do nothing to Kafka")
+    yield Remedy(
+        f"Repair the network between broker {broker} and the controller or ZooKeeper, and change nothing in Kafka"
+    )
     if case.cut is None or not case.cut.explains((broker,)):
-        yield Remedy(f"if the network is well: restart broker {broker}, and only it")
+        yield Remedy(f"If the network is healthy: restart broker {broker}, and no other broker")
 
 
 def _what(stale: Stale) -> str:
     said = []
     if stale.leads_too:
-        said.append(f"two leaders for {per_topic(stale.leads_too)}")
+        said.append(f"acts as a second leader of {per_topic(stale.leads_too)}")
     if stale.behind:
-        said.append(f"older leader epochs for {count(len(stale.behind), 'partition')}")
+        said.append(f"has older leader epochs for {count(len(stale.behind), 'partition')}")
     if stale.missing:
-        said.append(f"{per_topic(stale.missing)} unknown")
+        said.append(f"does not know {per_topic(stale.missing)}")
     if stale.other_isr:
-        said.append(f"another isr for {per_topic(stale.other_isr)}")
-    return ", ".join(said)
+        said.append(f"has another ISR for {per_topic(stale.other_isr)}")
+    return "; it ".join(said)
 
 
 def _cause(broker: int, case: CaseFile) -> Cause:
     if broker in case.shut_out:
-        return Cause(f"broker {broker} is cut off from ZooKeeper and believes its old metadata", Confidence.LIKELY)
+        return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata", Confidence.LIKELY)
     if case.restarting(broker):
-        return Cause(f"broker {broker} has just come back and has not been told everything", Confidence.LIKELY)
-    return Cause(f"what the controller sends does not reach broker {broker}", Confidence.LIKELY)
+        return Cause(f"broker {broker} has just come back and has not received all metadata yet", Confidence.LIKELY)
+    return Cause(f"metadata updates of the controller do not reach broker {broker}", Confidence.LIKELY)
 
 
 CHECK = ClusterCheck(
     code=CODE,
     slug="stale-view",
-    title="the metadata of one broker differs from all others",
+    title="the metadata of one broker differs from that of all others",
     severity=Severity.CRITICAL,
     check=check,
     rows="not views_agree and not deleting",

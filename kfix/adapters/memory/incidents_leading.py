@@ -54,7 +54,7 @@ def isr_gone() -> PreparedIncident:
     cluster.append(ORDERS, 20, (1,))
     cluster.logs.write(ORDERS, 2, LogEnd(0, 60), 0)
     cluster.kill(1)
-    return PreparedIncident(cluster, found("KFX103", "isr on broker 1", (ORDERS,)))
+    return PreparedIncident(cluster, found("KFX103", "ISR on broker 1", (ORDERS,)))
 
 
 def no_live_replica() -> PreparedIncident:

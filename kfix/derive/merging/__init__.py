@@ -1,1 +1,1 @@
-"""Several looks at one cluster, each from a place of its own, put together into one."""
+"""Several snapshots of one cluster, each from its own vantage, merged into one."""

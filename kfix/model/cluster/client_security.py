@@ -1,4 +1,4 @@
-"""How a client of a cluster is let in, as far as others may know it."""
+"""How a client authenticates with a cluster, without any secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ClientSecurity:
-    """How kfix was let in: Kafka's security protocol, the SASL mechanism and user, "" without SASL. No secret is here.
+    """How kfix connected: Kafka's security protocol, the SASL mechanism and user ("" without SASL). It holds no secret.
 
     `protocol` is "" where no live cluster was read.
     """

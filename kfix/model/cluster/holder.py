@@ -1,4 +1,4 @@
-"""Who holds a cluster, and the one wording in which it is told."""
+"""The run that holds the lock of a cluster, and the one wording that reports it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK: Mapping[str, str] = {}
 
 
 def parse_holder(text: str | bytes) -> Mapping[str, str]:
-    """Empty where a lock holds no JSON of ours: then somebody has it, and nobody can say who."""
+    """Returns what the lock records about its holder; empty if it is no JSON of kfix, so that the holder is unknown."""
     try:
         data = json.loads(text[:_LONGEST])
     except (ValueError, RecursionError):
@@ -22,8 +22,8 @@ def parse_holder(text: str | bytes) -> Mapping[str, str]:
 
 
 def held_error(cluster: str, holder: Mapping[str, str], *, where: str, hint: str) -> HeldError:
-    """`where` stands for a host that the holder does not name."""
-    who = f"{holder.get('user', 'somebody')} (process {holder.get('pid', '?')} on {holder.get('host', where)})"
+    """Returns the error for a cluster that is held; `where` stands for the host if the holder does not name it."""
+    who = f"{holder.get('user', 'an unknown user')} (process {holder.get('pid', '?')} on {holder.get('host', where)})"
     text = (
         f"{cluster} is held by {who} since {holder.get('since', '?')}: "
         f"run {holder.get('run', '?')}, plan {holder.get('plan', '?')}; nothing was changed"

@@ -1,4 +1,4 @@
-"""Fresh, small readings: what a runbook looks at in the same second before it changes anything."""
+"""Fresh, small readings: what a runbook reads immediately before it changes anything."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kfix.model.cluster.snapshot import NO_LEADER, Assignment, PartitionState, P
 
 @dataclass(frozen=True, slots=True)
 class PartitionReading:
-    """One partition as ZooKeeper records it and as each answering broker believes it. `errors`: sources that failed.
+    """One partition as ZooKeeper records it and as each responding broker reports it. `errors`: sources that failed.
 
-    `registered` is None where the registrations could not be read; then nothing is known to be alive.
+    `registered` is None where the registrations could not be read; then no broker is known to be alive.
     """
 
     tp: TopicPartition
@@ -53,9 +53,9 @@ class PartitionReading:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What the cluster answered to one change. `code` is Kafka's (0 fine), -1 when no answer came: then nobody knows.
+    """The cluster's answer to one change. `code` is Kafka's (0: no error), -1 without an answer: the result is unknown.
 
-    A code of 0 is not success (kraft-facts 4d): the verify step reads the state again.
+    A code of 0 is not success (docs/facts/kraft.md): the verify step reads the state again.
     """
 
     code: int
@@ -72,7 +72,7 @@ class ChangeResult:
 
 
 class ResourceKind(StrEnum):
-    """What has dynamic configuration of its own."""
+    """Resources that have their own dynamic configuration."""
 
     TOPIC = "topic"
     BROKER = "broker"
@@ -80,9 +80,9 @@ class ResourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """What is in force, and whether it is set on this resource itself. `value` is None where Kafka hides it.
+    """The value in force, and whether it is set on this resource itself. `value` is None where Kafka hides it.
 
-    Not `own` means that it comes from the cluster-wide dynamic default, from server.properties or from Kafka's default.
+    Not `own`: the value is the cluster-wide dynamic default, that of server.properties, or Kafka's default.
     """
 
     value: str | None
@@ -91,7 +91,7 @@ class ConfigValue:
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """What one broker holds, in bytes. `free` is None where it does not tell (before 3.3, DescribeLogDirs 4)."""
+    """Log sizes of one broker, in bytes. `free` is None if the broker does not report it (before 3.3)."""
 
     sizes: Mapping[TopicPartition, int]
     free: int | None = None
@@ -99,9 +99,9 @@ class LogDirs:
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """The end of one replica's log. The replica with the higher (`epoch`, `end`) holds more (kafka-facts F).
+    """The end of one replica's log. The replica with the higher (`epoch`, `end`) holds more (docs/facts/data-loss.md).
 
-    `epoch` is the leader epoch of the last record, -1 where the log is empty or it could not be told.
+    `epoch` is the leader epoch of the last record, -1 if the log is empty or the epoch is unknown.
     """
 
     start: int
@@ -112,7 +112,7 @@ class LogTail:
 
 @dataclass(frozen=True, slots=True)
 class StableEnd:
-    """Of a partition's leader. `stable` below `high_watermark` means that a transaction is open from there on."""
+    """Offsets at a leader. `stable` below `high_watermark` means that a transaction is open from there on."""
 
     stable: int
     high_watermark: int

@@ -1,7 +1,7 @@
-"""One look at one cluster: what every source said, and which sources said nothing.
+"""One snapshot of one cluster: what every source answered, and which sources did not.
 
 A field is never guessed. What was not read is `None` (or absent from its mapping) and its source is in `sources` with
-the error: unknown is neither absent nor healthy. Times are seconds since the epoch, UTC, unless a name says `_ms`.
+the error: unknown is neither absent nor healthy. Times are seconds since the epoch, UTC, unless a name ends in `_ms`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NamedTuple
 from kfix.model.cluster.client_security import ClientSecurity
 
 NO_LEADER = -1
-#: Among a broker's settings, though no setting of Kafka: the default of inter.broker.protocol.version, which is what
-#: the program itself speaks, whatever the setting holds it back to. Absent where the broker did not tell it.
+#: Among a broker's settings, although it is no setting of Kafka: the default of inter.broker.protocol.version, which is
+#: the newest version that the software supports. Absent if the broker did not report it.
 NEWEST_PROTOCOL = "inter.broker.protocol.version (newest)"
-#: In the error of a ZooKeeper server that answers, and not this question.
+#: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
 
 
@@ -36,7 +36,7 @@ class Mode(StrEnum):
 
 
 class PartitionView(NamedTuple):
-    """A partition in ONE broker's own metadata cache (Metadata v7). `error` is Kafka's code: 5 = no leader it knows."""
+    """A partition in the metadata cache of one broker (Metadata v7). `error` is Kafka's code, 5 for no leader."""
 
     leader: int
     leader_epoch: int
@@ -68,7 +68,7 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One question to one place. `name` such as `broker 2`, `zookeeper 127.0.0.1:2181`, `coordinator probe`."""
+    """One request to one source. `name` such as `broker 2`, `zookeeper 127.0.0.1:2181`, `coordinator probe`."""
 
     name: str
     ok: bool
@@ -87,7 +87,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class BrokerView:
-    """The cluster as one broker believes it to be, asked over a connection of its own."""
+    """The cluster as one broker reports it, asked over a separate connection."""
 
     broker: int
     controller: int
@@ -122,10 +122,10 @@ class ControllerNode:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperNode:
-    """One member of the ensemble as `srvr` describes it, asked by itself.
+    """One member of the ensemble as its own `srvr` describes it.
 
-    `mode` is leader, follower, observer, standalone, read-only, `no quorum`, or "" where it did not tell. `zxid` is its
-    last transaction (-1: not told): its high 32 bits count the elections of the ensemble.
+    `mode` is leader, follower, observer, standalone, read-only, `no quorum`, or "" if it is unknown. `zxid` is its last
+    transaction (-1: unknown): its high 32 bits count the elections of the ensemble.
     """
 
     address: str
@@ -143,13 +143,13 @@ class ZooKeeperNode:
 
     @property
     def refuses(self) -> bool:
-        """`srvr` is switched off there: it lives, and nobody knows more."""
+        """Whether `srvr` is disabled there: then the server is alive, and nothing else is known."""
         return SRVR_REFUSED in self.error
 
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperView:
-    """Everything kfix reads of ZooKeeper, through one server of the ensemble (`server`)."""
+    """Everything kfix reads from ZooKeeper, through one server of the ensemble (`server`)."""
 
     connect: str
     server: str
@@ -167,7 +167,7 @@ class ZooKeeperView:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group as the brokers listed it. `listed_by` proves nothing about its health (kafka-facts L)."""
+    """A consumer group as the brokers listed it. `listed_by` does not prove health (docs/facts/operations.md)."""
 
     name: str
     listed_by: tuple[int, ...]
@@ -177,10 +177,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorProbe:
-    """FindCoordinator asked of a live broker, then OffsetFetch of the coordinator it names.
+    """FindCoordinator sent to a live broker, then OffsetFetch sent to the coordinator it names.
 
-    `find_error`/`fetch_error` are Kafka's codes (0 fine, 15 COORDINATOR_NOT_AVAILABLE, 14 loading, 16 not coordinator);
-    None where the question was not asked; -1 where no answer came, and `error` says why.
+    `find_error`/`fetch_error` are Kafka's codes (0 no error, 14 loading, 15 not available, 16 not coordinator); None if
+    the request was not sent; -1 if no answer came, with the reason in `error`.
     """
 
     group: str
@@ -198,7 +198,7 @@ class CoordinatorProbe:
 
 
 class LogEnd(NamedTuple):
-    """What one replica holds, by ListOffsets with replica id -2: works without a leader (kafka-facts F)."""
+    """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
 
     start: int
     end: int
@@ -206,10 +206,10 @@ class LogEnd(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """Where the leader of today says that an older epoch ended (OffsetForLeaderEpoch): what follows there differs.
+    """Where an older epoch ended, by today's leader (OffsetForLeaderEpoch): records beyond it differ.
 
-    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` where it did not tell. A
-    look from a vantage asks for the one before the leader's own and keeps the epoch that the answer names.
+    `epoch` is the one asked for, `end` the first offset that is not of it; -1 with `error` if it is unknown. A
+    snapshot from a vantage asks for the epoch before the leader's own and keeps the epoch that the answer names.
     """
 
     leader: int
@@ -220,7 +220,7 @@ class EpochEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Log ends of replicas at an earlier moment: only over time is a slow replica told from a stuck one.
+    """Log ends of replicas at an earlier moment, which distinguish a slow replica from a stuck one.
 
     `leaders` are {partition: (leader, its epoch, version of its state)} then, `visible` the high watermarks at
     these leaders.
@@ -234,7 +234,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Vantage:
-    """One place that a snapshot was taken from: whom it reached, and whom it did not, with the error."""
+    """One place that a snapshot was taken from: which servers it reached, and which not, with the error."""
 
     name: str
     taken_at: float
@@ -244,7 +244,7 @@ class Vantage:
 
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
-    """`id` is Kafka's own cluster id, "" where nobody told it. `security` is known of a live cluster only."""
+    """`id` is Kafka's own cluster id, "" if it is unknown. `security` is known of a live cluster only."""
 
     id: str
     mode: Mode
@@ -259,11 +259,11 @@ class ClusterIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sources of one look, which took `seconds`. `origin` says where it came from when it was not read live.
+    """All sources, read in `seconds`. `origin` names the file of a snapshot that was not read live.
 
-    `ensemble` is every ZooKeeper server by its own word, also where none of them has a quorum and `zookeeper` is None.
-    `visible` is the high watermark at a broker that calls itself leader, beside its log end. `vantages` are the places
-    that the look was put together from; one alone is told only where it has a name.
+    `ensemble` holds every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
+    `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
+    was merged from; a single one is listed only if it has a name.
     """
 
     taken_at: float
@@ -291,8 +291,8 @@ class Snapshot:
     seconds: float = 0.0
     origin: str = ""
 
-    def told_ends(self, tp: TopicPartition) -> dict[int, int]:
-        """{replica: its log end}, of those that told."""
+    def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
+        """Returns {replica: its log end} of the replicas whose log end is known."""
         return {broker: end.end for broker, end in self.log_ends.get(tp, {}).items() if not end.error}
 
     @property

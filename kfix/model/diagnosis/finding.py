@@ -1,4 +1,4 @@
-"""What a diagnostic says: a code, an object, one sentence with numbers, and everything a person needs to act on it."""
+"""What a diagnostic reports: a code, an object, one sentence with numbers, and everything an operator needs to act."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.model.run import UnfinishedRun
 
 
 class Severity(IntEnum):
-    """Ordered, so that the worst of many is `max`."""
+    """How bad a finding is; ordered, so that the worst of many is `max`."""
 
     INFO = 0
     WARNING = 1
@@ -29,9 +29,14 @@ class Confidence(StrEnum):
     UNKNOWN = "unknown"
 
 
+#: Sources of rows that are conclusions: what supports the cause, and which similar faults were excluded.
+EVIDENCE_FOR = "evidence for"
+RULED_OUT = "ruled out"
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One observed value: which source, what was asked, what it said, how old the value is (seconds, None: unknown)."""
+    """One observed value: its source, what was asked, the answer, and its age in seconds (None: unknown)."""
 
     source: str
     what: str
@@ -47,7 +52,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Who cannot work. `groups` are known by name; `others_unknown` says that more may be hidden (prior-art, 1)."""
+    """Which clients cannot work. `groups` are known by name; with `others_unknown` there may be groups not listed."""
 
     who: str = ""
     groups: tuple[str, ...] = ()
@@ -59,14 +64,14 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One way to help, least harm first. `command` is ready to paste; "" where a person has to act (start a broker)."""
+    """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker."""
 
     text: str
     command: str = ""
     runbook: str = ""
 
 
-#: The code of what a person asked for without any finding, such as another replication factor.
+#: The code of a change that was requested without any finding, such as another replication factor.
 REQUEST = "REQUEST"
 
 FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
@@ -74,11 +79,14 @@ FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`key` (code and object) is stable over runs. `follows` names keys of findings that explain this one.
+    """One fault or latent risk.
 
-    `facts` are what a runbook may refer to as `finding.NAME`. `folded` are filled by the engine, never by a check.
-    `token` tells one fault from the next with the same symptom (a leader epoch, a czxid): two looks must agree on it.
-    `prevention` is set by the engine: nothing is broken today, it will bite one day.
+    `key` (code and object) is stable over runs. `follows` names keys of findings that explain this one. `facts` are
+    the values that a runbook may refer to as `finding.NAME`. `folded` is filled by the engine, never by a check.
+    `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
+    agree on it. `prevention` is set by the engine for a latent risk: nothing is broken today.
+
+    Summary, remedies and `never` are sentences without the final period; reports add it.
     """
 
     code: str
@@ -117,10 +125,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All findings of one snapshot, heads first by severity, and what could not be read.
+    """All findings of one snapshot, heads first by severity, and the sources that could not be read.
 
-    `prevention`: what works today and will bite one day was judged too. `vantages`: the named places it was seen from.
-    `unfinished`: runs on this cluster that were begun on this host and not finished; no snapshot shows them.
+    `prevention` is true if latent risks were judged too. `vantages` are the named places the snapshot was taken from.
+    `unfinished` are runs on this cluster that were begun on this host and not finished; no snapshot shows them.
     """
 
     cluster: str

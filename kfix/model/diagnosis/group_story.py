@@ -1,4 +1,4 @@
-"""The story of one consumer group: from its name to its coordinator, and why it waits or does not."""
+"""The explanation of one consumer group: from its name to its coordinator, and why it is blocked or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.model.diagnosis.finding import Evidence, Finding, Remedy
 
 @dataclass(frozen=True, slots=True)
 class GroupStory:
-    """`blocked` is None where no source could tell. `steps` are told in order, each ending where the next begins."""
+    """Why a group is blocked; `blocked` is None if no source shows it. `steps` lead from the group to the cause."""
 
     group: str
     partition: TopicPartition | None

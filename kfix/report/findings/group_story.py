@@ -1,4 +1,4 @@
-"""The story of one group for people, and as JSON (`kfix.group/v1`)."""
+"""The explanation of one consumer group for people, and as JSON (`kfix.group/v1`)."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:
-    """In full where the group is blocked; else the next steps name them in a line each."""
+    """Returns the findings if the group is blocked; otherwise the next steps name each of them in a line."""
     return story.findings if story.blocked else ()

@@ -1,38 +1,38 @@
 """A diagnosis as JSON, `kfix.diagnosis/v1`: fields are added, never renamed or taken away within v1.
 
 schema          "kfix.diagnosis/v1"
-cluster         id, or address where no id was told
+cluster         id, or address if the id is unknown
 taken_at        seconds since the epoch, UTC
 worst           "info", "warning", "critical", or null where nothing was found
-exit_code       what `kfix diagnose` exits with: 0, 20, 21, 22
+exit_code       exit code of `kfix diagnose`: 0, 20, 21, 22
 looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
-could_not_read  sources that failed, with the error; what they would have told is not known
-prevention      true: what works today and will bite one day was judged too
-vantages        places that the look was put together from (saved with --vantage), [] for a live one; each:
+could_not_read  sources that failed, with the error; what they would have shown is unknown
+prevention      true: latent risks were judged too
+vantages        places that the snapshot was merged from (saved with --vantage), [] for a live one; each:
     name, taken_at
-    reach                by "broker N" and "zookeeper HOST:PORT": true, false, or null where it was not asked from there
-    errors               why, for each that is false
+    reach                by "broker N" and "zookeeper HOST:PORT": true, false, or null if it was not asked from there
+    errors               the error of each that is false
 unfinished_runs  runs on this cluster that were begun on this host and not finished, [] for a saved snapshot; each:
     id, runbook, finding, user, host, kfix
     began, last          times of the first and the last record of its journal, ISO 8601, UTC
-    outcome              how it ended, "" where it was killed or is still being carried out
+    outcome              how it ended, "" if it was killed or is still being carried out
     alive                true: its process is still carrying it out; it does not count for exit_code
     changed, doubtful    its steps: changed the cluster; issued, and the result was not recorded
-    throttles            true: it has set throttles that it has not put back
+    throttles            true: it has set throttles that it has not removed
     broken               true: its journal is damaged, so there may be more
 findings        heads, worst first; each:
     key, code, object    stable over runs; key is code and object
-    severity, worst      its own, and the worst of itself and what is folded under it
+    severity, worst      its own, and the worst of itself and its folded findings
     summary              one sentence with numbers
-    unsettled            true: it has just begun, an ordinary election looks like this
-    prevention           true: nothing is broken by it today
+    unsettled            true: it has just begun; an ordinary election shows the same
+    prevention           true: a latent risk, nothing is broken by it today
     cause                text, confidence: certain, likely, possible, unknown
     evidence             source, what, value, age (seconds or null)
     blocked              who, groups (by name), others_unknown
-    remedies             least harm first: text, command ("" where a person must act), runbook ("" where none)
-    never                what must not be done, and why
+    remedies             safest first: text, command ("" if an operator must act), runbook ("" if none)
+    never                what not to do, and why
     partitions           "topic-number"
-    facts                what a runbook refers to as finding.NAME
+    facts                values that a runbook refers to as finding.NAME
     follows              keys of findings that explain this one
     folded               findings that follow from this one, same shape
 """

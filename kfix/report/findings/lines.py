@@ -1,4 +1,4 @@
-"""A report as plain lines with an indent, before any terminal comes in; and the one place that prints them."""
+"""A report as plain lines with an indent, before any terminal is involved, and the one place that prints them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kfix.harmless import one_line
 from kfix.report.console import console_for_text, styled
 
 NARROWEST = 40
-#: No value begins a line at the left edge, where kfix's own lines begin.
+#: No value starts at the left edge, where kfix's own lines start.
 _LEAST_HANG = 2
 
 
@@ -32,12 +32,12 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
     width = max(console.width, NARROWEST)
     for line in lines:
         for text in _wrapped(line, width):
-            # No cropping: what is printed is what was said.
+            # No cropping: the text is printed in full.
             console.print(styled(text, line.style), soft_wrap=True, highlight=False)
 
 
 def lines_text(lines: Iterable[Line], width: int = 100) -> str:
-    """The same as text without colour, for files, tests and tickets."""
+    """Returns the lines as text without colour, for files, tests and tickets."""
     out = io.StringIO()
     print_lines(lines, console_for_text(out, width))
     return out.getvalue()

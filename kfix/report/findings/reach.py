@@ -1,4 +1,4 @@
-"""Whom each place reached, side by side: a small table for people, and the same as JSON (`vantages`)."""
+"""Which servers each vantage reached, side by side: a small table for people, and the same as JSON (`vantages`)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kfix.model.cluster.snapshot import Vantage
 from kfix.report.findings.lines import Line
 
 WIDEST = 78
-#: With more columns than these only those are shown that some place did not reach.
+#: With more columns than this only the servers are shown that some vantage did not reach.
 MOST_COLUMNS = 12
 _WORDS = {True: "yes", False: "no", None: "?"}
 
 
 def reach_lines(vantages: Sequence[Vantage]) -> Iterator[Line]:
-    """Nothing for fewer than two places."""
+    """Yields the table; nothing for fewer than two vantages."""
     rows = reach_of(vantages)
     if len(rows) < 2:
         return
@@ -32,11 +32,11 @@ def reach_lines(vantages: Sequence[Vantage]) -> Iterator[Line]:
             for text in _table(rows, kind, block):
                 yield Line(text, 2, verbatim=True)
     if len(shown) < len(asked):
-        yield Line(f"every place reached {'the other' if shown else 'all'} {len(asked) - len(shown)}", 2)
+        yield Line(f"every vantage reached {'the other' if shown else 'all'} {len(asked) - len(shown)}", 2)
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """{broker, zookeeper or address: (who was asked, what its column is called)}"""
+    """Returns {broker, zookeeper or address: (server that was asked, name of its column)}."""
     found: dict[str, list[tuple[str, str]]] = {}
     for who in columns:
         kind, _, name = who.rpartition(" ")
@@ -45,7 +45,7 @@ def _kinds(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _blocks(rows: Sequence[Reach], columns: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """As many columns side by side as fit; one at least."""
+    """Yields as many columns side by side as fit, at least one."""
     first = _first_width(rows)
     block: list[tuple[str, str]] = []
     for column in columns:

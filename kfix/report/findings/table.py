@@ -1,4 +1,4 @@
-"""A diagnosis for people: heads first, each with cause, who is blocked, evidence, what helps and what does not."""
+"""A diagnosis for people: heads first, each with cause, blocked clients, evidence, remedies and what not to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from kfix.model.diagnosis.finding import Blocked, Diagnosis, Evidence, Finding, Remedy, Severity
+from kfix.derive.naming import count
+from kfix.model.diagnosis.finding import (
+    EVIDENCE_FOR,
+    RULED_OUT,
+    Blocked,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Remedy,
+    Severity,
+)
 from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
@@ -48,7 +58,7 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
     numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
-        verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but not everything was read"
+        verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but some sources were not read"
         if cut_short(diagnosis) and not diagnosis.could_not_read:
             verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
@@ -60,34 +70,33 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
 def _looked_at(diagnosis: Diagnosis) -> str:
     n = diagnosis.looked_at
     return (
-        f"looked at {_count(n, 'broker')} ({n.get('registered', 0)} alive), {_count(n, 'partition')} of "
-        f"{_count(n, 'topic')}, {_count(n, 'group')} ({_count(n, 'probe')} of coordinators), "
+        f"read {_count(n, 'broker')} ({n.get('registered', 0)} alive), {_count(n, 'partition')} of "
+        f"{_count(n, 'topic')}, {_count(n, 'group')} ({_count(n, 'coordinator probe', 'probes')}), "
         f"{_count(n, 'source')} in {n.get('milliseconds', 0) / 1000:.2f} s"
     )
 
 
-def _count(looked_at: Mapping[str, int], noun: str) -> str:
-    n = looked_at.get(f"{noun}s", 0)
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+def _count(looked_at: Mapping[str, int], noun: str, key: str = "") -> str:
+    return count(looked_at.get(key or f"{noun}s", 0), noun)
 
 
 def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
     unread = [f for f in diagnosis.walk() if f.code == UNREAD]
     if unread:
         yield Line("")
-        yield Line("not read, so not known:", style=STYLES[Severity.WARNING])
+        yield Line("not read:", style=STYLES[Severity.WARNING])
     for finding in unread:
         yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
 
 
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:
-    """Not in full is advice, and what is folded: it follows from its head."""
+    """Yields the lines of a finding; advice and folded findings are shown without evidence."""
     inner = indent + STEP
     word = finding.worst.word.upper()
     yield Line(f"{word} {finding.code} {finding.obj}", indent, STYLES[finding.worst], hang=STEP)
-    yield Line(finding.summary, inner)
-    yield Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", inner, hang=STEP)
+    yield Line(_sentence(finding.summary), inner)
     yield from blocked_lines(finding.blocked, inner)
+    yield Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", inner, hang=STEP)
     if full and evidence:
         yield from evidence_lines(finding.evidence, inner)
     if full or finding.severity is Severity.CRITICAL or indent == 0:
@@ -96,7 +105,7 @@ def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evide
         yield from _never(finding.never, inner)
     children = [child for child in finding.folded if child.code != UNREAD]
     if children:
-        yield Line("follows from this:", inner, "bold")
+        yield Line("consequences:", inner, "bold")
     for child in children:
         yield from finding_lines(child, inner + STEP, full=False)
 
@@ -108,7 +117,7 @@ def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
         rest = len(blocked.groups) - len(shown)
         said.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
     if blocked.others_unknown:
-        said.append("maybe other groups: no source can list them")
+        said.append("possibly other groups, which no source can list")
     if said:
         yield Line(f"blocked: {'; '.join(said)}", indent, hang=STEP)
 
@@ -118,7 +127,20 @@ def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line
         yield Line("evidence:", indent, "bold")
     for row in evidence:
         age = "" if row.age is None or row.age < 0 else f" ({_age(row.age)} old)"
-        yield Line(f"{row.source}: {row.what}: {row.value}{age}", indent + STEP, hang=STEP)
+        yield Line(f"{_evidence_words(row)}{age}", indent + STEP, hang=STEP)
+
+
+def _evidence_words(row: Evidence) -> str:
+    if row.source == EVIDENCE_FOR:
+        return f"{EVIDENCE_FOR}: {row.value}"
+    if row.source == RULED_OUT:
+        return f"{RULED_OUT}: {row.what} ({row.value})"
+    return f"{row.source}: {row.what}: {row.value}"
+
+
+def _sentence(text: str) -> str:
+    """Returns the text with a period, unless it ends with a path, a command or punctuation of its own."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _age(seconds: float) -> str:
@@ -130,15 +152,15 @@ def _age(seconds: float) -> str:
 
 def remedy_lines(remedies: tuple[Remedy, ...], indent: int) -> Iterator[Line]:
     if remedies:
-        yield Line("what helps, least harm first:", indent, "bold")
+        yield Line("remedies, safest first:", indent, "bold")
     for number, remedy in enumerate(remedies, 1):
-        yield Line(f"{number}. {remedy.text}", indent + STEP, hang=3)
+        yield Line(f"{number}. {_sentence(remedy.text)}", indent + STEP, hang=3)
         if remedy.command:
             yield Line(remedy.command, indent + STEP + 3, "green", verbatim=True)
 
 
 def _never(never: tuple[str, ...], indent: int) -> Iterator[Line]:
     if never:
-        yield Line("what not to do:", indent, "bold")
+        yield Line("do not:", indent, "bold")
     for text in never:
-        yield Line(f"- {text}", indent + STEP, hang=2)
+        yield Line(f"- {_sentence(text)}", indent + STEP, hang=2)

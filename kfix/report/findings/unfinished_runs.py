@@ -1,4 +1,4 @@
-"""Runs that were begun on this host and not finished: who changed what, until when, and how to go on."""
+"""Runs that were begun on this host and not finished: what they changed, until when, and how to continue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def unfinished_lines(runs: tuple[UnfinishedRun, ...]) -> Iterator[Line]:
 
 def _fate(run: UnfinishedRun) -> str:
     if run.alive:
-        return f"began {run.began}, and its process is still carrying it out"
+        return f"began {run.began}; its process is still carrying it out"
     if run.broken:
         return f"began {run.began}; its journal is damaged after {run.last}, so it may have changed more"
     end = f"stopped {run.last} ({run.outcome.replace('_', ' ')})" if run.outcome else f"was killed after {run.last}"

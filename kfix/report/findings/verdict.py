@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kfix.derive.naming import count
 from kfix.harmless import one_line
 from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.run import UnfinishedRun
@@ -14,12 +15,12 @@ CRITICAL = 21
 CANNOT_TELL = 22
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
-#: What monitoring plugins exit with.
+#: Exit codes of monitoring plugins.
 _NAGIOS = {HEALTHY: 0, WARNINGS: 1, CRITICAL: 2, CANNOT_TELL: 3}
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """What is critical was seen, whatever else was not; without it, a source that was not read decides."""
+    """Returns 21 for a critical finding whatever was not read; otherwise a source that was not read decides."""
     if diagnosis.worst is Severity.CRITICAL:
         return CRITICAL
     if diagnosis.could_not_read:
@@ -28,18 +29,18 @@ def exit_code(diagnosis: Diagnosis) -> int:
 
 
 def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
-    """The unfinished runs that nobody carries out now: a person has to end them."""
+    """Returns the unfinished runs without a live process: an operator has to resume or abort them."""
     return tuple(run for run in diagnosis.unfinished if not run.alive)
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
-    """Of all findings, the folded ones too."""
+    """Returns the number of findings by severity, folded ones included."""
     found = Counter(f.severity for f in diagnosis.walk())
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 
 def nagios_line(diagnosis: Diagnosis) -> str:
-    """One line for monitoring plugins: state, cluster, the worst head, and performance data after the bar."""
+    """Returns one line for monitoring plugins: state, cluster, the worst head, and performance data after the bar."""
     code = exit_code(diagnosis)
     numbers = counts(diagnosis)
     if code == CANNOT_TELL:
@@ -51,11 +52,11 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""
         text = f"{head.code} {head.summary}{more}"
     else:
-        text = f"{diagnosis.looked_at.get('partitions', 0)} partitions, nothing found"
+        text = f"{count(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
     data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
     # The bar begins the performance data, so the text must not have one.
-    told = f"{diagnosis.cluster}: {text}".replace("|", "/")
-    return one_line(f"KFIX {_WORDS[code]} - {told} | {data}")
+    shown = f"{diagnosis.cluster}: {text}".replace("|", "/")
+    return one_line(f"KFIX {_WORDS[code]} - {shown} | {data}")
 
 
 def nagios_exit_code(diagnosis: Diagnosis) -> int:

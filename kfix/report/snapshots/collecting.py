@@ -1,4 +1,4 @@
-"""How far collecting has come: a bar on a terminal, plain lines in a pipe; and what became of it."""
+"""Progress of collecting: a bar on a terminal, plain lines in a pipe; and the outcome."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from kfix.derive.naming import count
 from kfix.report.console import styled
 
-# In a pipe each failure is a line, and how far it has come is one now and then.
+# In a pipe each failure is a line; progress is a line every so many seconds.
 _PIPE_EVERY = 10.0
 
 
-class Heard(Protocol):
+class Listener(Protocol):
     def __call__(self, name: str, error: str) -> None: ...
 
 
 @contextmanager
-def progress(total: int, console: Console, *, quiet: bool, what: str = "collecting") -> Iterator[Heard]:
-    """Gives a function that hears of each cluster that is done, with its error, "" where it went well."""
+def progress(total: int, console: Console, *, quiet: bool, what: str = "collecting") -> Iterator[Listener]:
+    """Yields a function to call for each cluster that is done, with its error or ""."""
     if quiet:
-        yield lambda name, error: None  # noqa: ARG005 - nothing is told
+        yield lambda name, error: None  # noqa: ARG005 - quiet
     elif console.file.isatty():
         with _bar(console, what) as bar:
             task = bar.add_task("", total=total, failed="")
@@ -60,19 +61,19 @@ class _Lines:
     def __init__(self, total: int, console: Console, what: str) -> None:
         self._total, self._console, self._what = total, console, what
         self._done = self._failed = 0
-        self._told_at = time.monotonic()
+        self._printed_at = time.monotonic()
 
     def hear(self, name: str, error: str) -> None:
         self._done += 1
         if error:
             self._failed += 1
-            self._tell(f"{name}: {error}")
+            self._print(f"{name}: {error}")
         now = time.monotonic()
-        if now - self._told_at >= _PIPE_EVERY and self._done < self._total:
-            self._told_at = now
-            self._tell(f"{self._what}: {self._done} of {self._total} clusters, {self._failed} failed")
+        if now - self._printed_at >= _PIPE_EVERY and self._done < self._total:
+            self._printed_at = now
+            self._print(f"{self._what}: {self._done} of {self._total} clusters, {self._failed} failed")
 
-    def _tell(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(styled(text), soft_wrap=True)
 
 
@@ -94,8 +95,8 @@ def show_collected(run: Any, resumed: int, seconds: float, console: Console) -> 
     total = len(run.clusters) + len(run.failed)
     again = f", {resumed} of them earlier" if resumed else ""
     console.print(
-        f"{len(run.clusters)} of {total} clusters collected{again}: "
-        f"{sum(run.clusters.values())} partitions in {seconds:.1f} s",
+        f"collected {len(run.clusters)} of {count(total, 'cluster')}{again}: "
+        f"{count(sum(run.clusters.values()), 'partition')} in {seconds:.1f} s",
         soft_wrap=True,
     )
     for name, entry in sorted(_entries(run).items()):

@@ -1,4 +1,4 @@
-"""A fleet's clusters, and the runs of its store, as tables and as JSON."""
+"""The clusters of a fleet and the runs of its store, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from kfix.derive.naming import count
 from kfix.model.audit.inventory import ClusterEntry, Inventory, MaintenanceWindow
 from kfix.report.console import styled, table
 
@@ -25,7 +26,7 @@ def show_inventory(inventory: Inventory, warnings: Iterable[str], console: Conso
     console.print(shown)
     for line in warnings:
         console.print(styled(f"warning: {line}", "yellow"))
-    console.print(f"{inventory.origin}: {_counted(len(inventory.clusters), 'cluster')}, {_mutes(inventory)}: valid")
+    console.print(f"{inventory.origin}: {count(len(inventory.clusters), 'cluster')}, {_mutes(inventory)}: valid")
 
 
 def inventory_json(inventory: Inventory, sha256: str, warnings: Iterable[str]) -> dict[str, Any]:
@@ -75,11 +76,7 @@ def _where(entry: ClusterEntry) -> str:
 
 
 def _mutes(inventory: Inventory) -> str:
-    return _counted(len(inventory.mutes), "mute")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return count(len(inventory.mutes), "mute")
 
 
 def show_runs(runs: Iterable[Any], console: Console) -> None:

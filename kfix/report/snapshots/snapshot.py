@@ -1,4 +1,4 @@
-"""A snapshot in a few lines: which cluster, when, what each source said or why it said nothing."""
+"""A snapshot in a few lines: which cluster, when, and what each source answered or why it did not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def described(snapshot: Snapshot) -> Lines:
     zookeeper = snapshot.zookeeper
     seen_from = []
     for vantage in snapshot.vantages:
-        seen_from.append(f"  seen from {vantage.name}: reaches {', '.join(vantage.reached) or 'nobody'}")
-        seen_from += [f"    not {who}: {why}" for who, why in vantage.unreached.items()]
+        seen_from.append(f"  seen from {vantage.name}: reaches {', '.join(vantage.reached) or 'none'}")
+        seen_from += [f"    does not reach {who}: {why}" for who, why in vantage.unreached.items()]
     partitions = max((len(v.partitions) for v in snapshot.views.values()), default=0)
     rows = [
         f"cluster {snapshot.cluster.name} ({snapshot.cluster.mode.value}), taken {taken} by kfix {snapshot.kfix}",
         *seen_from,
-        f"  brokers that answered: {', '.join(map(str, snapshot.views)) or 'none'}; partitions they list: {partitions}",
+        f"  brokers that responded: {', '.join(map(str, snapshot.views)) or 'none'}; partitions listed: {partitions}",
     ]
     if zookeeper is not None:
         registered = ", ".join(map(str, sorted(zookeeper.registrations)))
@@ -30,7 +30,7 @@ def described(snapshot: Snapshot) -> Lines:
         )
     answering = sum(p.answers for p in snapshot.probes)
     rows.append(
-        f"  groups listed: {len(snapshot.groups)}; coordinators probed: {len(snapshot.probes)}, answering: {answering}"
+        f"  groups listed: {len(snapshot.groups)}; coordinators probed: {len(snapshot.probes)}, responding: {answering}"
     )
     rows += [
         f"  {'read  ' if s.ok else 'FAILED'} {s.name} {s.seconds:.2f} s  {s.error}".rstrip() for s in snapshot.sources

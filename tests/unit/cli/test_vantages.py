@@ -84,7 +84,7 @@ def test_what_cannot_be_merged_is_refused_with_the_name_of_its_file(tmp_path: Pa
         "pasted.txt": "pasted.txt: is no snapshot; text tells neither of which cluster nor from where",
         "torn.json": "torn.json:1:",
         "no-such.json": "no-such.json: cannot be read: no such file or directory",
-        "prod-2.json": "az1.json is of cluster paper, prod-2.json is of cluster prod-2: only looks at one cluster",
+        "prod-2.json": "az1.json is of cluster paper, prod-2.json is of cluster prod-2: only snapshots of one cluster",
         "late.json": "late.json at 2027-01-15 08:10:01Z, 601 s later",
         "same.json": "az1.json and same.json are both of vantage 'az1' and reached different servers",
     }
@@ -99,7 +99,7 @@ def test_a_file_without_a_cluster_id_is_taken_on_trust_and_told(tmp_path: Path, 
     nameless = written(tmp_path, "nameless.json", replace(here, cluster=replace(here.cluster, id="")))
     result = run("diagnose", "--json", "--from", nameless, "--from", files[1])
     assert result.exit_code == 21
-    assert "nameless.json: tells no cluster id; it is taken for a look at cluster paper" in result.stderr
+    assert "nameless.json: has no cluster id; kfix assumes cluster paper" in result.stderr
     assert json.loads(result.stdout)["cluster"] == "paper"
 
 

@@ -55,9 +55,9 @@ SICK: dict[str, list[Sick]] = {
         ),
     ],
     "KFX103": [
-        Sick(lambda: isr_gone().snapshot(), "isr on broker 1", CRITICAL),
-        Sick(lambda: packed().kill(1).kill(2).snapshot(), "isr on broker 2", CRITICAL),
-        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "isr on broker 1", CRITICAL),
+        Sick(lambda: isr_gone().snapshot(), "ISR on broker 1", CRITICAL),
+        Sick(lambda: packed().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
+        Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1", CRITICAL),
     ],
     "KFX104": [
         Sick(lambda: offsets_rf1().kill(3).snapshot(), "replicas on broker 3", CRITICAL),
@@ -74,7 +74,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: changed(base(), broken_groups={"g2": (0, -1)}).snapshot(), "coordinator on broker 2", CRITICAL),
     ],
     "KFX107": [
-        Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "isr [2]", CRITICAL),
+        Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),
     ],
     "KFX201": [
         Sick(lambda: latent().snapshot(), str(G2), WARNING),

@@ -51,7 +51,7 @@ def test_a_probe_of_a_neighbour_on_the_same_partition_counts() -> None:
     neighbour = next(f"n{i}" for i in range(9999) if _partition(f"n{i}") == G2.partition)
     story = explain_group(snapshot, diagnose(snapshot), neighbour)
     assert story.blocked is False
-    assert any("asked for group g2" in step.value for step in story.steps)
+    assert any("probed with group g2" in step.value for step in story.steps)
 
 
 def test_nobody_knows_is_not_healthy() -> None:

@@ -40,17 +40,17 @@ Topic: __consumer_offsets\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: cle
 
 INCIDENTS: dict[str, tuple[Callable[[], Snapshot], int]] = {
     "healthy": (healthy, 0),
-    "a1-latent": (lambda: latent().snapshot(), 20),
-    "a1-fallen": (lambda: fallen().snapshot(), 21),
-    "a2-before": (lambda: offsets_rf1().snapshot(), 20),
-    "a2-offsets-rf1": (lambda: offsets_rf1().kill(3).snapshot(), 21),
-    "a3-b2-under-min-isr": (lambda: base().kill(2).kill(3).snapshot(), 21),
-    "a4-loading": (lambda: loading().snapshot(), 20),
-    "a5-lost-id": (lambda: lost_ids().snapshot(), 21),
-    "b1-isr-gone": (lambda: with_log_ends().snapshot(), 21),
-    "b3-packed": (lambda: packed().kill(1).kill(2).snapshot(), 21),
-    "c2-stale-view": (lambda: frozen_view().snapshot(), 21),
-    "c3b-isolated-leader": (lambda: isolated_leader().snapshot(), 21),
+    "coordinator-latent": (lambda: latent().snapshot(), 20),
+    "coordinator-stuck": (lambda: fallen().snapshot(), 21),
+    "offsets-rf1-healthy": (lambda: offsets_rf1().snapshot(), 20),
+    "offsets-rf1": (lambda: offsets_rf1().kill(3).snapshot(), 21),
+    "under-min-isr": (lambda: base().kill(2).kill(3).snapshot(), 21),
+    "coordinator-loading": (lambda: loading().snapshot(), 20),
+    "broker-ids-gone": (lambda: lost_ids().snapshot(), 21),
+    "isr-gone": (lambda: with_log_ends().snapshot(), 21),
+    "packed-replicas": (lambda: packed().kill(1).kill(2).snapshot(), 21),
+    "link-to-controller-cut": (lambda: frozen_view().snapshot(), 21),
+    "zone-isolated-with-leader": (lambda: isolated_leader().snapshot(), 21),
     "hung-broker": (lambda: on_broker(2, base()).snapshot(), 21),
     "slow-follower": (lambda: slow_follower().snapshot(), 20),
     "restart-away": (lambda: base().kill(3, 12).snapshot(), 0),
@@ -95,7 +95,7 @@ def test_no_golden_file_is_left_over() -> None:
     }
 
 
-def test_a1_is_told_while_everything_still_works() -> None:
+def test_the_divergence_is_reported_while_everything_still_works() -> None:
     diagnosis = diagnose(latent().snapshot())
     assert heads(diagnosis) == ["KFX201:__consumer_offsets-43"]
     finding = diagnosis.findings[0]
@@ -103,7 +103,7 @@ def test_a1_is_told_while_everything_still_works() -> None:
         "topic": OFFSETS_TOPIC, "partition": 43, "zk_leader": 1, "zk_epoch": 1, "view_leader": 2, "view_epoch": 0,
         "assignment": (2, 3, 1), "isr": (1, 2),
     }  # fmt: skip
-    assert finding.evidence[-1].value == "leader -1, isr [2], and no election follows although broker 2 lives"
+    assert finding.evidence[-1].value == "leader -1, ISR [2], and no election follows although broker 2 is alive"
     assert not any("zombie" in line for line in findings_text(diagnosis).splitlines())
 
 
@@ -119,7 +119,7 @@ def test_a_record_written_after_the_next_controller_came_is_named_as_such() -> N
     assert "controller epoch 1, after epoch 2 had begun" in values
 
 
-def test_a1_fallen_is_a_head_of_its_own_beside_the_dead_broker() -> None:
+def test_the_stuck_partition_is_a_head_of_its_own_beside_the_dead_broker() -> None:
     diagnosis = diagnose(fallen().snapshot())
     assert heads(diagnosis) == ["KFX101:__consumer_offsets-43", "KFX401:broker 1"]
     finding = diagnosis.findings[0]
@@ -153,22 +153,22 @@ def test_without_a_preferred_replica_in_sync_no_preferred_election_is_proposed()
     assert not any("--election-type" in r.command for r in finding.remedies)
 
 
-def test_a2_names_the_one_broker_and_refuses_every_election() -> None:
+def test_offsets_rf1_names_the_one_broker_and_refuses_every_election() -> None:
     diagnosis = diagnose(offsets_rf1().kill(3).snapshot())
     assert heads(diagnosis) == ["KFX401:broker 3", f"KFX303:topic {OFFSETS_TOPIC}"]
     down = find(diagnosis, "KFX104")
-    assert down.remedies[0].text.startswith("start broker 3")
+    assert down.remedies[0].text.startswith("Start broker 3.")
     assert any("cannot help" in text for text in down.never)
     assert len(down.partitions) == 16
     assert diagnosis.findings[0].worst is Severity.CRITICAL
     assert diagnosis.findings[0].severity is Severity.WARNING
 
 
-def test_b1_bounds_the_loss_and_starts_with_the_replica_in_sync() -> None:
+def test_isr_gone_bounds_the_loss_and_starts_with_the_in_sync_replica() -> None:
     finding = find(diagnose(with_log_ends().snapshot()), "KFX103")
-    assert finding.remedies[0].text == "start broker 1: it is in sync, nothing is lost"
+    assert finding.remedies[0].text == "Start broker 1. It is in sync, so no data is lost"
     assert "makes broker 2 leader" in finding.remedies[1].text
-    assert "lost are >= 0 records and all that only broker 1 held" in finding.remedies[1].text
+    assert "It loses at least 0 records, and every record that only broker 1 held" in finding.remedies[1].text
 
 
 def test_a_longer_log_that_would_not_win_is_named() -> None:
@@ -178,21 +178,21 @@ def test_a_longer_log_that_would_not_win_is_named() -> None:
     paper.log_ends = {TopicPartition("t", 0): {2: 50, 3: 100}}
     remedy = find(diagnose(paper.snapshot()), "KFX103").remedies[1].text
     assert "makes broker 2 leader" in remedy
-    assert "lost are >= 50 records" in remedy
-    assert "broker 3 has them (log end 100) and would not win; put it first in the assignment" in remedy
+    assert "It loses at least 50 records that broker 3 has (log end 100)" in remedy
+    assert "Broker 3 would not win: put it first in the assignment" in remedy
 
 
-def test_b3_is_judged_partition_by_partition() -> None:
+def test_packed_replicas_are_judged_partition_by_partition() -> None:
     diagnosis = diagnose(packed().kill(1).kill(2).snapshot())
     assert find(diagnosis, "KFX104").partitions == (TopicPartition("t", 0),)
     assert find(diagnosis, "KFX103").partitions == (TopicPartition("t", 1),)
     assert find(diagnose(packed().snapshot()), "KFX305").severity is Severity.INFO
 
 
-def test_a5_says_how_sure_it_is() -> None:
+def test_a_lost_id_states_how_sure_it_is() -> None:
     assert find(diagnose(lost_ids().snapshot()), "KFX105").cause.confidence is Confidence.POSSIBLE
     assert find(diagnose(lost_ids(address=True).snapshot()), "KFX105").cause.confidence is Confidence.LIKELY
-    assert find(diagnose(lost_ids().snapshot()), "KFX401").cause.text == "broker 4 may exist no more, see KFX105"
+    assert find(diagnose(lost_ids().snapshot()), "KFX401").cause.text == "broker 4 may no longer exist, see KFX105"
 
 
 def test_four_hundred_partitions_are_one_finding() -> None:
@@ -237,7 +237,7 @@ def test_an_isolated_broker_explains_what_it_is_missing_from() -> None:
     diagnosis = diagnose(isolated_leader().snapshot())
     assert heads(diagnosis) == ["KFX803:broker 1"]
     assert {f.code for f in diagnosis.walk()} == {"KFX803", "KFX203", "KFX302", "KFX403"}
-    assert any("no election, no reassignment" in never for never in diagnosis.findings[0].never)
+    assert any("Do not trigger elections, reassignments or restarts" in never for never in diagnosis.findings[0].never)
 
 
 def test_a_follower_that_is_slow_for_one_leader_only_points_to_their_link() -> None:
@@ -247,4 +247,4 @@ def test_a_follower_that_is_slow_for_one_leader_only_points_to_their_link() -> N
         if part.leader == 1:
             part.isr, part.age = (1, 2), 900.0
     finding = find(diagnose(paper.snapshot()), "KFX302")
-    assert finding.cause.text.startswith("broker 3 is alive but not in sync with broker 1 only")
+    assert finding.cause.text.startswith("broker 3 is alive but out of sync only with leader 1")

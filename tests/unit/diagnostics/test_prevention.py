@@ -115,7 +115,7 @@ def test_it_is_never_critical_and_never_waits() -> None:
 def test_four_hundred_topics_with_two_replicas_are_one_finding() -> None:
     finding = find(judged(of_factor(2, topics=400)), "KFX601")
     assert len(finding.partitions) == 800
-    assert finding.summary.startswith("800 partitions of 400 topics: 2 replicas where 3 are expected")
+    assert finding.summary.startswith("800 partitions of 400 topics have 2 replicas, but 3 are expected")
     assert finding.evidence[0].value.startswith("thin-000 (2), thin-001 (2)")
     assert finding.evidence[0].value.endswith("and 395 more")
     assert finding.remedies[0].runbook == "raise-topic-rf"
@@ -151,7 +151,7 @@ def test_no_more_replicas_are_proposed_than_there_are_brokers() -> None:
     assert [r.runbook for r in finding.remedies] == ["", "raise-topic-rf"]
     assert finding.remedies[1].command.endswith("-p topic=t -p rf=2 --bootstrap-server localhost:9092")
     finding = find(judged(Paper((1,)).topic("t", 3, rf=1)), "KFX601")
-    assert [r.text for r in finding.remedies] == ["add brokers: 1 cannot hold 3 replicas of a partition"]
+    assert [r.text for r in finding.remedies] == ["Add brokers: 1 cannot hold 3 replicas of a partition"]
 
 
 def test_min_isr_is_never_proposed_at_the_replication_factor() -> None:
@@ -179,7 +179,7 @@ def test_a_default_over_topics_with_too_few_replicas_comes_last() -> None:
     paper = durable(min_insync_replicas="1")
     paper.part("orders", 0).isr = (1,)
     [later] = find(judged(paper), "KFX605").remedies
-    assert later.text.startswith("wait until every partition has 2 replicas in sync")
+    assert later.text.startswith("Wait until every partition has 2 in-sync replicas")
     assert not later.command
 
 

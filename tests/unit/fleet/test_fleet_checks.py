@@ -33,7 +33,7 @@ def test_what_was_not_collected_is_told_with_the_command_that_shows_it():
     given = case([digest("a")], failed={"b": "refused"}, last_read={"b": date(2026, 2, 27)})
     [(name, finding)] = found("KFX701", given).items()
     assert (name, finding.cause.text) == ("b", "refused")
-    assert "last read on 2026-02-27" in finding.summary
+    assert "last collected on 2026-02-27" in finding.summary
     assert finding.remedies[0].command == "kfix diagnose --bootstrap-server b:9092"
     assert not found("KFX701", case([digest("a")]))
 
@@ -42,7 +42,7 @@ def test_stuck_partitions_are_told_once_a_cluster():
     stuck = {"a": (Stuck("KFX302", ("x-10", "x-9"), DAY), Stuck("KFX301", ("x-9",), date(2026, 3, 1)))}
     [(name, finding)] = found("KFX702", case([digest("a"), digest("b")], stuck=stuck)).items()
     assert (name, [str(tp) for tp in finding.partitions]) == ("a", ["x-9", "x-10"])
-    assert "2 partitions in the same trouble since 2026-03-01" in finding.summary
+    assert "2 partitions have had KFX301 and KFX302 since 2026-03-01" in finding.summary
     assert not found("KFX702", case([digest("a")], stuck={"a": ()}))
 
 
@@ -51,7 +51,7 @@ def test_the_one_that_differs_from_its_like_is_told():
     odd = digest("d", min_insync_replicas="1")
     [(name, finding)] = found("KFX703", case([*like, odd], tags=("prod",))).items()
     assert (name, finding.obj, finding.prevention) == ("d", "tag prod", True)
-    assert finding.evidence[0].value == "1; 3 of 4 have 2"
+    assert finding.evidence[0].value == "1; 3 of 4 clusters have 2"
     assert not found("KFX703", case([*like, odd]))
     assert not found("KFX703", case(like, tags=("prod",)))
     assert not found("KFX703", case([odd], tags=("prod",)))

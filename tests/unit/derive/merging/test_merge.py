@@ -64,9 +64,9 @@ def test_the_forecast_is_the_same_too() -> None:
     assert finding.facts["forecast_exact"] is False, "of the other partitions no place told the log ends"
     rows = {e.source: e.value for e in finding.evidence if e.source.startswith("from ")}
     assert rows == {
-        "from az1": f"broker 1, zookeeper {A}; not broker 2 (no answer in time), broker 3 (no answer in time), "
-        f"zookeeper {B} (no answer in time)",
-        "from az2": f"broker 2, broker 3, zookeeper {B}; not zookeeper {A} (no answer in time)",
+        "from az1": f"broker 1, zookeeper {A}; does not reach broker 2 (no answer in time), "
+        f"broker 3 (no answer in time), zookeeper {B} (no answer in time)",
+        "from az2": f"broker 2, broker 3, zookeeper {B}; does not reach zookeeper {A} (no answer in time)",
     }
 
 

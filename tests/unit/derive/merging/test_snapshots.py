@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kfix.derive.merging.looks import APART, taken_on_trust
 from kfix.derive.merging.merge import merge
+from kfix.derive.merging.snapshots import APART, taken_on_trust
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import (
     LogEnd,
@@ -36,13 +36,13 @@ def test_a_look_without_an_id_joins_those_that_agree_and_it_is_said() -> None:
     one = replace(one, cluster=replace(one.cluster, id=""))
     assert merge([one, other]).cluster.id == "paper"
     [said] = taken_on_trust([one, other])
-    assert said == "az1.json: tells no cluster id; it is taken for a look at cluster paper, as the other files are"
+    assert said == "az1.json: has no cluster id; kfix assumes cluster paper, as in the other files"
     assert taken_on_trust(two()) == ()
 
 
 def test_looks_of_which_none_tells_an_id_are_refused() -> None:
     nameless = [replace(s, cluster=replace(s.cluster, id="")) for s in two()]
-    with pytest.raises(UsageError, match="none tells a cluster id"):
+    with pytest.raises(UsageError, match="none has a cluster id"):
         merge(nameless)
     assert taken_on_trust(nameless) == ()
 

@@ -56,10 +56,10 @@ def test_a_large_cluster_shows_only_whom_some_place_missed() -> None:
         "  broker           100",
         "  az1 (00:00:00Z)  no",
         "  az2 (00:00:00Z)  yes",
-        "  every place reached the other 99",
+        "  every vantage reached the other 99",
     ]
     same = (places[1], replace(places[1], name="az3"))
-    assert lines_text(reach_lines(same)).splitlines()[2:] == ["  every place reached all 100"]
+    assert lines_text(reach_lines(same)).splitlines()[2:] == ["  every vantage reached all 100"]
 
 
 def test_long_names_take_more_than_one_block() -> None:
@@ -74,7 +74,7 @@ def test_a_saved_look_tells_its_place() -> None:
     said = described(seen_by(healthy(), "az1", {1})).splitlines()
     assert said[1:4] == [
         "  seen from az1: reaches broker 1",
-        "    not broker 2: no answer in time",
-        "    not broker 3: no answer in time",
+        "    does not reach broker 2: no answer in time",
+        "    does not reach broker 3: no answer in time",
     ]
     assert "seen from" not in described(healthy())

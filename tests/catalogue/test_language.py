@@ -1,0 +1,123 @@
+"""One vocabulary in everything that a person reads: output, pages, runbooks, help texts and docs."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kfix_diagnostics.catalogue import page, pages
+from tests.catalogue.pages import commands
+from tests.places import ROOT
+
+#: Files and commands that still have to be rewritten; nothing may be added, and the list has to become empty.
+TO_MEND = frozenset((ROOT / "tests" / "catalogue" / "to_mend.txt").read_text().splitlines())
+
+#: Words and phrases that were replaced, each with what to write instead.
+BANNED = {
+    r"\b(?:an?|the|this|that|each|every|one|two|second|first|earlier|later|older|newest|saved|next|last) looks?\b"
+    r"(?! (?:at|like|for|up))": "snapshot",
+    r"\blooked at\b": "read, checked",
+    r"\blook(?:s|ing)? again\b": "diagnose again, read again",
+    r"\bnobody\b|\bsomebody\b": "no client, no broker, an operator, or the passive voice",
+    r"\b(?:is|are|was|were|be|been|being) told\b|\btold (?:of|by|as|only|where|twice|once)\b": "is reported, shown",
+    r"\btells? (?:which|who|whom|how|what|whether|nothing|it|of|too|no)\b": "shows, reports, states",
+    r"\bin sync lives?\b|\b(?:replicas?|brokers?|leaders?|controllers?) (?:\d+ )?lives?\b|\bwho lives\b": "is alive",
+    r"\bspeaks? (?:for|against)\b": "evidence for, ruled out",
+    r"\bnot read, so not known\b|\bopen stays\b": "not read, still unknown",
+    r"\bwhat helps\b|\bleast harm first\b": "remedies, safest first",
+    r"\bwhat (?:not to do:|must not be done\b)": "do not",
+    r"\bfollows from this\b": "consequences",
+    r"\buntil (?:whole|served)\b": "time to full recovery, time to service restored",
+    r"\bbites?\b": "latent risk",
+    r"\bnight(?:ly|s)?\b": "audit run, previous audit",
+    r"\bgoes on\b|\bgo on with\b|\bat hand\b": "continues, available",
+    r"\bwhom to start\b|\bjudged is\b|\bin every ending\b|\blie closer\b|\bcan never be\b": "an ordinary sentence",
+    r"\bmade of not known\b|\bnot what it waits for\b|\bnothing is said of\b": "an ordinary sentence",
+    r"\bgood reads?\b": "successful check",
+}
+#: Ids of documents that are not in this repository.
+INTERNAL = (
+    r"\b(?:kafka|kraft|group)-facts\b|\bbaselines? \d|\bprior-art\b|\bdesign[: ]+[A-Z]\d|\(design: |\([A-E]\d[a-z]?\)"
+)
+INCIDENT_LETTER = r"(?m)^[-*# ]*\b[A-E]\d[a-z]?:\s|\bIncidents? [A-E]\d\b"
+NOUNS = (
+    "partition|broker|record|replica|group|topic|step|server|snapshot|finding|cluster|run|source|second|line|item|file"
+)
+PLURAL = (
+    rf"\b1 (?:{NOUNS})s\b(?! of)"
+    rf"|(?<![\w.,])(?:[2-9]|[1-9]\d+) (?:{NOUNS})\b(?![-/s:'(]| (?:of|id|ids|name|settings?|order|\d))"
+    r"|\bbrokers \d+(?:, \d+)+ (?:is|was|has|does|lives)\b|(?<!, )\bbroker \d+ (?:are|were|have)\b"
+)
+LONG_DURATION = r"\b\d+\.\d{3,} ?s\b"
+#: In prose only: field names, conditions, options and codes keep Kafka's and Python's spelling.
+LOWER_ISR = r"(?<![\w.`/_=\"'-])isr(?![\w.`_=\"'-])"
+
+
+def without_code(text: str) -> str:
+    """Returns Markdown without code blocks and code spans, with its lines kept."""
+    text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", "`", text)
+
+
+def wrong(text: str) -> Iterator[str]:
+    """Yields each breach as `words in context (what to write)`; a phrase may run over the end of a line."""
+    joined = re.sub(r"\n[ \t#>*-]*", " ", text)
+    checks = [(pattern, f"write: {instead}", re.IGNORECASE, joined) for pattern, instead in BANNED.items()]
+    plain = re.RegexFlag(0)
+    checks += [
+        (INTERNAL, "an internal document", plain, joined),
+        (INCIDENT_LETTER, "the letter of an incident", plain, text),
+        (PLURAL, "singular or plural", plain, text),
+        (LONG_DURATION, "round it", plain, text),
+        (LOWER_ISR, "ISR", plain, text),
+    ]
+    for pattern, why, flags, where in checks:
+        for match in re.finditer(pattern, where, flags):
+            around = where[max(0, match.start() - 30) : match.end() + 30].replace("\n", " ")
+            yield f"{match[0]!r} in {around!r} ({why})"
+
+
+def files() -> list[Path]:
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "runbooks").glob("*.yaml")]
+    found += [ROOT / name / "README.md" for name in ("diagnostics", "examples", "runbooks", "spark")]
+    found += [path for path in (ROOT / "tests" / "golden").rglob("*") if path.suffix in {".txt", ".md"}]
+    return sorted(path for path in found if path.is_file())
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_that_people_read_keeps_to_the_vocabulary(path: Path) -> None:
+    if str(path.relative_to(ROOT)) in TO_MEND:
+        pytest.skip("still to be rewritten")
+    text = path.read_text()
+    assert list(wrong(without_code(text) if path.suffix == ".md" else text)) == []
+
+
+@pytest.mark.parametrize("check", pages(), ids=lambda check: check.code)
+def test_the_page_of_a_code_keeps_to_the_vocabulary(check: object) -> None:
+    text = f"{page(check)}\n{check.title}"  # type: ignore[arg-type, attr-defined]
+    assert list(wrong(text)) == []
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=lambda v: " ".join(v) if isinstance(v, tuple) else "")
+def test_help_texts_keep_to_the_vocabulary(words: tuple[str, ...], command: object) -> None:
+    if " ".join(words) in TO_MEND:
+        pytest.skip("still to be rewritten")
+    helps = [command.help, *(getattr(p, "help", "") or "" for p in command.params)]  # type: ignore[attr-defined]
+    assert [breach for text in helps for breach in wrong(text)] == [], " ".join(words)
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    folders = [ROOT / "kfix", ROOT / "diagnostics" / "kfix_diagnostics", ROOT / "spark" / "kfix_spark"]
+    places: dict[str, list[str]] = {}
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_the_list_of_what_to_mend_names_what_exists() -> None:
+    known = {str(path.relative_to(ROOT)) for path in files()} | {" ".join(words) for words, _ in commands()}
+    assert TO_MEND - known == set()
