@@ -26,7 +26,7 @@ __all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows"]
 
 
 class Debounce(StrEnum):
-    """What a second snapshot must show before a finding counts: a starting broker can look like KFX101."""
+    """What a second snapshot must show before a finding counts: a starting broker can look like a stuck partition."""
 
     NONE = "none"
     HELD = "held"  # the condition holds in both snapshots
