@@ -1,6 +1,6 @@
-"""Every error kfix raises on purpose. Each class carries the exit code of `docs/exit-codes.md`.
+"""Every error that kfix raises on purpose. Each class carries its exit code (`docs/exit-codes.md`).
 
-One boundary (`kfix.cli.app`) turns them into one line on standard error; nothing else catches them to print.
+One boundary (`kfix.cli.app`) prints them as one line on standard error; nothing else does.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from kfix.harmless import lines
 
 
 class KfixError(Exception):
-    """One clear line: what, where, how to go on. `hint` is the "how to go on", printed on a line of its own.
+    """One clear line: what, where, what to do next. `hint` is the last part, printed on a line of its own.
 
-    A message that is made of several lines is `kfix.harmless.lines`; any other line end in it is printed as an escape.
+    A message of several lines is made by `kfix.harmless.lines`; any other line end in it is printed as an escape.
     """
 
     exit_code: ClassVar[int] = 1
@@ -24,13 +24,13 @@ class KfixError(Exception):
 
 
 class UsageError(KfixError):
-    """A wrong option, an unknown code, a file that is not what it should be: nothing was changed."""
+    """A wrong option, an unknown code, an invalid file: nothing was changed."""
 
     exit_code = 2
 
 
 class InvalidFileError(UsageError):
-    """One or many mistakes in a file, each with its place; all of them are told at once."""
+    """One or more mistakes in a file, each with its place, reported together."""
 
     def __init__(self, problems: tuple[str, ...], *, hint: str = "") -> None:
         super().__init__(lines(*problems), hint=hint)
@@ -38,37 +38,37 @@ class InvalidFileError(UsageError):
 
 
 class RefusedError(KfixError):
-    """Stale, expired, spent or foreign plan, a failed precondition, a limit: nothing was changed."""
+    """A stale, expired, used or foreign plan, a failed precondition, or a limit: nothing was changed."""
 
     exit_code = 3
 
 
 class ApprovalError(KfixError):
-    """Approval missing or declined before the first change."""
+    """The approval is missing or was declined before the first change."""
 
     exit_code = 4
 
 
 class NotProvedError(KfixError):
-    """Applied, but the proof failed or was inconclusive."""
+    """The changes were applied, but the proof failed or was inconclusive."""
 
     exit_code = 5
 
 
 class StoppedError(KfixError):
-    """Stopped part-way after a change: declined later, an invariant, Ctrl-C."""
+    """The run stopped after a change: declined later, a broken invariant, Ctrl-C."""
 
     exit_code = 6
 
 
 class RolledBackError(KfixError):
-    """A step failed and everything was taken back, proved: the cluster is as it was before the run."""
+    """A step failed and everything was rolled back, with proof: the cluster is as it was before the run."""
 
     exit_code = 7
 
 
 class RollbackFailedError(KfixError):
-    """A step failed and could not all be taken back: a person is needed."""
+    """A step failed and not everything could be rolled back: a person is needed."""
 
     exit_code = 8
 
@@ -80,22 +80,22 @@ class HeldError(KfixError):
 
 
 class UnreachableError(KfixError):
-    """The cluster, or a source without which nothing can be said, does not answer."""
+    """The cluster, or a source that the answer needs, does not respond."""
 
     exit_code = 22
 
 
 class StoreError(UnreachableError):
-    """The fleet store cannot be written: no space, no permission, gone. No cluster's fault: the whole run stops."""
+    """The fleet store cannot be written (no space, no permission, missing): the whole run stops."""
 
 
 class LabError(KfixError):
-    """The lab cannot do what it was asked: no Java, no Maven, no free port, a broker that does not start."""
+    """The lab cannot do what was requested: no Java, no Maven, no free port, a broker that does not start."""
 
     exit_code = 1
 
 
 class ReadOnlyViolationError(KfixError):
-    """A mutating request reached a read-only transport: a mistake in kfix, stopped before it was sent."""
+    """A changing request reached a read-only transport: a mistake in kfix, stopped before it was sent."""
 
     exit_code = 1

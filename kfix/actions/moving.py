@@ -91,20 +91,3 @@ def back(args: Args, *, size: int, rate: int, keep: bool) -> Undo:
         "rate": rate,
     }
     return Undo("reassign.move", Args(literal), keep=keep)
-
-
-def cancelling(args: Args) -> Undo:
-    """Returns the cancel of a `reassign.move` that is still under way: complete copies are kept, partial ones dropped.
-
-    Kafka restores the original replicas in the order that they have in the list of the move.
-    """
-    target, gone, new = args.brokers("replicas"), removed(args), added(args)
-    full = (*target, *gone)
-    literal: dict[str, ArgValue] = {
-        "partition": args.text("partition"),
-        "original": tuple(b for b in full if b not in new),
-        "target": target,
-        "adding": new,
-        "removing": gone,
-    }
-    return Undo("reassign.cancel", Args(literal))

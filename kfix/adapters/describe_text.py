@@ -1,19 +1,17 @@
 """A pasted description as a snapshot: `kafka-topics --describe`, `kcat -L`, or znodes with their JSON.
 
-A text is one view, of nobody knows when. Only `kcat -L` lists brokers; without a list nobody knows who is alive, and a
-failed source says so. It is judged for what it shows and for nothing else.
+A text is one view of unknown age. Only `kcat -L` lists brokers; without a list broker liveness is unknown, and a failed
+source reports that. The diagnosis rests on the text alone.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from kfix import __version__
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.wire import NO_STAT, Node
-from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -74,12 +72,12 @@ _TOPIC_PATH = re.compile(r"/brokers/topics/(?P<topic>[^/\s]+)(?=\s|$)")
 
 
 class BadRowError(Exception):
-    """The row is of a known kind but does not say what it must; the message says what is wrong with it."""
+    """A row of a known kind lacks something; the message states what."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """`topic` is "" where the row does not name it: then the header above it does."""
+    """`topic` is "" where only the header above the row names it."""
 
     topic: str
     partition: int
@@ -96,14 +94,6 @@ class TopicRow:
     topic: str
     configs: dict[str, str]
     deleting: bool = False
-
-
-def read_describe_text(path: Path, taken_at: float) -> Snapshot:
-    try:
-        text = read_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFileError((f"{path}: {error}",), hint=HINT) from error
-    return parse_describe_text(text, str(path), taken_at)
 
 
 def parse_describe_text(text: str, name: str, taken_at: float) -> Snapshot:
@@ -192,7 +182,7 @@ class _Reading:
         sources = [Source(f"text {self.name}", ok=True)]
         if not self.brokers:
             sources.append(Source("list of live brokers", ok=False, error=NO_BROKER_LIST))
-        # An assignment alone tells nothing of leader and isr, so it only completes what has a state.
+        # An assignment alone shows neither leader nor ISR, so it only completes a partition that has a state.
         partitions = {
             tp: v._replace(replicas=self.assigned[tp]) if not v.replicas and tp in self.assigned else v
             for tp, v in self.partitions.items()

@@ -1,1 +1,1 @@
-"""YAML files that people write: read strictly, and every mistake told with its place."""
+"""YAML files that people write: they are read strictly, and every mistake is reported with its place."""

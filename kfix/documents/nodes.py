@@ -19,20 +19,20 @@ from kfix.documents.shown import short
 MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 24
 _LONGEST_NUMBER = 40
-#: PyYAML takes seconds to look a thousand brackets ahead.
+#: PyYAML needs seconds to scan a thousand brackets ahead.
 _TOO_DEEP = re.compile(r"""(?:[\[{][\s\w:'"]{0,40}){64}""")
 _REFERENCE = re.compile("[&*!]")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-# What is no number to us, but looks like one to a hurried eye or to another YAML reader.
+# What is not a number here, but looks like one to a hurried reader or to another YAML parser.
 _ODD_NUMBER = re.compile(r"[-+]?0[0-9]+|0[xob][0-9a-fA-F]+|[-+]?[0-9]+(:[0-9]{2})+")
 
 
 @dataclass(slots=True)
 class Document:
-    """`data` is plain lists, dicts and scalars; `values` and `keys` say where each path is."""
+    """`data` is plain lists, dicts and scalars; `values` and `keys` give the place of each path."""
 
     data: Any = None
     values: dict[Path, Position] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Document:
     problems: list[tuple[Position, str]] = field(default_factory=list)
 
     def place(self, path: Path, *, at_key: bool = False) -> Position:
-        """The nearest known place: a missing value is told at the thing that lacks it."""
+        """Returns the nearest known place: a missing value is reported at the object that lacks it."""
         for end in range(len(path), -1, -1):
             short = path[:end]
             if at_key and short in self.keys:
@@ -51,7 +51,7 @@ class Document:
 
 
 def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Document:
-    """`what` the file holds, in the words of its readers; `largest` in bytes."""
+    """`what` names what the file holds, for messages; `largest` is in bytes."""
     document = Document()
     if len(text.encode()) > largest:
         document.problems.append((Position(1, 1), f"larger than {largest // 1024} KiB: no {what} is that long"))
@@ -67,7 +67,7 @@ def parse(text: str, what: str = "runbook", largest: int = MAX_BYTES) -> Documen
 
 
 class _Shallow(yaml.SafeLoader):
-    """Stops at the first value that lies too deep: to read 100 000 levels to their end would take minutes."""
+    """Stops at the first value that is nested too deep: reading 100 000 levels to the end would take minutes."""
 
     _depth = 0
 
@@ -113,7 +113,7 @@ def _place(node: yaml.Node | yaml.Event) -> Position:
 def _refuse_references(text: str, document: Document) -> bool:
     """Composing has already followed aliases; the events still show them. A cycle must not be walked."""
     found = False
-    if not _REFERENCE.search(text):  # to walk through the events takes as long as all the rest
+    if not _REFERENCE.search(text):  # reading the events takes as long as all the rest
         return False
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         place = _place(event)

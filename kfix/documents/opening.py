@@ -1,7 +1,7 @@
-"""The one way to open a file that a person names: a regular file of a sane size, and nothing that could make kfix wait.
+"""The one way to open a file that a person names: only a regular file of a limited size, so that kfix never blocks.
 
-A pipe, a device and a socket are refused before they are opened. What the system itself refuses, a folder among it,
-stays an OSError, which each reader words in its own terms.
+A pipe, a device and a socket are refused before they are opened. What the system itself refuses, such as a folder,
+stays an OSError, which each reader reports in its own words.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _KINDS: Final = {
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, open for reading. UsageError where it is anything else; OSError where it cannot be opened."""
-    _check_kind(path, path.stat().st_mode)  # before it is opened: to open a device may do something
+    """Returns a regular file, open for reading.
+
+    Raises UsageError where it is anything else, OSError where it cannot be opened.
+    """
+    _check_kind(path, path.stat().st_mode)  # before it is opened: opening a device may have an effect
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         _check_kind(path, os.fstat(handle).st_mode)
@@ -42,7 +45,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_file(path: Path, largest: int = LARGEST) -> bytes:
-    """All bytes of a regular file. UsageError where it has more than `largest`; else as `open_file`."""
+    """Returns all bytes of a regular file; raises UsageError where it has more than `largest`, else as `open_file`."""
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         raw = file.read(largest + 1) if size <= largest else b""
@@ -52,9 +55,9 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def unpacked(raw: bytes, what: str, largest: int = LARGEST) -> bytes:
-    """The content of a gzip file. zlib.error or EOFError where it is damaged or ends too early.
+    """Returns the content of a gzip file; raises zlib.error or EOFError where it is damaged or ends too early.
 
-    It is counted before it is kept, so that a file which unpacks to more than `largest` bytes costs no memory.
+    The bytes are counted before they are kept: a file that unpacks to more than `largest` bytes costs no memory.
     """
     total = 0
     for part in _members(raw):
@@ -86,7 +89,7 @@ def _check_kind(path: Path, mode: int) -> None:
         return
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    hint = "save what it gives to a file first: COMMAND > FILE" if kind == stat.S_IFIFO else "name a regular file"
+    hint = "save its output to a file first: COMMAND > FILE" if kind == stat.S_IFIFO else "name a regular file"
     raise UsageError(f"{path}: is {_KINDS.get(kind, 'not a file')}, not a regular file, and is not read", hint=hint)
 
 

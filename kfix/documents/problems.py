@@ -29,14 +29,14 @@ class Problem:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Ready to be appended; empty where nothing is near."""
-    if len(word) > _LONGEST_WORD:  # to compare it with all names would take its time
+    """Returns a suggestion to append to a message; empty where no known word is similar."""
+    if len(word) > _LONGEST_WORD:  # comparing a long text with all names would take too long
         return ""
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """Without a near match all that is known is listed."""
+    """Returns the message about an unknown word; without a similar word it lists all known ones."""
     names = sorted(known)
     return f"unknown {what} {short(word)}" + (did_you_mean(word, names) or f"; known: {', '.join(names)}")

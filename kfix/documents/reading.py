@@ -14,13 +14,13 @@ from kfix.documents.problems import Path, Problem, did_you_mean
 from kfix.documents.shown import short, shown
 from kfix.errors import InvalidFileError, UsageError
 
-#: Of one mistake; what stands in a file may be of any length.
+#: Of one message; a value in a file may be of any length.
 _LONGEST = 600
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_text(path: FilePath, what: str) -> str:
-    """`what` it should be, such as `policy`. UsageError where it cannot be read."""
+    """Returns the text of a file; `what` names it, such as `policy`. Raises UsageError where it cannot be read."""
     try:
         return read_file(path).decode("utf-8")
     except FileNotFoundError:
@@ -41,7 +41,10 @@ def read_model(
     hint: str = "",
     largest: int = MAX_BYTES,
 ) -> Model:
-    """`more` looks at the plain data, so that a mistake in the shape hides none in the meaning. `largest` in bytes."""
+    """Returns the file as a model; raises InvalidFileError with all of its mistakes.
+
+    `more` checks the plain data, so that a mistake in the shape hides none in the meaning. `largest` is in bytes.
+    """
     document = parse(text, what, largest)
     problems = list(document.problems)
     found: Model | None = None
@@ -63,7 +66,7 @@ def _cut(text: str) -> str:
 
 
 def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
-    """Pydantic's words in ours. A missing field is told at the thing that lacks it, a surplus one at its key."""
+    """Translates pydantic's errors. A missing field has the place of its object, a surplus one that of its key."""
     path: Path = tuple(error["loc"])
     name = _name(path)
     match error["type"]:
@@ -86,7 +89,7 @@ def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
 
 
 def _name(path: Path) -> str:
-    """Of the value itself; of one in a list, with the list's."""
+    """Returns the name of the value; of one in a list, with the list's name."""
     at = len(path) - 1
     while at > 0 and isinstance(path[at], int):
         at -= 1
@@ -99,7 +102,7 @@ def _where(path: Path, what: str) -> str:
 
 
 def fields_at(path: Path, model: type[BaseModel]) -> list[str]:
-    """The fields of the model at a path, found by walking the models' own annotations."""
+    """Returns the fields of the model at a path, found by walking the models' own annotations."""
     for part in path:
         if isinstance(part, int):
             continue

@@ -1,7 +1,7 @@
-"""JSON from outside, checked once where it comes in: its types, its ranges and its depth, by models of pydantic.
+"""JSON from outside, checked once where it comes in: pydantic models check its types, its ranges and its depth.
 
-What does not fit is one line with the path of the value: `views.1.partitions.orders[3].leader: wanted a whole number,
-not a list`. pydantic's own parser bounds the depth and the digits of a number, and knows no NaN.
+A mismatch is one line with the path of the value: `views.1.partitions.orders[3].leader: wanted a whole number,
+not a list`. pydantic's own parser bounds the depth and the digits of a number, and rejects NaN.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class StrictModel(BaseModel):
 
 
 class LenientModel(BaseModel):
-    """An object that may hold more than is read of it."""
+    """An object that may hold more fields than are read."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
 class NotJsonError(ValueError):
-    """The text is not whole JSON; the place counts from 1."""
+    """The text is not complete JSON; line and column count from 1."""
 
     def __init__(self, why: str, line: int, column: int) -> None:
         super().__init__(why)
@@ -68,11 +68,11 @@ class NotJsonError(ValueError):
 
 
 class ShapeError(ValueError):
-    """One value is not what it should be: the message has its path, what was wanted, and what is there."""
+    """One value does not fit: the message has its path, the wanted value, and the value found."""
 
 
 def read_json(raw: str | bytes, model: type[Model], columns: Mapping[str, Sequence[str]] | None = None) -> Model:
-    """NotJsonError or ShapeError. `columns` are the names of a row's fields, by the field that holds the rows."""
+    """Returns NotJsonError or ShapeError. `columns`: the names of a row's fields, by the field that holds the rows."""
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
@@ -111,7 +111,7 @@ def _words(error: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> st
 
 
 def _path(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> str:
-    """`a.b[3].c`; a key that is no name stands in quotes."""
+    """Returns a path such as `a.b[3].c`; a key that is not an identifier is quoted."""
     text = ""
     for at, part in enumerate(path):
         column = _column(path[: at + 1], columns)
@@ -127,7 +127,7 @@ def _path(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> st
 
 
 def _column(path: Sequence[str | int], columns: Mapping[str, Sequence[str]]) -> str:
-    """Of `...partitions.orders[3][1]` the second column of `partitions`; "" where that is no field of a row."""
+    """The column of a path: for `...partitions.orders[3][1]` the second of `partitions`; "" where it has none."""
     if len(path) < 4 or not isinstance(path[-1], int) or not isinstance(path[-2], int):
         return ""
     names = columns.get(str(path[-4]), ())

@@ -1,4 +1,4 @@
-"""A value from outside in a message: short, whatever it is. Python itself refuses to print a number of 5 000 digits."""
+"""A value from outside in a message: always short. Python itself refuses to print a number of 5 000 digits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_BITS: Final = 200
 
 
 def shown(value: object) -> str:
-    """`'text'`, `7`, `null`, `true`, `a list`, `an object`: what stands there, in the words of JSON."""
+    """Returns the value in JSON's words: `'text'`, `7`, `null`, `true`, `a list`, `an object`."""
     match value:
         case None:
             return "null"
@@ -24,7 +24,7 @@ def shown(value: object) -> str:
 
 
 def short(value: object) -> str:
-    """The beginning of what Python would print."""
+    """Returns the beginning of what Python would print."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a number of {value.bit_length()} bits"
     text = repr(value)

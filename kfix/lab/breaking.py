@@ -1,4 +1,4 @@
-"""`kfix lab break`: what must hold before an incident, and the note in lab.json that one is in."""
+"""`kfix lab break`: the preconditions of an incident, and its record in lab.json."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Call
     with lab.access() as access:
         context = IncidentContext(lab, access, options, progress)
         context.ensure_offsets_topic()
-        # Before the first change: whatever happens from here on, `mend` knows the way back.
+        # Before the first change: whatever happens from here on, `mend` can restore the cluster.
         baseline = access.baseline(lab.broker_ids)
         lab.store.update(lambda state: replace(state, baseline=baseline, incident=name))
         return incident.run(context)
@@ -44,7 +44,7 @@ def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Call
 def _check(lab: LabHandle, incident: Incident) -> None:
     state = lab.state
     if state.incident:
-        raise UsageError(f"lab {lab.name!r} is in incident {state.incident!r} already", hint="kfix lab mend first")
+        raise UsageError(f"lab {lab.name!r} is already in incident {state.incident!r}", hint="kfix lab mend first")
     if len(lab.broker_ids) < incident.needs:
         raise UsageError(
             f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
@@ -55,9 +55,9 @@ def _check(lab: LabHandle, incident: Incident) -> None:
             f"{incident.name} cuts zones from each other, lab {lab.name!r} has none", hint="kfix lab up --zones 3"
         )
     if state.network is not None and (cut := sentences(state.network)):
-        raise UsageError(f"the network of lab {lab.name!r} is not whole: {cut[0]}", hint="kfix lab heal first")
+        raise UsageError(f"the network of lab {lab.name!r} has a fault: {cut[0]}", hint="kfix lab heal first")
     if unfit := incident.suits([broker for broker in state.brokers if not broker.retired]):
-        raise UsageError(f"{incident.name} cannot be made in lab {lab.name!r}: {unfit}")
+        raise UsageError(f"{incident.name} does not suit lab {lab.name!r}: {unfit}")
     nodes = lab.nodes
     lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
     lame += [f"zookeeper {each}" for condition in ("dead", "stopped") for each in nodes.zookeepers_in(state, condition)]

@@ -1,4 +1,4 @@
-"""`Lab`: one throw-away cluster, by name. Its memory is on disk, so any process goes on where another ended."""
+"""`Lab`: one throw-away cluster, by name. Its state is on disk, so any process can continue where another ended."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Lab(LabHandle):
     # --- brokers --------------------------------------------------------------------------------------------------
 
     def kill(self, broker_id: int, *, wait: bool = True) -> None:
-        """SIGKILL. With `wait`, until ZooKeeper too knows: its session ends `zookeeper.session.timeout.ms` later."""
+        """Sends SIGKILL. With `wait`, returns when ZooKeeper has ended the session (`zookeeper.session.timeout.ms`)."""
         with self.store.busy("kill"):
             kill_brokers(self, [broker_id], wait=wait)
 
@@ -84,14 +84,14 @@ class Lab(LabHandle):
             self.nodes.cont(self.state, number, "zookeeper")
 
     def restart_zookeeper(self, *numbers: int) -> None:
-        """Until each serves: with a quorum where a majority lives, else read-only."""
+        """Returns when each of them serves: with a quorum if a majority is alive, else read-only."""
         with self.store.busy("restart zookeeper"):
             restart_zookeepers(self, numbers)
 
     # --- network --------------------------------------------------------------------------------------------------
 
     def cut(self, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
-        """See `faults.cut`. What was cut already is not told again."""
+        """Returns the new cuts: what `one` sends no longer arrives at `other`, nor, without `one_way`, the reverse."""
         with self.store.busy("cut"):
             return faults.cut(self.store, one, other, one_way=one_way, only=only)
 
@@ -104,7 +104,7 @@ class Lab(LabHandle):
             faults.slow(self.store, zone, kbit, delay_ms)
 
     def heal(self) -> int:
-        """The network alone: processes that are dead stay dead. How many cuts and slow links there were."""
+        """Removes all cuts and slow links and returns their number. Dead processes stay dead."""
         with self.store.busy("heal"):
             return faults.heal(self.store)
 
@@ -139,7 +139,7 @@ class Lab(LabHandle):
         with self.store.busy("mend"):
             return mend_lab(self, progress)
 
-    # --- the whole ------------------------------------------------------------------------------------------------
+    # --- status and end -------------------------------------------------------------------------------------------
 
     def status(self) -> LabStatus:
         return status_of(self)
@@ -147,7 +147,7 @@ class Lab(LabHandle):
     def down(self) -> tuple[str, ...]:
         with self.store.busy("down"):
             if not self.store.exists():
-                raise LabError(f"lab {self.name!r} is down already")
+                raise LabError(f"lab {self.name!r} is already down")
             return end_lab(self)
 
 

@@ -1,4 +1,4 @@
-"""Waiting with a deadline for what is true of a cluster, never for time to pass."""
+"""Waiting with a deadline for a condition, never for time to pass."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ POLL_SECONDS = 0.06
 
 
 def wait_for(what: str, probe: Callable[[], T | None], seconds: float, hint: str = "") -> T:
-    """The first answer of `probe` that is neither None nor False."""
+    """Returns the first result of `probe` that is neither None nor False. Raises LabError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         answer = probe()
         if answer is not None and answer is not False:
             return answer
         if time.monotonic() > deadline:
-            raise LabError(f"waited {seconds:.0f} s in vain: {what}", hint=hint or "kfix lab status tells who is alive")
+            raise LabError(
+                f"not within {seconds:.0f} s: {what}", hint=hint or "kfix lab status shows which processes are alive"
+            )
         time.sleep(POLL_SECONDS)

@@ -1,1 +1,1 @@
-"""Where replicas should lie: pure, deterministic answers from a description of the cluster."""
+"""Where replicas should be placed: pure, deterministic answers from a description of the cluster."""

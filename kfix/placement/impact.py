@@ -1,55 +1,19 @@
-"""What moves cost: data copied, brokers touched, throttle lists, and in which portions to make them."""
+"""The throttle lists of moves, and the batches in which they are made."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.placement.world import Move, PlacementError, World
-
-
-@dataclass(frozen=True, slots=True)
-class Impact:
-    """`bytes_moved` and `bytes_to` (by destination broker) are of partitions of known size only.
-
-    `replicas_moved` are copies that are made anew. `unknown` counts the partitions that get such copies and whose size
-    nobody told: where it is not 0 the bytes are a lower bound. `brokers` hold a replica before or after.
-    """
-
-    partitions: int
-    replicas_moved: int
-    bytes_moved: int
-    unknown: int
-    bytes_to: Mapping[int, int]
-    brokers: tuple[int, ...]
-
-
-def impact(moves: Iterable[Move], world: World) -> Impact:
-    """A destination that gets partitions of unknown size only stands in `bytes_to` with 0."""
-    listed = tuple(moves)
-    copying = [m for m in listed if m.adding]
-    to: dict[int, int] = defaultdict(int)
-    for move in copying:
-        for broker in move.adding:
-            to[broker] += world.sizes.get(move.tp, 0)
-    return Impact(
-        partitions=len(listed),
-        replicas_moved=sum(len(m.adding) for m in copying),
-        bytes_moved=sum(to.values()),
-        unknown=sum(m.tp not in world.sizes for m in copying),
-        bytes_to=dict(sorted(to.items())),
-        brokers=tuple(sorted({b for m in listed for b in (*m.before, *m.replicas)})),
-    )
+from kfix.placement.world import Move, PlacementError
 
 
 def throttled(moves: Iterable[Move]) -> dict[str, tuple[str, str]]:
-    """Topic -> values of `leader.` and `follower.replication.throttled.replicas`, as `partition:broker,...`.
+    """Returns topic -> values of `leader.` and `follower.replication.throttled.replicas`, as `partition:broker,...`.
 
-    Leaders: all replicas before, since each may come to lead while data is copied; followers: those that are added.
-    The order is that of the texts, 10:1 before 2:1, as in Kafka's ReassignPartitionsCommand (calculateLeaderThrottles,
-    calculateFollowerThrottles). Moves that copy nothing are left out, else they would slow down ordinary followers.
+    Leaders: all replicas of before, since each may become the leader during the copy; followers: the added ones.
+    The order is alphabetic, 10:1 before 2:1, as in Kafka's ReassignPartitionsCommand (calculateLeaderThrottles,
+    calculateFollowerThrottles). Moves that copy nothing are left out: they would throttle ordinary followers.
     """
     lists: dict[str, tuple[set[str], set[str]]] = {}
     for move in moves:
@@ -63,10 +27,10 @@ def throttled(moves: Iterable[Move]) -> dict[str, tuple[str, str]]:
 def batches(
     moves: Iterable[Move], size: int, canary: int, sizes: Mapping[TopicPartition, int] | None = None
 ) -> tuple[tuple[Move, ...], ...]:
-    """Portions of `size` moves in the order of the partitions; before them, where `canary` is not 0, one of that many.
+    """Returns batches of `size` moves in the order of the partitions, after one of `canary` moves where that is not 0.
 
-    The canaries are small but real: those that copy the fewest bytes (`sizes`: bytes of one replica), then those that
-    copy an empty partition, then one of unknown size, last those that only change an order.
+    The canaries are small but real moves: first those that copy the fewest bytes (`sizes`: bytes of one replica), then
+    those of empty partitions, then those of unknown size, last those that only change the order.
     """
     if size < 1 or canary < 0:
         raise PlacementError(f"batches of {size} after {canary} canaries: a batch holds at least 1 move, canaries 0")

@@ -1,4 +1,4 @@
-"""Is this a placement one should ask for? Whoever made it: kfix, another tool, a person."""
+"""Checks a placement, whether kfix, another tool or a person made it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.load import most_racks, racks_of
 from kfix.placement.world import Wanted, World, as_pair
 
-#: Of fewer partitions nobody can tell a skew from chance.
+#: With fewer partitions a skew cannot be distinguished from chance.
 _ENOUGH = 6
 
 
 class PlacementSeverity(StrEnum):
-    """An error must not be sent; a warning is worse than need be, or worse than before."""
+    """An error must not be sent to Kafka; a warning is worse than necessary, or worse than before."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,7 +35,7 @@ class PlacementRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlacementProblem:
-    """`tp` is None where the placement as a whole is meant. `text` names the partition nowhere."""
+    """`tp` is None where the placement as a whole is meant. `text` does not name the partition."""
 
     tp: TopicPartition | None
     rule: PlacementRule
@@ -44,10 +44,10 @@ class PlacementProblem:
 
 
 def judge(wanted: Iterable[Wanted], world: World) -> tuple[PlacementProblem, ...]:
-    """Everything that is wrong, in the order of the partitions; what is wrong with the whole comes last.
+    """Yields all problems in the order of the partitions; those of the whole placement come last.
 
-    A broker that is not live is an error where it is added, a warning where it holds the partition already: the
-    reassignment then does not complete before that broker is back (kafka-facts B6).
+    A broker that is not live is an error where it is added, a warning where it already holds the partition: the
+    reassignment then does not complete before that broker is back (docs/facts/controller.md).
     """
     pairs = sorted(as_pair(w) for w in wanted)
     lists: dict[TopicPartition, list[tuple[int, ...]]] = defaultdict(list)
@@ -89,12 +89,12 @@ def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterat
         yield PlacementProblem(tp, PlacementRule.RF_LOWERED, PlacementSeverity.WARNING, text)
     racks, most = len(racks_of(world, replicas)), most_racks(world, replicas)
     if racks < most:
-        text = f"{_each([replicas])} lies in {racks} rack{'' if racks == 1 else 's'} where {most} are possible"
+        text = f"{_each([replicas])} is in {racks} rack{'' if racks == 1 else 's'} where {most} are possible"
         yield PlacementProblem(tp, PlacementRule.FEWER_RACKS, PlacementSeverity.WARNING, text)
 
 
 def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[PlacementProblem]:
-    """A share is at least one partition: where brokers are many and partitions few, some lead and others do not."""
+    """A share is at least one partition: with many brokers and few partitions some brokers lead none."""
     first = Counter(replicas[0] for replicas in lists if replicas and replicas[0] in world.live)
     if len(lists) < _ENOUGH or not world.live:
         return

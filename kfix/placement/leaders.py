@@ -1,4 +1,4 @@
-"""Who should be the preferred leader of what, so that no broker leads more than it must."""
+"""Chooses preferred leaders so that they are spread as evenly as possible."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def even_leaders(
     start: Mapping[TopicPartition, int],
     fixed: Mapping[int, int],
 ) -> dict[TopicPartition, int]:
-    """One of its options for each partition, as even over the brokers as the options allow.
+    """Returns one of its options for each partition, as even over the brokers as the options allow.
 
-    `start` are leaders to keep where that costs nothing, `fixed` the leaderships that cannot be changed, as numbers.
+    `start` are leaders to keep where that costs nothing, `fixed` the number of leaderships that cannot be changed.
     The result is a semi-matching without a cost-reducing path, and such a one is optimal (Harvey, Ladner, Lovasz,
     Tamir: Semi-Matchings for Bipartite Graphs and Load Balancing, 2003).
     """
@@ -54,7 +54,7 @@ class _Table:
                 heappush(self._edges.setdefault(broker, {}).setdefault(other, []), tp)
 
     def improve(self) -> bool:
-        """Passes one leadership along a chain of partitions to a broker that has at least 2 fewer; False: none can."""
+        """Passes one leadership along a chain to a broker that has at least 2 fewer; returns False where none can."""
         for source in sorted(self.load, key=lambda b: (-self.load[b], b)):
             chain = self._chain(source)
             if chain:

@@ -1,4 +1,4 @@
-"""Who holds how much, and which broker should hold the next replica."""
+"""How much each broker holds, and which broker should get the next replica."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfix.placement.world import World
 
 
 class Load:
-    """Replicas and bytes of every live broker, over all topics, and with what the plan in the making has changed.
+    """Replicas and bytes of every live broker over all topics, including the changes planned so far.
 
     A replica of unknown size counts as a replica of no bytes.
     """
@@ -31,13 +31,13 @@ class Load:
         self.put(tp, broker, -1)
 
     def of(self, broker: int) -> tuple[int, int]:
-        """Replicas and bytes; nothing for a broker that is not live."""
+        """Returns replicas and bytes; zeros for a broker that is not live."""
         return self._replicas.get(broker, 0), self._bytes.get(broker, 0)
 
     def best(self, candidates: Iterable[int], others: Collection[int]) -> int:
-        """The live broker for a replica whose `others` stay: the rack with the fewest of them, then the least loaded.
+        """The live broker for a replica whose `others` stay: the least loaded of the rack with the fewest of them.
 
-        A broker without a rack may stand anywhere: it comes after the racks that hold none of the others, and before
+        A broker without a rack may be in any rack: it comes after the racks that hold none of the others, and before
         the racks that hold one.
         """
         held = [self._world.rack(b) for b in others]
@@ -50,11 +50,11 @@ class Load:
 
 
 def racks_of(world: World, replicas: Iterable[int]) -> set[str]:
-    """The known racks of the live ones."""
+    """Returns the known racks of the live brokers."""
     return {rack for b in replicas if (rack := world.rack(b)) is not None}
 
 
 def most_racks(world: World, replicas: Iterable[int]) -> int:
-    """In how many racks these replicas could lie. Those that are dead, or without a rack, are not counted."""
+    """The number of racks that these replicas could span; dead brokers and those without a rack do not count."""
     placed = sum(world.rack(b) is not None for b in set(replicas))
     return min(placed, len(racks_of(world, world.live)))

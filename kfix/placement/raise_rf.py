@@ -1,4 +1,4 @@
-"""Another replication factor: which brokers get the new replicas, or which replicas go."""
+"""Changes the replication factor: chooses the brokers of new replicas, or the replicas to remove."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from kfix.placement.world import Move, PlacementError, World, and_more, chosen
 
 
 def change_rf(world: World, tps: Iterable[TopicPartition], rf: int, *, rotate: bool = False) -> tuple[Move, ...]:
-    """Raises or lowers the replication factor of these partitions to `rf`; those that have it are left alone.
+    """Raises or lowers the replication factor of these partitions to `rf`; partitions that have it already are skipped.
 
-    Raised: every replica stays, also one on a dead broker (dropping it is for `replace_brokers`; the reassignment does
-    not complete before it is back: kafka-facts B6). The live current leader is put first. With `rotate`, for internal
-    topics, the lists are turned so that each broker is preferred for about as many of `tps` as any other.
+    Raised: every replica stays, also one on a dead broker (`replace_brokers` removes it; the reassignment does not
+    complete before it is back: docs/facts/controller.md). The live current leader is put first. With `rotate`, for
+    internal topics, the lists are rotated so that each broker is preferred for about as many of `tps` as any other.
 
-    Lowered: dead replicas go first, then those out of the ISR, then those whose loss keeps most racks, then those on
-    the fullest broker; never the leader, never the last live ISR member.
+    Lowered: dead replicas are removed first, then those out of the ISR, then those whose removal keeps most racks, then
+    those on the fullest broker; never the leader, never the last live ISR member.
 
-    PlacementError: fewer live brokers than `rf` where a partition is to be raised, or no in-sync replica could stay.
+    Raises PlacementError where there are fewer live brokers than `rf` for a raise, or where no in-sync replica would
+    remain.
     """
     if rf < 1:
         raise PlacementError(f"replication factor {rf}: it is at least 1")
@@ -66,7 +67,7 @@ def _lowered(world: World, load: Load, tp: TopicPartition, rf: int) -> tuple[int
         )
 
     def rank(broker: int) -> tuple[bool, bool, int, tuple[int, int], int]:
-        """The greatest goes."""
+        """Returns the sort key of removal: the replica with the greatest one is removed."""
         rest = [b for b in replicas if b != broker]
         dead = broker not in world.live
         return dead, broker not in in_sync, len(racks_of(world, rest)), load.of(broker), broker
@@ -87,14 +88,14 @@ def _lowered(world: World, load: Load, tp: TopicPartition, rf: int) -> tuple[int
 
 
 def _leaders(world: World, planned: dict[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, int]:
-    """The live current leader; where there is none the list keeps its order."""
+    """Puts the live current leader first; where there is none the list keeps its order."""
     return {tp: replicas[0] if (leader := world.leader(tp)) is None else leader for tp, replicas in planned.items()}
 
 
 def _rotated(
     world: World, wanted: Iterable[TopicPartition], planned: dict[TopicPartition, tuple[int, ...]]
 ) -> dict[TopicPartition, int]:
-    """All of `wanted` count; only those that change anyway can be turned."""
+    """All of `wanted` count; only those that change anyway can be rotated."""
     fixed = Counter(world.assignments[tp][0] for tp in wanted if tp not in planned and world.assignments[tp])
     options = {tp: tuple(b for b in replicas if b in world.live) for tp, replicas in planned.items()}
     return even_leaders(options, _leaders(world, planned), fixed)
@@ -105,6 +106,6 @@ def _led(replicas: tuple[int, ...], first: int) -> tuple[int, ...]:
 
 
 def _turned(replicas: tuple[int, ...], first: int) -> tuple[int, ...]:
-    """Turned rather than moved to the front: those who take over from a dead leader are then spread as well."""
+    """Rotates rather than moves to the front: then the successors of a dead leader are spread as well."""
     at = replicas.index(first)
     return replicas[at:] + replicas[:at]

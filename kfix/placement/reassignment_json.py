@@ -1,7 +1,7 @@
 """Kafka's reassignment JSON, the file that `kafka-reassign-partitions` reads and writes.
 
 Source: ReassignPartitionsCommand.parsePartitionReassignmentData and formatAsReassignmentJson (2.7.1 to 4.x): the
-version may be missing and is 1, keys that are not known are passed over. What the lists say is for `judge`.
+version may be missing and is 1, unknown keys are ignored. `judge` checks the lists themselves.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Assignments = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 
 class _Odd(str):
-    """What JSON here may not hold, as it was written: NaN, a number too long to be an id."""
+    """A value that is not allowed here, as it was written: NaN, or a number too long to be an id."""
 
     __slots__ = ()
 
 
 class _Entry(dict[str, object]):
-    """An object that remembers its keys that were given twice."""
+    """An object that keeps the keys that were given twice."""
 
     def __init__(self, pairs: list[tuple[str, object]]) -> None:
         super().__init__(pairs)
@@ -39,10 +39,11 @@ class _Entry(dict[str, object]):
 
 
 def parse(text: str | bytes, origin: str) -> Assignments:
-    """The lists in the order of the file; an empty `partitions` gives none.
+    """Returns the lists in the order of the file.
 
-    Lists may be empty or hold a broker twice, and a partition may come twice: `judge` tells. InvalidFileError tells all
-    other mistakes, with line and column where the text is no JSON, else with the entry's number, counted from 1.
+    Lists may be empty or hold a broker twice, and a partition may come twice: `judge` reports those. Raises
+    InvalidFileError with all other mistakes, with line and column where the text is not JSON, else with the entry's
+    number, counted from 1.
     """
     document = _load(text, origin)
     if not isinstance(document, _Entry):
@@ -54,7 +55,7 @@ def parse(text: str | bytes, origin: str) -> Assignments:
     entries = document.get("partitions")
     found: list[tuple[TopicPartition, tuple[int, ...]]] = []
     if "partitions" not in document and "topics" in document:
-        problems.append("this is the list of topics to move for `--generate`: it says what to move and not where to")
+        problems.append("this is the list of topics to move for `--generate`: it names what to move, but not where to")
     elif not isinstance(entries, list):
         problems.append(
             f"partitions is {_seen(entries)}, wanted a list" if "partitions" in document else "no partitions"
@@ -71,7 +72,7 @@ def parse(text: str | bytes, origin: str) -> Assignments:
 
 
 def render(wanted: Iterable[Wanted]) -> str:
-    """One line, as Kafka writes it, partitions in order; the same moves give the same bytes. `parse` reads it back."""
+    """Returns one line as Kafka writes it, partitions in order: equal moves give equal bytes. `parse` reads it back."""
     entries = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": replicas, "log_dirs": [_ANY] * len(replicas)}
         for tp, replicas in sorted(as_pair(w) for w in wanted)
@@ -96,7 +97,7 @@ def _load(text: str | bytes, origin: str) -> object:
 
 
 def _whole(digits: str) -> object:
-    """Python refuses to read thousands of digits; no id has more than 10."""
+    """Rejects a long number: Python refuses to read thousands of digits, and no id has more than 10."""
     return int(digits) if len(digits) <= 20 else _Odd(digits)
 
 
@@ -108,7 +109,7 @@ def _mistakes(entry: object) -> list[str]:
     found += [f"{key} is missing" for key in missing]
     topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
     if "topic" in entry and (type(topic) is not str or not _TOPIC.match(topic)):
-        found.append(f"topic {_seen(topic)} is no topic name (letters, digits, '.', '_', '-', at most 249)")
+        found.append(f"topic {_seen(topic)} is not a topic name (letters, digits, '.', '_', '-', at most 249)")
     if "partition" in entry and not _id(partition):
         found.append(f"partition is {_seen(partition)}, wanted a number from 0 on")
     if "replicas" in entry and not isinstance(replicas, list):
@@ -131,19 +132,19 @@ def _log_dirs(value: object, wanted: int | None) -> list[str]:
 
 
 def _id(value: object) -> bool:
-    # To Python `true` is the number 1.
+    # In Python `true` equals 1.
     return type(value) is int and 0 <= value <= _MOST
 
 
 def _name(entry: object) -> str:
-    """` (orders-3)` where the entry says so much."""
+    """Returns ` (orders-3)` where the entry names its partition."""
     topic, partition = (entry.get("topic"), entry.get("partition")) if isinstance(entry, _Entry) else (None, None)
     good = type(topic) is str and _TOPIC.match(topic) and _id(partition)
     return f" ({topic}-{partition})" if good else ""
 
 
 def _seen(value: object) -> str:
-    """As JSON writes it, so far as it fits in a line and a terminal may show it."""
+    """Returns the value as JSON, shortened to a line and safe for a terminal."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     text = value if isinstance(value, _Odd) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Replicas of brokers that go, or are gone, get another broker; everything else stays."""
+"""Moves replicas off brokers that are removed or lost; everything else stays."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def replace_brokers(
     tps: Iterable[TopicPartition] | None,
     onto: frozenset[int] | None = None,
 ) -> tuple[Move, ...]:
-    """Every replica on a broker of `gone`, of `tps` (None: of all), goes to a live broker, of `onto` where given.
+    """Moves every replica of `tps` (None: of all) on a broker of `gone` to a live broker, of `onto` where given.
 
     Positions in the lists and replication factors stay; racks as in `change_rf`. `gone` may name live brokers: they
-    are emptied. PlacementError: too few brokers are left, or `onto` names one that cannot take replicas.
+    are emptied. Raises PlacementError where too few brokers are left, or `onto` names one that cannot take replicas.
     """
     takers = _takers(world, gone, onto)
     load = Load(world)
@@ -51,7 +51,7 @@ def replace_brokers(
 def replace_as(world: World, heirs: Mapping[int, int]) -> tuple[Move, ...]:
     """`{2: 4}`: broker 2 was re-created as 4 and takes its positions, in all topics.
 
-    PlacementError: an heir is not live, or would hold a partition twice; all of them are told.
+    Raises PlacementError with all heirs that are not live, or would hold a partition twice.
     """
     problems = [
         f"broker {new} is to take over from {old} but is not alive ({world.live_text()}); start it first"

@@ -1,4 +1,4 @@
-"""Replicas apart from each other, and preferred leaders even, with as little moved as possible."""
+"""Spreads replicas over racks and brokers, and preferred leaders over brokers, with as few moves as possible."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from kfix.placement.leaders import even_leaders
 from kfix.placement.load import Load, most_racks, racks_of
 from kfix.placement.world import Move, World, chosen
 
-#: A broker holds clearly more than its share above so many shares, and from so many replicas above its share on.
+#: A broker holds clearly more than its share above this many shares, and this many replicas above its share.
 _SHARES = 1.5
 _ABOVE = 2
 
 
 def spread(world: World, tps: Iterable[TopicPartition]) -> tuple[Move, ...]:
-    """Each partition in as many racks as it can be; then brokers with clearly more than their share of these unload.
+    """Spreads each partition over as many racks as possible; then unloads brokers with clearly more than their share.
 
-    Only live replicas move, each for a gain: one more rack, or two brokers nearer to each other and no rack lost. The
-    leader moves only off such a broker and where nothing else there can. Positions in the lists stay.
+    Only live replicas move, each for a gain: one more rack, or a smaller difference between two brokers and no rack
+    less. The leader moves only off such a broker, and only where no other replica there can. Positions in the lists
+    stay.
     """
     board = _Board(world, chosen(world, tps))
     for tp in board.lists:
@@ -33,10 +34,10 @@ def spread(world: World, tps: Iterable[TopicPartition]) -> tuple[Move, ...]:
 
 
 def preferred(world: World, tps: Iterable[TopicPartition]) -> tuple[Move, ...]:
-    """Another order of the lists, no data moved: each live broker preferred for as many of these as any other.
+    """Reorders the lists without moving data: each live broker becomes preferred leader of about equally many.
 
-    The difference is at most 1 where the lists allow it. Only a live member of the ISR is put first; a preferred leader
-    that is alive may stay, one that is dead gives way. Where the ISR is unknown the order stays.
+    The difference is at most 1 where the lists allow it. Only a live member of the ISR is put first; a live
+    preferred leader may stay, a dead one is replaced. Where the ISR is unknown the order stays.
     """
     options: dict[TopicPartition, tuple[int, ...]] = {}
     fixed: Counter[int] = Counter()
@@ -85,7 +86,7 @@ class _Board:
             self._move(tp, source, self._load.best(free, ()))
 
     def _dispensable(self, tp: TopicPartition, broker: int) -> tuple[bool, bool, bool, tuple[int, int], int]:
-        """The greatest moves: a follower, not the preferred leader, out of sync, on a full broker."""
+        """The sort key of moving; the greatest moves: a follower, not preferred, out of sync, on a full broker."""
         return (
             broker != self._world.leader(tp),
             broker != self.lists[tp][0],
@@ -95,7 +96,7 @@ class _Board:
         )
 
     def unload(self) -> None:
-        """Until no full broker can be made more like another one; who becomes full on the way unloads as well."""
+        """Repeats until no full broker can be evened out; a broker that becomes full on the way is unloaded as well."""
         full: set[int] = set()
         moved = True
         while moved:
@@ -112,7 +113,7 @@ class _Board:
         return self._world.leader(tp) == source, self._world.sizes.get(tp, 0), tp
 
     def _taker(self, tp: TopicPartition, source: int) -> int | None:
-        """The emptiest broker that stays below `source` when it takes this replica."""
+        """Returns the emptiest broker that stays below `source` when it takes this replica."""
         room = len(self._on[source]) - 2
         candidates = [b for b, held in self._on.items() if len(held) <= room and self._harmless(tp, source, b)]
         return min(candidates, key=lambda b: (len(self._on[b]), self._load.of(b), b), default=None)
@@ -123,7 +124,7 @@ class _Board:
             return False
         after = [taker if b == source else b for b in replicas]
         racks = len(racks_of(self._world, after))
-        # One that comes from a broker without a rack is counted from now on: it must lie in a rack of its own.
+        # A replica from a broker without a rack is counted from now on: it must be in a rack of its own.
         return most_racks(self._world, after) == racks >= len(racks_of(self._world, replicas))
 
     def _move(self, tp: TopicPartition, source: int, taker: int) -> None:

@@ -1,4 +1,4 @@
-"""What a placement is computed from, and what it gives."""
+"""The input of a placement, and its result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 
 class PlacementError(Exception):
-    """What was asked for cannot be had on this cluster; the message says why and what would help."""
+    """The request cannot be met on this cluster; the message states why and names a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     """`live` are the registered brokers with their racks (None: no rack). `assignments` are of ALL topics.
 
-    `sizes` are bytes of one replica; a partition whose size nobody told is absent.
+    `sizes` are bytes of one replica; a partition of unknown size is absent.
     """
 
     live: Mapping[int, str | None]
@@ -26,21 +26,21 @@ class World:
     sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def rack(self, broker: int) -> str | None:
-        """None also for a broker that is not live: where it will come back, nobody knows."""
+        """Returns the rack; None also for a broker that is not live: its next rack is unknown."""
         return self.live.get(broker)
 
     def leader(self, tp: TopicPartition) -> int | None:
-        """The live one that is assigned; None where there is none, or nobody told."""
+        """Returns the live assigned leader; None where there is none, or where it is unknown."""
         leader = self.leaders.get(tp)
         return leader if leader in self.live and leader in self.assignments[tp] else None
 
     def live_isr(self, tp: TopicPartition) -> tuple[int, ...]:
-        """Assigned, live and in sync. Empty where the ISR is unknown: unknown is not in sync."""
+        """Returns the assigned, live, in-sync replicas; none where the ISR is unknown: unknown is not in sync."""
         isr = self.isr.get(tp, ())
         return tuple(b for b in self.assignments[tp] if b in isr and b in self.live)
 
     def live_text(self) -> str:
-        """For messages: how many brokers are alive, and which."""
+        """Returns the number of live brokers, and which, for messages."""
         ids = sorted(self.live)
         if not ids:
             return "no broker is alive"
@@ -72,7 +72,7 @@ def as_pair(wanted: Wanted) -> tuple[TopicPartition, tuple[int, ...]]:
 
 
 def chosen(world: World, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-    """The partitions in order, each once. PlacementError where the cluster does not know one of them."""
+    """Returns the partitions in order, each once; raises PlacementError where the cluster has no such partition."""
     wanted = sorted(set(tps))
     unknown = [tp for tp in wanted if tp not in world.assignments]
     if unknown:
@@ -81,6 +81,6 @@ def chosen(world: World, tps: Iterable[TopicPartition]) -> tuple[TopicPartition,
 
 
 def and_more(tps: Iterable[TopicPartition]) -> str:
-    """For messages: the first one by name, the others by number."""
+    """Returns the first partition and the number of the others, for messages."""
     first, *others = sorted(tps)
     return f"{first} and {len(others)} more" if others else str(first)

@@ -13,14 +13,14 @@ from tests.places import ROOT
 EXAMPLES = ROOT / "examples"
 EXPECTED = {
     "snapshots/healthy.json.gz": (0, []),
-    "snapshots/a1-latent-divergence.json.gz": (20, ["KFX201"]),
-    "snapshots/a1-coordinator-stuck.json.gz": (21, ["KFX101"]),
-    "snapshots/a2-offsets-rf1.json.gz": (21, ["KFX104", "KFX303"]),
-    "snapshots/a5-broker-ids-gone.json.gz": (21, ["KFX105"]),
-    "snapshots/b1-isr-gone.json.gz": (21, ["KFX103"]),
-    "snapshots/c2-stale-broker.json.gz": (20, ["KFX802"]),
-    "snapshots/c3b-two-leaders.json.gz": (21, ["KFX803"]),
-    "snapshots/c4b-two-controllers.json.gz": (21, ["KFX804"]),
+    "snapshots/metadata-divergence.json.gz": (20, ["KFX201"]),
+    "snapshots/coordinator-stuck.json.gz": (21, ["KFX101"]),
+    "snapshots/offsets-rf1.json.gz": (21, ["KFX104", "KFX303"]),
+    "snapshots/broker-ids-gone.json.gz": (21, ["KFX105"]),
+    "snapshots/isr-gone.json.gz": (21, ["KFX103"]),
+    "snapshots/link-to-controller-cut.json.gz": (20, ["KFX802"]),
+    "snapshots/zone-isolated-with-leader.json.gz": (21, ["KFX803"]),
+    "snapshots/controller-zone-isolated-with-leader.json.gz": (21, ["KFX804"]),
     "describe/stuck.txt": (21, ["KFX107"]),
 }
 

@@ -176,7 +176,9 @@ def test_who_carries_out_a_plan_loads_no_planner_no_template_and_no_yaml() -> No
     assert not loaded & (parts | {"yaml", "pydantic", "typer", "rich"})
 
 
-FOUND = sorted(n for n, make in INCIDENTS.items() if n != "dead-isr" and make().finding.code != REQUEST)
+FOUND = sorted(
+    n for n, make in INCIDENTS.items() if n != "coordinator-stuck-isr-dead" and make().finding.code != REQUEST
+)
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -201,7 +203,7 @@ def test_a_diagnosis_of_each_incident_gives_the_finding_its_runbook_is_tested_wi
 def test_a_dead_isr_is_no_finding_of_a_runbook_for_a_live_one() -> None:
     from kfix_diagnostics.engine import diagnose
 
-    incident = INCIDENTS["dead-isr"]()
+    incident = INCIDENTS["coordinator-stuck-isr-dead"]()
     incident.cluster.advance(600)
     codes = {f.code for f in diagnose(incident.cluster.snapshot()).walk()}
     assert not codes & set(RUNBOOKS["coordinator-stuck"].codes)

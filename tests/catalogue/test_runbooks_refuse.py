@@ -10,7 +10,7 @@ import pytest
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.naming import PreparedIncident, found, requested
+from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.errors import KfixError, RefusedError
 from kfix.model.cluster.reading import ChangeResult, ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
@@ -28,7 +28,7 @@ class Book(Stage):
     """A stage for any runbook and any cluster: those that place replicas look at all of it."""
 
     def __init__(self, incident: PreparedIncident, runbook: str, tmp: Path) -> None:
-        super().__init__("three-brokers", tmp, runbook="controller-reelect")
+        super().__init__("healthy", tmp, runbook="controller-reelect")
         self.cluster, self.finding, self.runbook = incident.cluster, incident.finding, load(runbook, None)
 
     def made(self, **params: ArgValue) -> Plan:
@@ -57,7 +57,7 @@ def short_heir(cluster: MemoryCluster, order: tuple[int, ...] = (3, 1, 2)) -> No
 
 
 def test_another_partitions_records_are_not_traded_for_this_ones(tmp_path: Path) -> None:
-    book = Book(INCIDENTS["latent-divergence"](), "metadata-divergence", tmp_path)
+    book = Book(INCIDENTS["metadata-divergence"](), "metadata-divergence", tmp_path)
     short_heir(book.cluster)
     book.cluster.faults.answer("reassign", ChangeResult(0, "NONE"))
     with pytest.raises(KfixError):
@@ -69,7 +69,7 @@ def test_another_partitions_records_are_not_traded_for_this_ones(tmp_path: Path)
 
 
 def test_a_controller_is_not_elected_where_some_partition_pays_for_it(tmp_path: Path) -> None:
-    book = Book(INCIDENTS["three-brokers"](), "controller-reelect", tmp_path)
+    book = Book(INCIDENTS["healthy"](), "controller-reelect", tmp_path)
     short_heir(book.cluster)
     book.refused(book.made(), "reelection_is_safe.*pay-0: broker 1 ends at 100, broker 3 at 600")
     assert book.methods() == []
@@ -87,7 +87,7 @@ def test_leaders_are_given_back_only_where_all_agree_who_leads(tmp_path: Path) -
 @pytest.mark.parametrize("phantom", [False, True])
 def test_a_coordinator_is_not_nudged_into_losing_commits(phantom: bool, tmp_path: Path) -> None:
     """By a leader that ZooKeeper alone knows, or by one that all name and nobody told."""
-    incident = INCIDENTS["phantom-coordinator" if phantom else "latent-divergence"]()
+    incident = INCIDENTS["coordinator-silent" if phantom else "metadata-divergence"]()
     cluster, [tp] = incident.cluster, incident.finding.partitions
     leader = next(b.id for b in cluster.brokers.values() if b.id != cluster.records.states[tp].leader)
     cluster.append(tp, 500, (3 if not phantom else leader,))
@@ -107,7 +107,7 @@ def test_to_raise_never_lowers(tmp_path: Path) -> None:
 
 
 def test_a_broker_that_is_merely_down_keeps_its_replicas(tmp_path: Path) -> None:
-    book = Book(INCIDENTS["broker-renamed-another-down"](), "replace-broker", tmp_path)
+    book = Book(INCIDENTS["broker-ids-gone-another-dead"](), "replace-broker", tmp_path)
     for renamed in ("2=4", ""):
         moves = [s.args for s in book.made(renamed=renamed).steps if s.action == "reassign.move"]
         assert moves
@@ -118,7 +118,7 @@ def test_a_broker_that_is_merely_down_keeps_its_replicas(tmp_path: Path) -> None
 
 
 def test_of_several_moves_those_that_can_be_cancelled_are(tmp_path: Path) -> None:
-    book = Book(INCIDENTS["stuck-reassignments"](), "cancel-reassignment", tmp_path)
+    book = Book(INCIDENTS["stuck-reassignment-two"](), "cancel-reassignment", tmp_path)
     [skipped] = book.made().skipped_at_plan
     assert skipped.step == "cancel:orders-1"
     assert "KAFKA-14424" in skipped.reason
@@ -137,7 +137,7 @@ def set_by_somebody(book: Book) -> None:
 def test_what_is_to_protect_producers_does_not_stop_them(
     hurt: Callable[[Book], None], says: str, tmp_path: Path
 ) -> None:
-    book = Book(INCIDENTS["lax-topic"](), "durable-defaults", tmp_path)
+    book = Book(INCIDENTS["weak-topic-rf3"](), "durable-defaults", tmp_path)
     plan = book.made(topic="orders")
 
     def then(record: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 #: Tests wait for sessions to expire more than they compute: two clusters side by side fill two cores, more starve.
 SIDES = {
-    "one": {"test_incidents", "test_bad_weather", "test_remedies_isr", "test_killed_runs"},
+    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
     "three": {"test_inspect_log_dir", "test_records_lost", "test_replica_lag", "test_report_incident"},
 }
 

@@ -28,7 +28,7 @@ def kfix(kfix_of_zones):
 # --- C: cut networks --------------------------------------------------------------------------------------------------
 
 
-def test_c1_a_cut_link_between_two_brokers(lab, kfix, tmp_path):
+def test_a_cut_link_between_two_brokers(lab, kfix, tmp_path):
     broken = lab.break_("link-to-leader-cut")
     said, found = told(kfix, "KFX801")
     assert said.code == 20
@@ -41,7 +41,7 @@ def test_c1_a_cut_link_between_two_brokers(lab, kfix, tmp_path):
 
 
 @pytest.mark.parametrize("only", ["kafka", "controller"])
-def test_c2_a_broker_that_does_not_hear_the_controller(lab, kfix, tmp_path, only):
+def test_a_broker_that_does_not_hear_the_controller(lab, kfix, tmp_path, only):
     broken = lab.break_("link-to-controller-cut", only=only)
     _, found = told(kfix, "KFX802")
     assert found["facts"]["brokers"] == [broken.details["cut_off"]]
@@ -84,7 +84,7 @@ def cut_off(lab, broker, partition, end):
         ("leader-cut-from-followers", "KFX803", {"outcome": "leader-moved"}),
     ],
 )
-def test_c3b_c4b_e1_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, options):
+def test_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incident, code, options):
     broken = lab.break_(incident, **options)
     inside = broken.details["isolated"]
     wait_done(lab, broken.details["writer_inside"])
@@ -112,7 +112,7 @@ def test_c3b_c4b_e1_two_leaders_and_the_loss_foretold(lab, kfix, tmp_path, incid
 
 
 @pytest.mark.parametrize(("incident", "code"), [("zone-isolated", "KFX803"), ("controller-zone-isolated", "KFX804")])
-def test_c3a_c4a_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code):
+def test_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incident, code):
     broken = lab.break_(incident)
     said, found = told(kfix, code)
     assert said.code == 20
@@ -125,7 +125,7 @@ def test_c3a_c4a_an_isolated_zone_that_leads_nothing(lab, kfix, tmp_path, incide
     wait_healed(kfix)
 
 
-def test_e1_followers_dropped_and_the_leader_stays_alone(lab, kfix, tmp_path):
+def test_followers_dropped_and_the_leader_stays_alone(lab, kfix, tmp_path):
     broken = lab.break_("leader-cut-from-followers")
     _, found = told(kfix, "KFX807")
     assert found["facts"]["brokers"] == [broken.details["leader"]]

@@ -98,7 +98,7 @@ def test_without_approval_nothing_changes_and_the_exact_approval_is_named(kfix, 
 
 
 def test_the_latent_divergence_is_seen_before_anyone_is_hurt_and_mended(kfix, lab, tmp_path):
-    broken = lab.break_("coordinator-latent")
+    broken = lab.break_("metadata-divergence")
     said = kfix.diagnose()
     assert said.code == 20
     found = said.findings["KFX201"]

@@ -131,7 +131,7 @@ def rung(tmp_path, only):
     book["tests"] = [
         {
             "name": "heals",
-            "cluster": "stuck-offsets-partition",
+            "cluster": "coordinator-stuck",
             "finding": {"code": "KFX101"},
             "expect": {"steps": [only], "healed": True},
         }
@@ -159,7 +159,7 @@ def test_every_further_rung_heals_by_itself_and_loses_nothing(kfix, lab, tmp_pat
 
 def test_reading_commands_write_nothing(kfix, lab):
     """No znode that Kafka owns is touched, and no topic appears."""
-    lab.break_("coordinator-latent")
+    lab.break_("metadata-divergence")
     before = states(lab)
     for words in (["diagnose"], ["diagnose", "--group", "never-seen"], ["runbook", "plan", "metadata-divergence"]):
         assert kfix.on(*words).code in {0, 20, 21}

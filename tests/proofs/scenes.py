@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
-from kfix.adapters.memory.naming import PreparedIncident
+from kfix.adapters.memory.incidents.prepared import PreparedIncident
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.runbook import RawValue, Runbook
@@ -99,24 +99,24 @@ _GIVEN: Moves = (
 )
 
 _LONGER = (
-    Scene("ladder of two rungs", "coordinator-stuck", "stuck-offsets-partition", swallows=("reassign",)),
+    Scene("ladder of two rungs", "coordinator-stuck", "coordinator-stuck", swallows=("reassign",)),
     Scene(
         "ladder of three rungs",
         "coordinator-stuck",
-        "stuck-offsets-partition",
+        "coordinator-stuck",
         swallows=("reassign", "elect"),
     ),
     Scene(
         "coordinator led from elsewhere",
         "coordinator-not-answering",
-        "phantom-coordinator",
+        "coordinator-silent",
         prepare=_preferred_is_the_phantom,
         swallows=("reassign",),
     ),
     Scene(
         "min isr after the goal",
         "raise-offsets-rf",
-        "offsets-with-one-replica",
+        "offsets-rf1-all-alive",
         {"min_isr": 2, "batch": 12, "throttle": RATE},
     ),
     Scene(
@@ -126,7 +126,7 @@ _LONGER = (
         {"topic": "orders", "batch": 2, "throttle": RATE},
         prepare=_throttled,
     ),
-    Scene("given moves", "move-replicas", "one-rack-topic", {"batch": 2, "throttle": RATE}, _GIVEN),
+    Scene("given moves", "move-replicas", "replicas-in-one-rack", {"batch": 2, "throttle": RATE}, _GIVEN),
     Scene("isr dead, brought back", "isr-dead", "isr-gone", at_the_gate=_revive(1)),
     Scene("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
 )

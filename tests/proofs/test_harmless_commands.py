@@ -82,7 +82,7 @@ def test_a_hostile_snapshot(text: str, seed: int) -> None:
 
 
 def test_hostile_names_do_reach_the_outputs_and_are_seen_as_escapes(tmp_path: Path) -> None:
-    raw = json.loads(gzip.decompress((ROOT / "examples" / "snapshots" / "a1-coordinator-stuck.json.gz").read_bytes()))
+    raw = json.loads(gzip.decompress((ROOT / "examples" / "snapshots" / "coordinator-stuck.json.gz").read_bytes()))
     text = json.dumps(raw).replace("__consumer_offsets", "__consumer_offsets\\u001b[2J\\nPROVED HEALED")
     path = tmp_path / "look.json"
     path.write_text(text)
@@ -241,7 +241,7 @@ def test_the_net_beneath_everything_holds_in_every_encoding(encoding: str) -> No
 
 
 def test_on_a_terminal_only_colours_are_escape_sequences(tmp_path: Path) -> None:
-    raw = json.loads(gzip.decompress((ROOT / "examples" / "snapshots" / "a1-coordinator-stuck.json.gz").read_bytes()))
+    raw = json.loads(gzip.decompress((ROOT / "examples" / "snapshots" / "coordinator-stuck.json.gz").read_bytes()))
     evil = "\\u001b[2J\\u001b]0;owned\\u0007\\u009b2J\\r\\nPROVED HEALED"
     path = tmp_path / "look.json"
     path.write_text(json.dumps(raw).replace("__consumer_offsets", f"__consumer_offsets{evil}"))

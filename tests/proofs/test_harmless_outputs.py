@@ -46,7 +46,7 @@ from tests.unit.runbook.stage import Stage
 def stage() -> Stage:
     from tempfile import mkdtemp
 
-    return Stage("stuck-offsets-partition", Path(mkdtemp(prefix="kfix-harmless-")))
+    return Stage("coordinator-stuck", Path(mkdtemp(prefix="kfix-harmless-")))
 
 
 @cache
@@ -79,7 +79,7 @@ def test_a_diagnosis(text: str) -> None:
 
 @hostile
 def test_the_story_of_a_group(text: str) -> None:
-    snapshot = Stage("stuck-offsets-partition", Path("unused")).cluster.snapshot()
+    snapshot = Stage("coordinator-stuck", Path("unused")).cluster.snapshot()
     story = poisoned(explain_group(snapshot, diagnosis(), text), text)
     for said in printed(lambda c: print_group(story, c)):
         assert_harmless(said)

@@ -11,7 +11,7 @@ from tests.unit.runbook.stage import Stage
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     """The founding incident, ready to be planned and healed."""
-    return Stage("stuck-offsets-partition", tmp_path)
+    return Stage("coordinator-stuck", tmp_path)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from kfix.runbook.execution.host_lock import cluster_lock
 from kfix.runbook.journal.runs import RunDir, RunStore
 from tests.unit.runbook.stage import Stage
 
-PLAN: Plan = Stage("stuck-offsets-partition", Path("unused")).plan()
+PLAN: Plan = Stage("coordinator-stuck", Path("unused")).plan()
 HOLDER = {"user": "anna"}
 UMASKS = [0o000, 0o077, 0o777]
 PRECIOUS = "do not touch\n"

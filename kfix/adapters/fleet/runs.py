@@ -187,11 +187,6 @@ def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | N
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
-def run_of(root: StoreLocation, day: date, run: str) -> Run:
-    """A complete run by its day and name. UsageError where there is none."""
-    return read_run(run_place(root, day, run))
-
-
 def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
     """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
     damaged: list[str] = []

@@ -1,4 +1,4 @@
-"""What the brokers of the in-memory cluster answer about groups and logs."""
+"""The answers of the in-memory cluster's brokers about groups and logs."""
 
 from __future__ import annotations
 

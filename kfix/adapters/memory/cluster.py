@@ -1,7 +1,7 @@
-"""A small, real Kafka cluster in memory: brokers, ZooKeeper's records, a controller with a memory of its own.
+"""A small Kafka cluster in memory: brokers, ZooKeeper's records, and a controller with its own memory.
 
-It satisfies `ClusterReader` and `ClusterChanger`, so whatever runs against it runs against a real one; the lab's tests
-keep it honest. Time is manual, `cluster.faults` injects failures, `cluster.faults.calls` lists what changed it.
+It satisfies `ClusterReader` and `ClusterChanger`, so code that runs against it runs against a real one; the lab's tests
+compare the two. Time is manual, `cluster.faults` injects failures, `cluster.faults.calls` lists what changed it.
 `cluster.lock` is its `ClusterLock`.
 """
 
@@ -40,7 +40,7 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
 )
 
-# A follower rejoins the ISR within a fetch or two; half a second is what the lab's toy clusters show.
+# A follower rejoins the ISR within a fetch or two; on the lab's small clusters that takes half a second.
 _ISR_SECONDS = 0.5
 
 
@@ -69,9 +69,9 @@ class MemoryCluster(MemoryParts):
         cluster_id: str = "memory-cluster",
         racks: Mapping[int, str] | None = None,
     ) -> Self:
-        """Brokers `first_id`..., the first the controller, each in a rack of its own where `racks` says nothing.
+        """Returns a cluster of brokers `first_id`..., the first of which is the controller.
 
-        Replicas go round robin, and all are in sync.
+        Each broker has its own rack unless `racks` gives one. Replicas are placed round robin and are in sync.
         """
         cluster = cls(cluster_id)
         ids = range(first_id, first_id + brokers)
@@ -93,7 +93,7 @@ class MemoryCluster(MemoryParts):
     def changer(self) -> Self:
         return self
 
-    # -- building it and hurting it
+    # -- building and faults
 
     def add_broker(self, number: int, *, rack: str | None = None) -> None:
         endpoint = Endpoint(f"broker{number}.example", 9092)
@@ -103,7 +103,7 @@ class MemoryCluster(MemoryParts):
             self.control.started(number)
 
     def remove_broker(self, number: int) -> None:
-        """Dies and never comes back under this id, as after a restart with an empty disk and another broker.id."""
+        """Kills a broker for good, as a restart with an empty disk and another broker.id does."""
         self.kill(number)
         del self.brokers[number]
         for ends in self.logs.ends.values():
@@ -117,14 +117,15 @@ class MemoryCluster(MemoryParts):
         self.control.created(tp)
 
     def corrupt_state(self, tp: TopicPartition, *, leader: int, isr: tuple[int, ...]) -> None:
-        """Somebody writes the state znode behind the controller's back (B4, step 3): nobody notices."""
+        """Writes the state znode behind the controller's back: no process watches it (docs/facts/controller.md)."""
         old = self.records.states[tp]
         self.records.write_state(tp, leader, old.leader_epoch + 1, isr, old.controller_epoch)
 
     def phantom_leader(self, tp: TopicPartition, *, leader: int) -> None:
-        """Somebody writes the state and pokes the controller: all are told of a leader that itself was never told (B6).
+        """Writes the state and notifies the controller: all brokers name a leader that never received LeaderAndIsr.
 
-        FindCoordinator names it, it answers 16 to OffsetFetch; a no-op reassignment or another leader heals it.
+        FindCoordinator names it, and it answers OffsetFetch with 16. A no-op reassignment or another leader heals it
+        (docs/facts/controller.md).
         """
         old = self.records.states[tp]
         for broker in self.brokers.values():
@@ -133,7 +134,7 @@ class MemoryCluster(MemoryParts):
         self.control.poked(tp)
 
     def kill(self, broker: int) -> None:
-        """Dies as by kill -9, and the session expires."""
+        """Kills a broker as kill -9 does; its session has expired on return."""
         self.brokers[broker].alive = False
         self.brokers[broker].leading.clear()
         if self.records.controller == broker:
@@ -149,7 +150,7 @@ class MemoryCluster(MemoryParts):
         self.control.started(broker)
 
     def silence(self, broker: int, why: str = "no answer in time") -> None:
-        """Registered in ZooKeeper but answering nobody."""
+        """Makes a broker stay registered in ZooKeeper without answering."""
         self.brokers[broker].silent = why
 
     def advance(self, seconds: float) -> None:
@@ -272,7 +273,7 @@ class MemoryCluster(MemoryParts):
         return result
 
     def _reelect(self, epoch_version: int) -> ChangeResult:
-        """Nobody can choose the winner; here it is the lowest live id that was not the controller."""
+        """The winner cannot be chosen; here it is the lowest live id that was not the controller."""
         if epoch_version != self.records.epoch_version:
             return ChangeResult(1, "BadVersionError", "another controller was elected meanwhile; nothing was deleted")
         others = self.control.live - {self.records.controller}

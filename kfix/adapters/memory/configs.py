@@ -68,12 +68,12 @@ class Settings:
         self.properties: dict[str, str] = {}
 
     def of_broker(self, broker: MemoryBroker) -> dict[str, str]:
-        """What is in force on it."""
+        """Returns the effective settings of a broker."""
         rack = {} if broker.rack is None else {"broker.rack": broker.rack}
         return BROKER_DEFAULTS | rack | self.properties | broker.configs
 
     def of_topic(self, topic: str, asked: MemoryBroker) -> dict[str, str]:
-        """What is in force, as the broker that is asked says."""
+        """Returns the effective settings of a topic, as broker reports them."""
         inherited = self.of_broker(asked)
         defaults = TOPIC_DEFAULTS | {key: inherited[key] for key in _INHERITED}
         return defaults | self._records.topic_configs.get(topic, {})
@@ -95,7 +95,7 @@ class Settings:
         return any(tp.topic == topic for tp in self._records.assignments)
 
     def alter(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
-        """All or nothing, as Kafka does: one bad value, and none is set."""
+        """Applies all changes or none, as Kafka does: one invalid value, and none is set."""
         if kind is ResourceKind.BROKER:
             try:
                 into = self._answering(name).configs

@@ -1,6 +1,6 @@
-"""The controller of the in-memory cluster: Kafka's own rules (kafka-facts B1, B2, B6, B7, B8).
+"""The controller of the in-memory cluster: Kafka's own rules (docs/facts/controller.md).
 
-It acts from its memory, which may differ from ZooKeeper's records; that difference is what the founding incident is.
+It acts from its memory, which may differ from ZooKeeper's records; that difference is the cause of a stuck coordinator.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class MemoryController:
     def live(self) -> frozenset[int]:
         return frozenset(b.id for b in self.brokers.values() if b.alive)
 
-    # -- becoming the controller (B1)
+    # -- becoming the controller
 
     def fail_over_to(self, broker: int | None) -> None:
-        """`None`: nobody is alive to take over. Otherwise: reload all from ZooKeeper, then elect what is offline."""
+        """Loads all states from ZooKeeper, then elects offline partitions. `None`: no broker is alive to take over."""
         self.memory = {}
         self.records.controller = broker
         if broker is None:
@@ -50,9 +50,9 @@ class MemoryController:
         self.tell(self.memory)
 
     def started(self, broker: int) -> None:
-        """A broker's start re-evaluates offline partitions only; a stuck "online" one stays stuck (B4.5).
+        """A broker's start elects offline partitions only; a stuck "online" one stays stuck (docs/facts/controller.md).
 
-        LeaderAndIsr goes to the one that started, for its replicas; the others hear of it by UpdateMetadata alone.
+        The broker that started receives LeaderAndIsr for its replicas; the others receive UpdateMetadata only.
         """
         self._elect_offline()
         self.announce(self.memory)
@@ -67,7 +67,7 @@ class MemoryController:
         self.tell((tp,))
 
     def died(self, broker: int) -> None:
-        """`onBrokerFailure`: who is led by the dead one is decided from memory, the rest is written from ZooKeeper."""
+        """`onBrokerFailure`: partitions led by the dead broker are found in memory, ISRs are written from ZooKeeper."""
         for belief in self.memory.values():
             if belief.leader in (broker, NO_LEADER):
                 belief.phase = ElectionState.OFFLINE
@@ -77,12 +77,12 @@ class MemoryController:
         self.announce(self.memory)
 
     def poked(self, tp: TopicPartition) -> None:
-        """`processIsrChangeNotification`: reads the state again and tells clients, but no replica (B6)."""
+        """`processIsrChangeNotification`: reads the state again and sends UpdateMetadata, but no LeaderAndIsr."""
         self.remember(tp, self.memory[tp].phase)
         self.announce((tp,))
 
     def unclean_enabled(self, topic: str | None = None) -> None:
-        """Was set on a topic, or for None on the controller itself: what is offline is elected at once.
+        """Unclean elections were enabled on a topic, or with None on the controller: elects offline partitions at once.
 
         It has no effect in the stuck state, whose phase is "online" (KafkaController.scala:1290).
         """
@@ -90,8 +90,10 @@ class MemoryController:
             if belief.phase is ElectionState.OFFLINE and topic in (None, tp.topic):
                 self.elect_now(tp, allow_unclean=self._unclean_enabled(tp))
 
+<<<<<<< HEAD
+=======
     def disk_failed(self, broker: int, tp: TopicPartition) -> None:
-        """The replica goes offline, its broker lives on: the controller does as if it had died for this partition."""
+        """Takes a replica offline while its broker stays alive: the controller treats it as dead for this partition."""
         self.brokers[broker].offline.add(tp)
         self.brokers[broker].leading.pop(tp, None)
         belief = self.memory[tp]
@@ -101,6 +103,7 @@ class MemoryController:
         self.leave_isr(tp, broker)
         self.tell((tp,))
 
+>>>>>>> main
     def _online(self, tp: TopicPartition) -> frozenset[int]:
         return frozenset(b for b in self.live if tp not in self.brokers[b].offline)
 
@@ -110,7 +113,7 @@ class MemoryController:
                 self.leave_isr(tp, broker)
 
     def leave_isr(self, tp: TopicPartition, broker: int) -> None:
-        """`removeReplicasFromIsr` (B2), the only writer of leader -1. It does not touch the partition's phase."""
+        """`removeReplicasFromIsr`, the only writer of leader -1. It does not change the partition's phase."""
         state = self.records.states[tp]
         if broker in state.isr:
             leader = NO_LEADER if state.leader == broker else state.leader
@@ -132,7 +135,7 @@ class MemoryController:
         return config.get(UNCLEAN, default) == "true"
 
     def elect_now(self, tp: TopicPartition, *, allow_unclean: bool) -> bool:
-        """First live ISR member in assignment order; failing that, where allowed, the first live replica (B8)."""
+        """Elects the first live in-sync replica in assignment order; else, if allowed, the first live replica."""
         state = self.records.states[tp]
         order = self.records.assignments[tp].replicas
         online = self._online(tp)
@@ -158,19 +161,19 @@ class MemoryController:
         state = self.records.states[tp]
         self.memory[tp] = Belief(state.leader, state.leader_epoch, state.isr, state.version, phase)
 
-    # -- telling the brokers
+    # -- notifying the brokers
 
     def tell(self, tps: Iterable[TopicPartition]) -> None:
         """LeaderAndIsr to the replicas and UpdateMetadata to every live broker, from memory."""
-        told = list(tps)
-        for tp in told:
+        partitions = list(tps)
+        for tp in partitions:
             for broker in self.brokers.values():
                 if broker.alive:
                     self._lead_or_follow(broker, tp, self.memory[tp])
-        self.announce(told)
+        self.announce(partitions)
 
     def announce(self, tps: Iterable[TopicPartition]) -> None:
-        """UpdateMetadata alone: what clients are told, which makes nobody a leader."""
+        """Sends UpdateMetadata alone, which clients see and which makes no broker a leader."""
         live = [b for b in self.brokers.values() if b.alive]
         for tp in list(tps):
             belief = self.memory[tp]
@@ -190,9 +193,9 @@ class MemoryController:
         elif belief.leader in self.live:
             broker.leading.pop(tp, None)
             self.logs.truncate(tp, broker.id, belief.leader)
-        # Leader -1 aborts the change: a zombie leader stays one in its own memory (B3.6).
+        # Leader -1 aborts the change: a former leader stays leader in its own memory (docs/facts/controller.md).
 
-    # -- what operators ask for (B6, B7, B8)
+    # -- operators' requests
 
     def elect(self, tp: TopicPartition, *, unclean: bool) -> ChangeResult:
         if tp not in self.memory:

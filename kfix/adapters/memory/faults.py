@@ -1,4 +1,4 @@
-"""Faults and surprises for the in-memory cluster: what tests put between two calls."""
+"""Faults of the in-memory cluster, and what tests inject between two calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Faults:
         queue.append(act)
 
     def answer(self, method: str, result: ChangeResult, *, applied: bool = False) -> None:
-        """The next change of this kind answers `result`; `applied` says whether the cluster did it all the same."""
+        """The next change of this kind answers `result`; `applied` is whether the cluster applied it."""
         self._answers[method].append((result, applied))
 
     def lose_answer(self, method: str, *, applied: bool) -> None:
@@ -65,4 +65,4 @@ class Faults:
 
 
 def _nothing() -> None:
-    """A call ahead of which nothing happens."""
+    """Does nothing: the filler before a later call."""

@@ -1,4 +1,4 @@
-"""The cluster's lock in memory, and what can become of one: had by somebody else, not there, lost in mid-run."""
+"""The cluster lock in memory, which may be held by another run, be missing, or be lost during a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAKING = threading.Lock()
 
 
 class MemoryLock(ClusterLock):
-    """`missing` says why there is none; `holder` is who has it now, None where it is free."""
+    """`missing` is the reason why there is no lock; `holder` is the holder now, None if it is free."""
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
@@ -50,9 +50,9 @@ class MemoryLock(ClusterLock):
     # -- what tests do to it
 
     def hold_by(self, holder: Mapping[str, str]) -> None:
-        """Somebody else has it from now on, whoever had it before."""
+        """Gives the lock to another holder."""
         self.holder, self._ours = dict(holder), False
 
     def lose(self, *, after_calls: int = 0) -> None:
-        """As by an expired session: `held` is true so many times more, then false."""
+        """Loses the lock as an expired session does: `held` is true this many times more, then false."""
         self._left = after_calls

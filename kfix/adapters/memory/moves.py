@@ -1,6 +1,6 @@
-"""Reassignments in the in-memory cluster, and the copying they wait for (KafkaController.onPartitionReassignment).
+"""Reassignments in the in-memory cluster, and the copies they wait for (KafkaController.onPartitionReassignment).
 
-A replica's log end is how far its copy has come, so that a stalled one stays where it is.
+A replica's log end offset shows the progress of its copy; a stalled copy keeps its log end offset.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Moves:
         return _OK
 
     def _cancel(self, tp: TopicPartition, old: Assignment) -> ChangeResult:
-        """Where no original replica lives, this leaves no leader, and deletes the copies that were made (KAFKA-14424).
+        """If no original replica is alive, this leaves no leader and deletes the copies that were made (KAFKA-14424).
 
         Seen on 2.7.1: leader -1 while the ISR still names the added broker, whose log is gone.
         """
@@ -81,14 +81,14 @@ class Moves:
         control = self._control
         belief, state = control.memory[tp], control.records.states[tp]
         if belief.leader in target and belief.leader in control.live:
-            # updateLeaderEpoch re-reads the state: ZooKeeper's leader is what the brokers are told from now on (B7).
+            # updateLeaderEpoch reads the state again: from now on brokers receive ZooKeeper's leader.
             control.records.write_state(tp, state.leader, state.leader_epoch + 1, state.isr)
             self._control.remember(tp, ElectionState.ONLINE)
             control.tell((tp,))
         else:
             control.elect_now(tp, allow_unclean=False)
 
-    # -- time passing
+    # -- passing time
 
     def catch_up(self, seconds: float, copy_seconds: float) -> None:
         """Live followers of a working leader copy and rejoin its ISR; moves whose targets are in sync complete.
@@ -125,7 +125,7 @@ class Moves:
         return [b for b in replicas if b in self._control.live and b not in isr]
 
     def _throttled_shares(self, copying: dict[TopicPartition, list[int]]) -> dict[tuple[TopicPartition, int], float]:
-        """Bytes a second: a broker's rate is shared by its replicas that are throttled and not in sync."""
+        """Returns bytes per second: a broker's rate is shared by its throttled replicas that are not in sync."""
         held: dict[int, list[TopicPartition]] = {}
         for tp, followers in copying.items():
             for broker in followers:
@@ -142,7 +142,7 @@ class Moves:
         return self._control.logs.bytes(tp, self._control.memory[tp].leader)
 
     def _copy(self, tp: TopicPartition, broker: int, seconds: float, rate: float | None) -> bool:
-        """True where it holds all that its leader has."""
+        """Copies for `seconds` and returns whether the replica has all records of its leader."""
         logs, leader = self._control.logs, self._control.memory[tp].leader
         theirs = logs.end(tp, leader) or LogEnd(0, 0)
         own = logs.end(tp, broker) or LogEnd(theirs.start, theirs.start)
@@ -159,5 +159,5 @@ class Moves:
 
 
 def _origin(assignment: Assignment) -> tuple[int, ...]:
-    """As it was before the move that is under way."""
+    """Returns the replicas from before the reassignment in progress."""
     return tuple(b for b in assignment.replicas if b not in assignment.adding)

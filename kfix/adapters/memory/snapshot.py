@@ -1,4 +1,4 @@
-"""The in-memory cluster as a snapshot, for diagnostics: the same shape a collector gives."""
+"""The in-memory cluster as a snapshot, in the shape that a collector returns."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _sources(cluster: MemoryParts) -> list[Source]:
 
 
 def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[str, dict[str, str]]:
-    """Effective values of the keys that a look asks for, from the first broker that answers."""
+    """Returns the effective values of the keys that a snapshot has, from the first broker that answers."""
     if not talking:
         return {}
     topics = sorted({tp.topic for tp in cluster.records.assignments})
@@ -78,7 +78,7 @@ def _topic_configs(cluster: MemoryParts, talking: list[MemoryBroker]) -> dict[st
 
 
 def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
-    """A broker lists the groups it has loaded as coordinator; those of a leaderless partition nobody lists."""
+    """A broker lists the groups it has loaded as coordinator; no broker lists those of a leaderless partition."""
     count = reader.partition_count(OFFSETS_TOPIC)
     found = []
     for name in sorted(cluster.groups) if count else ():

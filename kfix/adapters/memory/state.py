@@ -1,4 +1,4 @@
-"""What the in-memory cluster consists of: ZooKeeper's records, the controller's memory, each broker's own belief."""
+"""The state of the in-memory cluster: ZooKeeper's records, the controller's memory, each broker's own view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kfix.model.cluster.snapshot import (
 
 
 class ElectionState(StrEnum):
-    """`PartitionStateMachine`: an election is only held for a partition the controller thinks offline."""
+    """`PartitionStateMachine`: the controller elects only for a partition whose phase is offline."""
 
     ONLINE = "online"
     OFFLINE = "offline"
@@ -24,7 +24,7 @@ class ElectionState(StrEnum):
 
 @dataclass(slots=True)
 class ManualClock:
-    """Time passes only where somebody sleeps; a sleep takes no real time."""
+    """Time passes only in `sleep`, which takes no real time."""
 
     at: float = 1_790_000_000.0
     slept: float = 0.0
@@ -41,10 +41,10 @@ class ManualClock:
 
 @dataclass(slots=True)
 class MemoryBroker:
-    """`leading` is what the last LeaderAndIsr told it; a broker told of leader -1 aborts and stays as it was (B3).
+    """`leading` is from the last LeaderAndIsr; a broker that receives leader -1 aborts and keeps its role.
 
-    `configs` are its own dynamic settings; `free` is the room on its disks in bytes, None as before Kafka 3.3;
-    `offline` are its replicas on a disk that failed: it lives, and nobody can elect them.
+    `configs` are its own dynamic configs; `free` is the free disk space in bytes, None as before Kafka 3.3;
+    `offline` are its replicas on a failed disk, which cannot be elected although the broker is alive.
     """
 
     id: int
@@ -69,7 +69,7 @@ class MemoryBroker:
 
 @dataclass(slots=True)
 class Belief:
-    """One partition in the controller's memory. `version` is the znode version it knows."""
+    """One partition in the controller's memory. `version` is the version of the znode it has read."""
 
     leader: int
     leader_epoch: int
@@ -80,7 +80,7 @@ class Belief:
 
 @dataclass(slots=True)
 class Records:
-    """ZooKeeper: what every controller reads and writes. Each write takes the next zxid."""
+    """ZooKeeper's records, which every controller reads and writes. Each write takes the next zxid."""
 
     now_ms: int
     zxid: int = 100
@@ -121,7 +121,7 @@ class Records:
         return state
 
 
-#: Bytes a record takes on disk, here.
+#: Size of a record on disk, in bytes.
 RECORD_BYTES = 100
 
 
@@ -140,7 +140,7 @@ class Logs:
         return self.ends.get(tp, {}).get(broker)
 
     def epoch(self, tp: TopicPartition, broker: int) -> int:
-        """-1 where there is no record."""
+        """Returns the leader epoch of the last record, or -1 if there is none."""
         end = self.end(tp, broker)
         return -1 if end is None or end.end <= end.start else self.epochs.get(tp, {}).get(broker, 0)
 
@@ -153,12 +153,12 @@ class Logs:
         self.epochs.setdefault(tp, {})[broker] = epoch
 
     def drop(self, tp: TopicPartition, broker: int) -> None:
-        """The controller told the broker to delete its replica."""
+        """The broker deletes its replica on the controller's request."""
         self.ends.get(tp, {}).pop(broker, None)
         self.epochs.get(tp, {}).pop(broker, None)
 
     def truncate(self, tp: TopicPartition, follower: int, leader: int) -> None:
-        """A follower throws away what its leader never had, as soon as it follows."""
+        """A follower truncates records that its leader lacks as soon as it follows."""
         theirs, own = self.end(tp, leader) or LogEnd(0, 0), self.end(tp, follower)
         if own is not None and own.end > theirs.end:
             self.write(tp, follower, LogEnd(min(own.start, theirs.end), theirs.end), max(0, self.epoch(tp, leader)))

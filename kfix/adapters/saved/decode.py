@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from kfix.adapters.saved import shape
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
@@ -40,14 +42,14 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         seconds=raw.seconds,
         kfix=raw.kfix,
         cluster=ClusterIdentity(raw.cluster.id, Mode(raw.cluster.mode), raw.cluster.bootstrap, raw.cluster.zookeeper),
-        sources=tuple(Source(s.name, s.ok, s.error, s.seconds) for s in raw.sources),
+        sources=tuple(_same(Source, s) for s in raw.sources),
         views={broker: _view(broker, view) for broker, view in raw.views.items()},
         zookeeper=None if raw.zookeeper is None else _zookeeper(raw.zookeeper),
         broker_configs=raw.broker_configs,
         topic_configs=raw.topic_configs,
-        groups=tuple(Group(g.name, g.listed_by, g.state, g.members) for g in raw.groups),
+        groups=tuple(_same(Group, g) for g in raw.groups),
         groups_complete=raw.groups_complete,
-        probes=tuple(_probe(p) for p in raw.probes),
+        probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
         log_ends=_rows(raw.log_ends, lambda ends: {b: LogEnd(start, end, why) for b, start, end, why in ends}),
         visible=_rows(raw.visible, dict),
         epoch_ends=_rows(raw.epoch_ends, EpochEnd._make),
@@ -67,20 +69,12 @@ def _ensemble(raw: shape.SnapshotShape) -> tuple[ZooKeeperNode, ...]:
     nodes = raw.ensemble
     if nodes is None:
         nodes = raw.zookeeper.nodes if raw.zookeeper is not None else []
-    return tuple(ZooKeeperNode(n.address, n.mode, n.error, n.zxid) for n in nodes)
+    return tuple(_same(ZooKeeperNode, n) for n in nodes)
 
 
-def _probe(raw: shape.ProbeShape) -> CoordinatorProbe:
-    return CoordinatorProbe(
-        raw.group,
-        raw.partition,
-        raw.find_error,
-        raw.coordinator,
-        raw.fetch_error,
-        raw.committed,
-        raw.error,
-        raw.seconds,
-    )
+def _same(made: type[T], raw: BaseModel) -> T:
+    """Returns a record whose fields are those of its shape."""
+    return made(**vars(raw))
 
 
 def _sample(raw: shape.SampleShape) -> Sample:
@@ -95,7 +89,7 @@ def _sample(raw: shape.SampleShape) -> Sample:
 def _vantage(raw: shape.VantageShape) -> Vantage:
     if not is_name(raw.name):
         raise ShapeError(f"vantages: {raw.name[:60]!r} is not the name of a vantage (1 to 40 printable characters)")
-    return Vantage(raw.name, raw.taken_at, raw.reached, raw.unreached)
+    return _same(Vantage, raw)
 
 
 def _view(broker: int, raw: shape.ViewShape) -> BrokerView:
@@ -109,19 +103,10 @@ def _view(broker: int, raw: shape.ViewShape) -> BrokerView:
 
 
 def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
-    controller = raw.controller
     return ZooKeeperView(
         connect=raw.connect,
         server=raw.server,
-        controller=ControllerNode(
-            controller.broker,
-            controller.elected_ms,
-            controller.czxid,
-            controller.epoch,
-            controller.epoch_version,
-            controller.epoch_mzxid,
-            controller.kraft_epoch,
-        ),
+        controller=_same(ControllerNode, raw.controller),
         registrations={r.broker: _registration(r) for r in raw.registrations},
         assignments=_rows(raw.assignments, Assignment._make),
         states=_rows(raw.states, PartitionState._make),
@@ -135,12 +120,12 @@ def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:
 
 
 def _registration(raw: shape.RegistrationShape) -> Registration:
-    endpoint = None if raw.endpoint is None else Endpoint(raw.endpoint.host, raw.endpoint.port)
+    endpoint = None if raw.endpoint is None else _same(Endpoint, raw.endpoint)
     return Registration(raw.broker, endpoint, raw.rack, raw.czxid, raw.registered_ms)
 
 
 def _endpoints(raw: Mapping[int, shape.EndpointShape]) -> dict[int, Endpoint]:
-    return {broker: Endpoint(each.host, each.port) for broker, each in raw.items()}
+    return {broker: _same(Endpoint, each) for broker, each in raw.items()}
 
 
 def _rows(

@@ -25,7 +25,18 @@ from kfix.cli.fleet.audit_outputs import (
     Prometheus,
 )
 from kfix.cli.fleet.audit_query import query
-from kfix.cli.fleet.inventory import Clusters, InventoryPath, OfDate, Owners, RunName, StorePlace, Tags, the_store
+from kfix.cli.fleet.inventory import (
+    Clusters,
+    ClusterTimeout,
+    Concurrency,
+    InventoryPath,
+    OfDate,
+    Owners,
+    RunName,
+    StorePlace,
+    Tags,
+    the_store,
+)
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -81,10 +92,8 @@ def audit(
         bool, typer.Option("--sql-on-spark", help="Compare and score there too, however few findings there are.")
     ] = False,
     processes: Processes = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters asked at once.")] = 32,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Bound of each look, before the inventory's.")
-    ] = None,
+    concurrency: Concurrency = 32,
+    timeout: ClusterTimeout = None,
     html: Html = None,
     csv: Csv = None,
     clusters_csv: ClustersCsv = None,

@@ -9,7 +9,18 @@ import typer
 
 from kfix.app.collect import collected
 from kfix.app.inventory import chosen, the_day
-from kfix.cli.fleet.inventory import Clusters, InventoryPath, OfDate, Owners, RunName, StorePlace, Tags, the_store
+from kfix.cli.fleet.inventory import (
+    Clusters,
+    ClusterTimeout,
+    Concurrency,
+    InventoryPath,
+    OfDate,
+    Owners,
+    RunName,
+    StorePlace,
+    Tags,
+    the_store,
+)
 from kfix.cli.options import AsJson
 from kfix.report.console import console_on
 from kfix.report.snapshots.collecting import collected_json, progress, show_collected
@@ -24,11 +35,8 @@ def collect(
     owner: Owners = None,
     day: OfDate = None,
     run: RunName = None,
-    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters asked at once.")] = 32,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", metavar="SECONDS", help="Bound of each look, before what the inventory says."),
-    ] = None,
+    concurrency: Concurrency = 32,
+    timeout: ClusterTimeout = None,
     processes: Annotated[
         int | None, typer.Option("--processes", metavar="N", help="Else as many as cores, where the fleet is large.")
     ] = None,

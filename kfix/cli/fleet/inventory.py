@@ -30,6 +30,10 @@ Clusters = Annotated[
     list[str] | None, typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name; * and ?.")
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only clusters with this tag.")]
+Concurrency = Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")]
+ClusterTimeout = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="Timeout per cluster; overrides the inventory.")
+]
 Owners = Annotated[list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")]
 
 

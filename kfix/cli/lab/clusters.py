@@ -27,21 +27,21 @@ Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, 
 
 
 def up(
-    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Which Kafka.")] = "2.7.1",
-    brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="How many brokers, with ids from 1 on.")] = 3,
+    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Kafka version.")] = "2.7.1",
+    brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="Number of brokers, with ids from 1.")] = 3,
     ids: Annotated[
         str | None,
         typer.Option("--ids", metavar="ID,...", help="The brokers' ids, like 1001,1002,1003, in place of --brokers."),
     ] = None,
     racks: Annotated[
-        str | None, typer.Option("--racks", metavar="RACK,...", help="One rack a broker, in the order of the ids.")
+        str | None, typer.Option("--racks", metavar="RACK,...", help="One rack per broker, in the order of the ids.")
     ] = None,
     zookeepers: Annotated[
         int | None, typer.Option("--zookeepers", help="1, or an ensemble of 3.", show_default="1, with zones 3")
     ] = None,
     zones: Annotated[
         int,
-        typer.Option("--zones", help="3: each zone has a network, a broker and a ZooKeeper of its own (needs root)."),
+        typer.Option("--zones", help="3: each zone has its own network, broker and ZooKeeper server (needs root)."),
     ] = 0,
     offsets_rf: Annotated[
         int | None,
@@ -50,13 +50,13 @@ def up(
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A broker setting; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A broker setting; repeatable.")
     ] = None,
     chroot: Annotated[
         str,
-        typer.Option("--chroot", metavar="/PATH", help="Where in ZooKeeper the cluster lives (default: at its root)."),
+        typer.Option("--chroot", metavar="/PATH", help="The cluster's root in ZooKeeper (default: /)."),
     ] = "",
-    heap: Annotated[int, typer.Option("--heap", metavar="MB", help="Heap of each process.")] = 200,
+    heap: Annotated[int, typer.Option("--heap", metavar="MB", help="Heap of each process, in MB.")] = 200,
     kafka_home: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +67,7 @@ def up(
         str | None,
         typer.Option("--sasl", envvar="KFIX_LAB_SASL", metavar="USER:PASSWORD", help="A second listener, with SASL."),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="What to call the lab.")] = "lab",
+    name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
     spec = LabSpec(
@@ -85,8 +85,8 @@ def up(
         sasl=parse_sasl(sasl) if sasl else None,
     )
     end_like_ctrl_c()
-    with progress() as tell:
-        lab = Lab.up(spec, progress=tell)
+    with progress() as report:
+        lab = Lab.up(spec, progress=report)
     say(f"lab {lab.name} is up")
     say(f"  --bootstrap-server {lab.bootstrap_servers}")
     if lab.sasl_bootstrap_servers:
@@ -95,7 +95,7 @@ def up(
 
 
 def status(name: Name = None, as_json: Json = False) -> None:
-    """Who runs, who is frozen, who is dead; which incident is in."""
+    """Show the processes (alive, stopped, dead), the incident and the network's faults."""
     found = open_lab(name).status()
     if as_json:
         print_json(asdict(found))
@@ -123,47 +123,47 @@ def status(name: Name = None, as_json: Json = False) -> None:
 
 def down(
     name: Name = None,
-    every: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
 ) -> None:
-    """End a lab: its processes, its data, its state. Also after a crash."""
+    """End a lab: its processes, its data, its state. Works after a crash too."""
     for sentence in down_all() if every else open_lab(name).down():
         say(sentence)
 
 
 def kill(process: Process, name: Name = None) -> None:
-    """SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."""
+    """Send SIGKILL to a broker or a ZooKeeper server; for a broker, wait until ZooKeeper has ended its session."""
     lab, (role, number) = open_lab(name), process_named(process)
     if role == "zookeeper":
         lab.kill_zookeeper(number)
         say(f"zookeeper {number} is dead")
         return
     lab.kill(number)
-    say(f"broker {number} is dead, its ZooKeeper session over")
+    say(f"broker {number} is dead, its ZooKeeper session has ended")
 
 
 def stop(process: Process, name: Name = None) -> None:
-    """Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody."""
+    """Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
-    say(f"{role} {number} is frozen")
+    say(f"{role} {number} is stopped")
 
 
 def cont(process: Process, name: Name = None) -> None:
-    """Let a frozen broker or ZooKeeper go on (SIGCONT)."""
+    """Continue a stopped broker or ZooKeeper server (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
-    say(f"{role} {number} goes on")
+    say(f"{role} {number} continues")
 
 
 def restart(process: Process, name: Name = None) -> None:
-    """Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers."""
+    """Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(process)
     (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
     say(f"{role} {number} is up")
 
 
 def incidents(as_json: Json = False) -> None:
-    """What can be broken, and what to expect of it."""
+    """List the incidents: what each does, what to expect, its options."""
     if as_json:
         fields = ("name", "title", "does", "expect", "needs", "options")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
@@ -182,15 +182,15 @@ def break_(
     incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="One of `kfix lab incidents`.")],
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="KEY=VALUE", help="An option of the incident; may be repeated."),
+        typer.Option("--option", metavar="KEY=VALUE", help="An option of the incident; repeatable."),
     ] = None,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Put an incident into a lab, and check on the cluster that it is what it claims to be."""
+    """Make an incident in a lab, and verify on the cluster that it is in place."""
     options = parse_settings(option or [], flag="--option")
-    with progress() as tell:
-        broken = open_lab(name).break_(incident, progress=tell, **options)
+    with progress() as report:
+        broken = open_lab(name).break_(incident, progress=report, **options)
     if as_json:
         print_json(asdict(broken))
         return
@@ -202,9 +202,9 @@ def break_(
 
 
 def mend(name: Name = None, as_json: Json = False) -> None:
-    """Undo the incident: all brokers, all replicas, topics and settings as before it."""
-    with progress() as tell:
-        did = open_lab(name).mend(progress=tell)
+    """Undo the incident: restore brokers, replicas, topics and settings."""
+    with progress() as report:
+        did = open_lab(name).mend(progress=report)
     if as_json:
         print_json({"did": list(did)})
         return

@@ -1,4 +1,4 @@
-"""What the commands of `kfix lab` share: which lab and process are meant, progress on a terminal, signals, counts."""
+"""What the commands of `kfix lab` share: the lab and process of a command, progress on a terminal, signals, counts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kfix.lab.workload.recount import recount
 from kfix.report.console import console_on
 from kfix.report.terminal import say, say_json
 
-Name = Annotated[str | None, typer.Option("--name", help="Which lab; needed only when there are several.")]
-Json = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the lab; needed only if there are several.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
 def open_lab(name: str | None) -> Lab:
@@ -29,8 +29,8 @@ def open_lab(name: str | None) -> Lab:
         names = Lab.names()
         if len(names) != 1:
             raise UsageError(
-                f"which lab? there are {', '.join(names)}" if names else "no lab is up",
-                hint="say which with --name" if names else "kfix lab up starts one",
+                f"several labs are up: {', '.join(names)}" if names else "no lab is up",
+                hint="choose one with --name" if names else "kfix lab up starts one",
             )
         name = names[0]
     return Lab.open(name)
@@ -41,22 +41,22 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(each) for each in text.split(","))
     except ValueError:
-        raise UsageError(f"{option} {text!r} is no list of numbers", hint="like 1001,1002,1003") from None
+        raise UsageError(f"{option} {text!r} is not a list of numbers", hint="like 1001,1002,1003") from None
 
 
 def process_named(word: str) -> tuple[str, int]:
-    """Role and number: `zk2` is a ZooKeeper, a number a broker."""
+    """Returns role and number: `zk2` is a ZooKeeper server, a number is a broker. Raises UsageError."""
     digits = word.removeprefix("zk")
     if not (digits.isascii() and digits.isdigit()):
-        raise UsageError(f"{word!r} names no process of a lab", hint="a broker's id, or zk1, zk2, zk3")
+        raise UsageError(f"{word!r} is not a process of a lab", hint="a broker's id, or zk1, zk2, zk3")
     return "zookeeper" if word.startswith("zk") else "broker", int(digits)
 
 
 def progress(quiet: bool = False) -> Any:
-    """A context that gives a function to tell progress with; it draws on standard error, on a terminal only."""
+    """Yields a function that reports progress, on standard error and only on a terminal."""
 
     @contextmanager
-    def telling() -> Iterator[Callable[[str], None]]:
+    def reporting() -> Iterator[Callable[[str], None]]:
         if quiet or not sys.stderr.isatty():
             yield lambda _: None
             return
@@ -66,11 +66,11 @@ def progress(quiet: bool = False) -> Any:
             task = bar.add_task("", total=None)
             yield lambda text: bar.update(task, description=text)
 
-    return telling()
+    return reporting()
 
 
 def end_like_ctrl_c() -> None:
-    """SIGTERM and a closed terminal end a half-finished `up` as Ctrl-C does: nothing stays behind."""
+    """Makes SIGTERM and a closed terminal end a half-finished `up` as Ctrl-C does: no process remains."""
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
@@ -92,10 +92,12 @@ def watch(load: Any, as_json: bool) -> Counts:
 
     load.start()
     try:
-        with progress(quiet=as_json) as tell:
+        with progress(quiet=as_json) as report:
             while load.running:
                 now: Counts = load.counts()
-                tell(f"sent {now.sent}, acknowledged {now.acknowledged}, received {now.received}, failed {now.failed}")
+                report(
+                    f"sent {now.sent}, acknowledged {now.acknowledged}, received {now.received}, failed {now.failed}"
+                )
                 time.sleep(0.2)
     except KeyboardInterrupt:
         return load.stop()  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
 """`kfix lab demo`: the founding incident on a real cluster, from "consumers hang" to "proved healed".
 
-Every command it shows is run as a process of its own, as an operator would type it; nothing on the screen is canned.
+It runs every command that it shows as a process of its own, as an operator would type it; no output is canned.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _HANG_SECONDS, _WELL_SECONDS, _RECOVERY_SECONDS = 6.0, 3.0, 60.0
 
 
 class DemoError(KfixError):
-    """The demo did not go as its story says: that is a fault of kfix, or of the machine, and is told."""
+    """The demo did not proceed as expected: a fault of kfix or of the machine."""
 
 
 def demo(
-    name: Annotated[str, typer.Option("--name", help="What to call the demo's lab.")] = "demo",
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster up, to look around.")] = False,
+    name: Annotated[str, typer.Option("--name", help="Name of the demo's lab.")] = "demo",
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster running.")] = False,
 ) -> None:
-    """Tell the founding incident on a real cluster: break it, see it, name it, heal it behind gates, prove it."""
+    """Play the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it."""
     console = console_on(sys.stdout)
     end_like_ctrl_c()
     story = _Story(console)
     story.chapter("A cluster", "A real ZooKeeper and three real Kafka 2.7.1 brokers, on this machine only.")
-    with progress() as tell:
-        lab = Lab.up(LabSpec(name=name, racks=("a", "b", "c")), progress=tell)
+    with progress() as report:
+        lab = Lab.up(LabSpec(name=name, racks=("a", "b", "c")), progress=report)
     try:
         story.took(f"up: {lab.bootstrap_servers}")
-        _tell(story, lab)
+        _play(story, lab)
         if keep:
-            story.say(f"the cluster stays up; end it with: kfix lab down --name {name}")
+            story.say(f"the cluster is still running; end it with: kfix lab down --name {name}")
     finally:
         if not keep:
             lab.down()
@@ -90,7 +90,7 @@ class _Story:
         self.console.print(f"  {time.monotonic() - self.began:6.1f} s  in all", markup=False, style="bold")
 
 
-def _tell(story: _Story, lab: Lab) -> None:
+def _play(story: _Story, lab: Lab) -> None:
 
     def service(group: str, seconds: float) -> Workload:
         load = Workload(WorkloadPlan(lab.bootstrap_servers, TOPIC, group, rate=40, seconds=seconds))
@@ -99,18 +99,19 @@ def _tell(story: _Story, lab: Lab) -> None:
 
     partition = partition_of_group(GROUP, 5)
     _well(story, lab, service)
-    story.chapter("The incident", "What happened to a production cluster, step by step, on this one:")
+    story.chapter("The incident", "The steps of a production incident, on this cluster:")
     broken = lab.break_("coordinator-stuck", partition=partition)
     for sentence in broken.did:
         story.say(sentence)
     story.took(f"group {GROUP!r} is coordinated by __consumer_offsets-{partition}, which has no leader now")
     story.chapter(
-        "Consumers hang", f"The same service again, and a second one whose group ({_other(partition)}) lives elsewhere."
+        "Consumers hang",
+        f"The same service again, and one whose group ({_other(partition)}) has another coordinator.",
     )
     hanging, witness = service(GROUP, 300), service(_other(partition), 300)
     _watch_hang(story, hanging, witness)
     witness.stop()
-    story.took("brokers are up, the topic has leaders, no metric is red, and one group gets nothing")
+    story.took("brokers are up, the topic has leaders, and one group receives nothing")
     _diagnose(story, lab)
     healed_at = _heal(story, lab)
     _recover(story, hanging, healed_at)
@@ -121,11 +122,11 @@ def _well(story: _Story, lab: Lab, service: Callable[[str, float], Workload]) ->
     with lab.access() as access:
         access.create_topic(TOPIC, [list(lab.broker_ids)] * 3, {"min.insync.replicas": "1"})
     load = service(GROUP, 60)
-    _until(lambda: load.counts().received > 0, "the healthy consumer gets its first record")
+    _until(lambda: load.counts().received > 0, "the healthy consumer receives its first record")
     time.sleep(_WELL_SECONDS)
     counts = load.stop()
     if counts.lost or counts.waiting:
-        raise DemoError(f"the healthy service did not get all: {counts}")
+        raise DemoError(f"the healthy service did not receive all records: {counts}")
     story.took(
         f"sent {counts.sent}, acknowledged {counts.acknowledged}, received {counts.received}, lost {counts.lost}"
     )
@@ -142,21 +143,21 @@ def _watch_hang(story: _Story, hanging: Workload, witness: Workload) -> None:
             style="red" if not stuck.received else "",
         )
     if hanging.counts().received:
-        raise DemoError(f"group {GROUP} got records although its coordinator is stuck")
+        raise DemoError(f"group {GROUP} received records although its coordinator is stuck")
 
 
 def _diagnose(story: _Story, lab: Lab) -> None:
-    story.chapter("The diagnosis", "kfix asks every broker and ZooKeeper, compares, and asks the coordinators.")
+    story.chapter("The diagnosis", "kfix reads every broker and ZooKeeper, compares them, and probes the coordinators.")
     code = _run(story, ["diagnose", "--bootstrap-server", lab.bootstrap_servers])
     if code != 21:
         raise DemoError(f"kfix diagnose ended with exit code {code}, not with 21 (critical)")
-    story.took("exit code 21: critical, with the command that helps")
+    story.took("exit code 21: critical, with the command that heals it")
 
 
 def _heal(story: _Story, lab: Lab) -> float:
-    """The moment (monotonic) from which the service may recover."""
+    """Runs the remedy and returns its end, in seconds of the monotonic clock."""
     story.chapter(
-        "The remedy", "The runbook plans, shows what it rests on, and stops at its gate: nothing changes unasked."
+        "The remedy", "The runbook plans, shows its evidence, and stops at its gate: nothing changes without approval."
     )
     address = ["--bootstrap-server", lab.bootstrap_servers]
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -177,20 +178,20 @@ def _apply_without_terminal(story: _Story, address: list[str]) -> int:
         if planned != 0:
             return planned
         approval = f"plan:{json.loads(plan.read_text())['plan_id'][:8]}"
-        story.say(f"no terminal to ask on: the approval names exactly this plan, {approval}", style="yellow")
+        story.say(f"no terminal for the gate: the approval names exactly this plan, {approval}", style="yellow")
         return _run(story, ["runbook", "apply", "--plan", str(plan), "--approve", approval, *address])
 
 
 def _recover(story: _Story, hanging: Workload, healed_at: float) -> None:
     story.chapter(
-        "The proof that counts", f"The consumer of group {GROUP!r} has been waiting all the time; nobody restarted it."
+        "The proof that counts", f"The consumer of group {GROUP!r} has been waiting all the time; it was not restarted."
     )
-    _until(lambda: hanging.counts().received > 0, f"group {GROUP} gets records again")
+    _until(lambda: hanging.counts().received > 0, f"group {GROUP} receives records again")
     first = time.monotonic() - healed_at
     counts = hanging.stop()
     story.say(f"the first record came {max(0.0, first):.1f} s after the runbook's end")
     if counts.lost or counts.waiting or not counts.received:
-        raise DemoError(f"the service did not get all after the remedy: {counts}")
+        raise DemoError(f"the service did not receive all records after the remedy: {counts}")
     story.took(
         f"sent {counts.sent}, acknowledged {counts.acknowledged}, received {counts.received}, "
         f"lost {counts.lost}, duplicated {counts.duplicated}"
@@ -205,14 +206,14 @@ def _run(story: _Story, words: list[str]) -> int:
     return subprocess.run([sys.executable, "-m", "kfix", *words], check=False, env=own_state).returncode
 
 
-def _until(truth: Callable[[], bool], what: str) -> None:
+def _until(holds: Callable[[], bool], what: str) -> None:
     ends = time.monotonic() + _RECOVERY_SECONDS
-    while not truth():
+    while not holds():
         if time.monotonic() > ends:
             raise DemoError(f"not within {_RECOVERY_SECONDS:.0f} s: {what}")
         time.sleep(0.05)
 
 
 def _other(partition: int) -> str:
-    """A group that another offsets partition coordinates."""
+    """Returns a group of another offsets partition."""
     return next(g for g in ("billing", "shipping", "search", "audit") if partition_of_group(g, 5) != partition)

@@ -1,4 +1,4 @@
-"""`kfix lab cut` and its kin: the network of a lab with zones, cut, slowed down and healed."""
+"""`kfix lab cut`, `isolate`, `slow`, `heal` and others: network faults in a lab with zones."""
 
 from __future__ import annotations
 
@@ -18,77 +18,77 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="kafka, zookeeper, controller (its line to brokers) or quorum (ZooKeeper among itself).",
+        help="kafka, zookeeper, controller (to and from brokers) or quorum (between ZooKeeper servers).",
     ),
 ]
 
 
 def cut(
-    one: Annotated[str, typer.Argument(metavar="ZONE", help="What this zone sends is lost.")],
-    other: Annotated[str, typer.Argument(metavar="ZONE", help="On its way to this zone.")],
+    one: Annotated[str, typer.Argument(metavar="ZONE", help="Packets from this zone are dropped.")],
+    other: Annotated[str, typer.Argument(metavar="ZONE", help="On their way to this zone.")],
     one_way: Annotated[bool, typer.Option("--one-way", help="Only from the first to the second.")] = False,
     only: Only = "",
     name: Name = None,
 ) -> None:
-    """Cut two zones from each other: packets are dropped, connections stay open, nobody is told."""
+    """Cut two zones from each other: packets are dropped, connections stay open."""
     lab = open_lab(name)
     lab.cut(one, other, one_way=one_way, only=only)
-    _tell(lab.status().network)
+    _print(lab.status().network)
 
 
 def isolate(zone: Zone, only: Only = "", name: Name = None) -> None:
-    """Cut a zone from all other zones, both ways. You still reach it from this machine."""
+    """Cut a zone from all other zones, both ways. This machine still reaches it."""
     lab = open_lab(name)
     lab.isolate(zone, only)
-    _tell(lab.status().network)
+    _print(lab.status().network)
 
 
 def heal(name: Name = None) -> None:
-    """Take away all cuts and slow links. Processes are left as they are: `mend` starts them too."""
+    """Remove all cuts and slow links. Dead processes stay dead: `mend` starts them too."""
     healed = open_lab(name).heal()
-    say(f"healed {healed} cuts or slow links" if healed else "nothing was cut")
+    say(f"healed {healed} cuts or slow links" if healed else "no faults to heal")
 
 
 def power_off(zone: Zone, name: Name = None) -> None:
-    """SIGKILL everything in a zone at once, as a power failure does."""
-    _tell(open_lab(name).power_off(zone))
+    """Send SIGKILL to all processes of a zone at once, as a power failure does."""
+    _print(open_lab(name).power_off(zone))
 
 
 def power_on(zone: Zone, name: Name = None) -> None:
-    """Start what is dead in a zone: ZooKeeper, then brokers, until they serve."""
-    _tell(open_lab(name).power_on(zone) or ("nothing was dead there",))
+    """Start the dead processes of a zone: ZooKeeper, then brokers; wait until they serve."""
+    _print(open_lab(name).power_on(zone) or ("no process of the zone was dead",))
 
 
 def slow(
     zone: Annotated[str, typer.Argument(metavar="ZONE|BROKER", help="A zone, or a broker: its zone's link.")],
-    kbit: Annotated[int, typer.Option("--kbit", metavar="N", help="Kilobits a second, each way.")] = 500,
+    kbit: Annotated[int, typer.Option("--kbit", metavar="N", help="Kilobits per second, each way.")] = 500,
     delay: Annotated[
-        int, typer.Option("--delay", metavar="MS", help="Milliseconds later, where this kernel can (netem).")
+        int, typer.Option("--delay", metavar="MS", help="Delay in milliseconds (the kernel needs netem).")
     ] = 0,
     name: Name = None,
 ) -> None:
     """Make the link of a zone slow, both ways."""
     lab = open_lab(name)
     lab.slow(lab.zone_of_broker(int(zone)) if zone.isdigit() else zone, kbit, delay)
-    _tell(lab.status().network)
+    _print(lab.status().network)
 
 
 def run_in(
     zone: Zone,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="After --, as it would be typed there.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command, after --.")],
     name: Name = None,
 ) -> None:
-    """Run a command inside a zone, as from a machine that stands there: `kfix lab exec az1 -- kfix diagnose ...`."""
+    """Run a command inside a zone, as on a machine there: `kfix lab exec az1 -- kfix diagnose ...`."""
     prefix = open_lab(name).zone(zone).host().prefix
     full = (program(prefix[0], "Debian's package iproute2"), *prefix[1:], program(command[0], command[0]), *command[1:])
     os.execv(full[0], full)  # noqa: S606 - the command is what the user typed
 
 
 def zones(name: Name = None) -> None:
-    """Each zone with its address and namespace, as JSON."""
+    """Print each zone with its address and namespace, as JSON."""
     print_json([asdict(each) for each in open_lab(name).zones()])
 
 
-def _tell(sentences: tuple[str, ...]) -> None:
+def _print(sentences: tuple[str, ...]) -> None:
     for sentence in sentences:
         say(sentence)

@@ -1,4 +1,4 @@
-"""`kfix lab workload`: a producer and a consumer that count, from here or inside a zone."""
+"""`kfix lab workload`: a producer and a consumer with counts, on this machine or inside a zone."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from kfix.report.terminal import say
 
 def workload(
     topic: Annotated[
-        str, typer.Option("--topic", help="Which topic; created with 3 partitions where it is missing.")
+        str, typer.Option("--topic", help="The topic; created with 3 partitions if it is missing.")
     ] = "workload",
     group: Annotated[str | None, typer.Option("--group", help="The consumer's group.")] = None,
     offsets_partition: Annotated[
         int | None,
-        typer.Option(
-            "--offsets-partition", metavar="N", help="Take a group whose offsets live in __consumer_offsets-N."
-        ),
+        typer.Option("--offsets-partition", metavar="N", help="Use a group that hashes to __consumer_offsets-N."),
     ] = None,
-    acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="What the producer waits for.")] = "all",
-    retries: Annotated[int, typer.Option("--retries", metavar="N", help="How often the producer tries again.")] = 5,
-    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages a second.")] = 50.0,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long.")] = 30.0,
+    acks: Annotated[str, typer.Option("--acks", metavar="0|1|all", help="The producer's acks.")] = "all",
+    retries: Annotated[int, typer.Option("--retries", metavar="N", help="The producer's retries.")] = 5,
+    rate: Annotated[float, typer.Option("--rate", metavar="R", help="Messages per second.")] = 50.0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Duration in seconds.")] = 30.0,
     produce_only: Annotated[bool, typer.Option("--produce-only", help="No consumer.")] = False,
     consume_only: Annotated[bool, typer.Option("--consume-only", help="No producer.")] = False,
     background: Annotated[
         bool,
-        typer.Option("--background", help="As a process of its own, which `down` ends; --counts tells how it goes."),
+        typer.Option("--background", help="Run as a separate process, which `down` ends; --counts shows its progress."),
     ] = False,
     counts: Annotated[
         int | None,
-        typer.Option("--counts", metavar="N", help="Do not start anything: the counts of background workload N."),
+        typer.Option("--counts", metavar="N", help="Start nothing; print the counts of background workload N."),
     ] = None,
     recount: Annotated[
         int | None,
-        typer.Option("--recount", metavar="N", help="Read the log again: what background workload N lost in truth."),
+        typer.Option(
+            "--recount",
+            metavar="N",
+            help="Start nothing; print the true loss of background workload N from the log.",
+        ),
     ] = None,
     zone: Annotated[
         str | None, typer.Option("--zone", metavar="ZONE", help="Run it inside a zone, in the background.")
@@ -58,7 +60,7 @@ def workload(
         return
 
     aim = target(lab, topic, group, offsets_partition)
-    # Without a word about a group, the consumer has one of its own.
+    # Without --group, the consumer has a group of its own.
     reader = aim.group or (None if produce_only else f"{aim.topic}-readers")
     plan = WorkloadPlan(
         lab.bootstrap_servers,

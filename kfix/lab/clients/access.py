@@ -1,6 +1,6 @@
-"""The lab's own door to a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
+"""The lab's client of a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
 
-Only this file, `clients.py` and `workload.py` import a client library; all are imported late, so that
+Only this file, `confluent.py` and `workload.py` import a client library; all are imported late, so that
 `import kfix.lab` stays light.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _REASSIGN = "/admin/reassign_partitions"
 _NO_LEADER_YET = -1
-# Right after a start the controller may not be known everywhere, nor all brokers known to it.
+# Right after a start some brokers may not know the controller, nor the controller all brokers.
 _CREATE_AGAIN = {
     "_TIMED_OUT",
     "REQUEST_TIMED_OUT",
@@ -50,7 +50,7 @@ _CREATE_AGAIN = {
     "UNKNOWN",
 }
 
-# A server that has lost its quorum hangs up, and the client looks for another one.
+# A server that has lost its quorum closes the connection, and the client tries another one.
 _PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ignore_expire=False)
 
 
@@ -63,7 +63,7 @@ class RecordedState:
 
 class LabClient:
     def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
-        self.addresses = addresses  # asked anew each time: brokers come and go while a connection is open
+        self.addresses = addresses  # read again each time: brokers may be added and removed while a connection is open
         quiet = logging.getLogger("kfix.lab.kazoo")
         quiet.setLevel(logging.CRITICAL)
         self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet)
@@ -71,7 +71,7 @@ class LabClient:
     def __enter__(self) -> Self:
         try:
             with warnings.catch_warnings():
-                # While a lab starts, the first broker has not made the chroot yet.
+                # While a lab starts, the first broker has not created the chroot yet.
                 warnings.filterwarnings("ignore", "No chroot path exists")
                 self._zk.start(timeout=15)
         except (KazooTimeoutError, KazooException) as problem:
@@ -83,7 +83,7 @@ class LabClient:
         self._zk.stop()
         self._zk.close()
 
-    # --- what ZooKeeper says -------------------------------------------------------------------------------------
+    # --- from ZooKeeper -------------------------------------------------------------------------------------------
 
     def live_ids(self) -> frozenset[int]:
         return frozenset(int(each) for each in self._children("/brokers/ids"))
@@ -120,7 +120,7 @@ class LabClient:
         return LabBaseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
 
     def configs(self, kind: str) -> dict[str, dict[str, str]]:
-        """`kind` is `topics` or `brokers`; only what somebody set."""
+        """Returns the dynamic configs of all `topics` or `brokers` (`kind`), without those that have none."""
         found = {
             name: (self._read(f"/config/{kind}/{name}") or {}).get("config", {})
             for name in self._children(f"/config/{kind}")
@@ -130,10 +130,10 @@ class LabClient:
     def pending_deletions(self) -> tuple[str, ...]:
         return tuple(self._children("/admin/delete_topics"))
 
-    # --- changes, by the znodes Kafka's own tools write --------------------------------------------------------
+    # --- changes through the znodes that Kafka's own tools write ------------------------------------------------
 
     def forge_state(self, topic: str, partition: int, leader: int, isr: tuple[int, ...]) -> None:
-        """What the superseded controller wrote: nobody watches this znode, so the cluster's memory stays as it was."""
+        """Writes the state as a superseded controller did. The controller does not watch this znode."""
         path = _state_path(topic, partition)
         data, stat = self._zk.get(path)
         state = json.loads(data)
@@ -141,7 +141,7 @@ class LabClient:
         self._zk.set(path, json.dumps(state).encode(), version=stat.version)
 
     def poke(self, topic: str, partition: int) -> None:
-        """As a leader before 2.7 told of a new ISR: the controller re-reads the state, and tells all brokers of it."""
+        """Notifies the controller of an ISR change as a leader before 2.7 did. It then updates all brokers."""
         note = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
         path = "/isr_change_notification/isr_change_"
         self._zk.create(path, json.dumps(note).encode(), sequence=True, makepath=True)
@@ -159,7 +159,7 @@ class LabClient:
             try:
                 self._zk.create(_REASSIGN, data, makepath=True)
             except NodeExistsError:
-                return False  # one at a time: the controller still works on another
+                return False  # the controller still works on another; it takes one at a time
             return True
 
         wait_for("the earlier reassignment ends", written, seconds)
@@ -170,7 +170,7 @@ class LabClient:
         data = json.dumps({"version": 1, "config": dict(config)}).encode()
         self._zk.ensure_path(path)
         self._zk.set(path, data)
-        # Running brokers apply a change only when told.
+        # Running brokers apply a change only after a notification.
         note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
         self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
 
@@ -179,7 +179,7 @@ class LabClient:
             self._zk.create(f"/admin/delete_topics/{topic}", b"", makepath=True)
 
     def erase_topic(self, topic: str) -> None:
-        """For a deletion that waits for ever for a replica on a broker that will not come back."""
+        """Removes a topic whose deletion waits for a replica on a broker that will not come back."""
         for path in (f"/brokers/topics/{topic}", f"/config/topics/{topic}", f"/admin/delete_topics/{topic}"):
             with contextlib.suppress(NoNodeError):
                 self._zk.delete(path, recursive=True)
@@ -195,7 +195,7 @@ class LabClient:
     # --- through the brokers --------------------------------------------------------------------------------------
 
     def metadata(self, broker: int) -> MetadataResponse | None:
-        """None when it does not answer: a broker that is starting, stopped or dead is no error here."""
+        """Returns None if the broker does not answer: one that is starting, stopped or dead is not an error here."""
         try:
             return ask(self.addresses()[broker], requests.metadata(), responses.metadata, 2.0)
         except (UnreachableError, KeyError):
@@ -208,10 +208,10 @@ class LabClient:
         config: Mapping[str, str],
         known_to: Iterable[int] | None = None,
     ) -> None:
-        """Until all brokers, or those of `known_to`, know its leaders: not all hear of it while a link is cut."""
+        """Returns when all brokers, or those of `known_to`, know the leaders: behind a cut link a broker does not."""
         new = NewTopic(topic, num_partitions=len(assignment), replica_assignment=assignment, config=dict(config))
 
-        admin = self.admin()  # it must outlive its futures
+        admin = self.admin()  # must outlive its futures
 
         def created() -> bool:
             try:
@@ -220,7 +220,7 @@ class LabClient:
                 name = problem.args[0].name()
                 if name not in _CREATE_AGAIN | {"TOPIC_ALREADY_EXISTS"}:
                     raise LabError(f"topic {topic} cannot be created: {problem.args[0].str()}") from problem
-                # A timed-out attempt may have worked all the same.
+                # A timed-out attempt may have succeeded.
                 return bool(name == "TOPIC_ALREADY_EXISTS")
             return True
 
@@ -257,7 +257,7 @@ class LabClient:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
         wanted = [ClientPartition(topic, number) for topic, number in partitions]
         admin = self.admin()
-        with contextlib.suppress(KafkaException):  # the caller looks at the outcome, which says more than the answer
+        with contextlib.suppress(KafkaException):  # the caller checks the outcome
             admin.elect_leaders(kind, wanted).result()
 
     def admin(self) -> AdminClient:

@@ -1,4 +1,4 @@
-"""Questions to one chosen broker, over the protocol code of the adapters, and the changes a lab makes that way."""
+"""Requests to one chosen broker, through the protocol code of the adapters, and the changes a lab makes that way."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 OFFSET_COMMIT, INIT_PRODUCER_ID = 8, 22
 _ALLOWED = READ_ONLY | {OFFSET_COMMIT, INIT_PRODUCER_ID, ALTER_REASSIGNMENTS}
-_FROM_OUTSIDE = -1  # the generation of a commit by somebody who is no member, and the default retention
+_FROM_OUTSIDE = -1  # the generation of a commit from outside the group, and the default retention
 
 
 def ask(
     address: str, request: Request, decode: Callable[[ByteReader], T], seconds: float, security: Security | None = None
 ) -> T:
-    """A connection of its own for each question. No answer is an `UnreachableError`."""
+    """Sends a request over a connection of its own. Raises UnreachableError if there is no answer in time."""
     host, _, port = address.rpartition(":")
     endpoint = Endpoint(host, int(port))
     with BrokerConnection(endpoint, security or Security(), allowed=_ALLOWED) as line:
@@ -32,7 +32,7 @@ def ask(
 
 
 def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:
-    """A commit from outside the group, as an operator's offset reset makes it."""
+    """Returns a commit from outside the group, as an operator's offset reset sends it."""
 
     def topic(w: Writer, item: tuple[TopicPartition, int]) -> None:
         (name, partition), offset = item
@@ -43,7 +43,7 @@ def offset_commit(group: str, offsets: Mapping[TopicPartition, int]) -> Request:
 
 
 def committed(r: ByteReader) -> int:
-    """The first error code of the answer to `offset_commit`, else 0."""
+    """Returns the first error code of the response to `offset_commit`, else 0."""
 
     def partition() -> int:
         r.i32()

@@ -1,4 +1,4 @@
-"""Through confluent-kafka: what an incident writes, the errors it proves, and the SCRAM user."""
+"""Producers, consumers and the SCRAM user through confluent-kafka."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
-_ITERATIONS = 4096  # the fewest that Kafka takes
+_ITERATIONS = 4096  # the minimum of Kafka
 
 
 def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
@@ -29,7 +29,7 @@ def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, by
         if error is not None:
             failures.append(str(error))
 
-    # A batch that is larger than a segment is refused, and some topics have segments that hold one record.
+    # A batch that is larger than a segment is refused, and some topics have segments of one record.
     config = {"bootstrap.servers": bootstrap, "acks": acks, "message.timeout.ms": 20_000, "batch.num.messages": 1}
     producer = Producer(config | QUIET)
     for partition, pairs in records.items():
@@ -43,7 +43,7 @@ def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, by
 
 
 def produce_error(bootstrap: str, topic: str, partition: int, acks: str) -> str:
-    """The name of the error a single record meets, or an empty text."""
+    """Returns the name of the error of a single record, or an empty text."""
     names: list[str] = []
     config = {
         "bootstrap.servers": bootstrap,
@@ -64,7 +64,7 @@ def produce_error(bootstrap: str, topic: str, partition: int, acks: str) -> str:
 
 
 def readable(bootstrap: str, topic: str, partition: int) -> bool:
-    """Whether a reader without a group gets a record from the start of the partition."""
+    """Returns whether a consumer without a group gets a record from the start of the partition."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "kfix-lab-reader", "enable.auto.commit": False} | QUIET
     )
@@ -77,7 +77,7 @@ def readable(bootstrap: str, topic: str, partition: int) -> bool:
 
 
 def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
-    """One transaction of one record."""
+    """Commits one transaction with one record. Raises LabError if it fails."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET)
     try:
         producer.init_transactions(25)

@@ -1,4 +1,4 @@
-"""Names of consumer groups whose offsets live in a chosen partition of the offsets topic."""
+"""Names of consumer groups that hash to a chosen partition of the offsets topic."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 6, 15, 16
 
 
 def name_for(partition: int, partitions: int, stem: str) -> str:
-    """`payments`, `payments-1-readers`, `payments-2-readers`, ... : the first whose offsets live in that partition.
+    """Returns the first of `payments`, `payments-1-readers`, `payments-2-readers`, ... that hashes to that partition.
 
-    Java's hash of a text is a number to the base 31: what counts up at its end alone never leaves a few residues of 31,
-    so that a topic of 31 or 62 partitions would not be filled. A number with a word behind it overflows the 32 bits.
+    Java's hash of a string is a number to the base 31: a counter at the end alone reaches only a few residues of 31, so
+    that a topic of 31 or 62 partitions would not be filled. A number followed by a word overflows the 32 bits.
     """
     if partition_of_group(stem, partitions) == partition:
         return stem

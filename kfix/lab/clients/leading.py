@@ -1,4 +1,4 @@
-"""What brokers say of the replicas they hold: whether they lead, and where their logs end."""
+"""What brokers report about their replicas: whether they lead, and their log ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient, RecordedState
     from kfix.model.cluster.snapshot import TopicPartition
 
-# Unknown partition, leader not available, not leader, replica not available: of a broker that all take for the leader.
+# Unknown partition, leader not available, not leader, replica not available: from a broker that all name as leader.
 _DISOWNED = frozenset({3, 5, NOT_LEADER, 9})
 _CONSUMER = -1
 _ANSWER_SECONDS = 3.0
@@ -24,7 +24,7 @@ _ANSWER_SECONDS = 3.0
 def answers_as_leader(
     access: LabClient, broker: int, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """The error code a consumer gets there, 0 for none; nothing where the broker does not answer."""
+    """Returns {partition: error code that a consumer gets, 0 for none}; empty if the broker does not answer."""
     request = requests.list_offsets(tuple(partitions), requests.LATEST, replica=_CONSUMER)
     try:
         found = ask(access.addresses()[broker], request, responses.list_offsets, _ANSWER_SECONDS)
@@ -34,7 +34,7 @@ def answers_as_leader(
 
 
 def phantoms(access: LabClient, states: Mapping[TopicPartition, RecordedState | None]) -> frozenset[TopicPartition]:
-    """Partitions whose leader, in the words of ZooKeeper, says that it does not lead them."""
+    """Returns the partitions whose leader recorded in ZooKeeper answers that it is not the leader."""
     by_leader: dict[int, list[TopicPartition]] = {}
     for where, state in states.items():
         if state is not None and state.leader >= 0:
@@ -48,7 +48,7 @@ def phantoms(access: LabClient, states: Mapping[TopicPartition, RecordedState | 
 
 
 def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
-    """The next offset of each replica, whether it leads or not."""
+    """Returns {broker: log end offset} of the replicas, whether they lead or not."""
     ends = {}
     for broker in brokers:
         request = requests.list_offsets((where,), requests.LATEST)
@@ -59,7 +59,7 @@ def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -
 
 
 def all_replicated(access: LabClient, where: TopicPartition, leader: int) -> bool:
-    """Every replica in sync has all records: what consumers may read (the high watermark) ends where the log does."""
+    """Returns whether every in-sync replica has all records: the high watermark is the log end offset."""
     ends = set()
     for replica in (_CONSUMER, requests.DEBUGGING_REPLICA):
         request = requests.list_offsets((where,), requests.LATEST, replica=replica)

@@ -1,4 +1,4 @@
-"""Moves that have begun and not ended, by the requests of Kafka's own tool. `LabClient.reassign` waits for the end."""
+"""Reassignments in progress, through AlterPartitionReassignments. `LabClient.reassign` waits for the end instead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANSWER_SECONDS = 10.0
 
 
 def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-    """None cancels the move that is under way."""
+    """Returns when the reassignment has begun. None as `replicas` cancels the one in progress."""
     request = requests.alter_reassignment(where, replicas, int(_ANSWER_SECONDS * 1000))
 
     def begun() -> bool:
@@ -29,14 +29,14 @@ def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ..
             return False
         result = ask(access.addresses()[controller], request, responses.alter_reassignment, _ANSWER_SECONDS)
         if result.error not in {0, _NOT_CONTROLLER}:
-            raise LabError(f"the move of {where} to {replicas} is refused: {result.error} {result.message}")
+            raise LabError(f"the reassignment of {where} to {replicas} was refused: {result.error} {result.message}")
         return result.error == 0
 
-    wait_for(f"the move of {where} begins", begun, 20)
+    wait_for(f"the reassignment of {where} begins", begun, 20)
 
 
 def moves(access: LabClient) -> Mapping[TopicPartition, Assignment]:
-    """What the controller says is under way; nothing where there is none to ask."""
+    """Returns the reassignments in progress, as the controller reports them; none if it does not answer."""
     controller = access.controller()
     try:
         address = access.addresses()[-1 if controller is None else controller]

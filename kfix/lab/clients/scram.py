@@ -1,4 +1,4 @@
-"""The SCRAM user of a lab with a second listener: created, and let in by every broker before anybody needs it."""
+"""The SCRAM user of a lab with a second listener."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def create_user(access: LabClient, user: str, password: str, addresses: Iterable[str]) -> None:
-    """SCRAM credentials of a user; until every broker lets that user in."""
+    """Creates the SCRAM credentials of a user and returns when every broker accepts them."""
     create_scram(access.admin(), user, password)
     ways = [Security(SASL_PROTOCOL, mechanism, user, password) for mechanism in SCRAM]
     for address in addresses:
-        wait_for(f"{address} lets the user in", lambda at=address: all(_lets_in(at, way) for way in ways), 20)  # type: ignore[misc]
+        wait_for(f"{address} accepts the user", lambda at=address: all(_accepts(at, way) for way in ways), 20)  # type: ignore[misc]
 
 
-def _lets_in(address: str, security: Security) -> bool:
+def _accepts(address: str, security: Security) -> bool:
     try:
         ask(address, requests.metadata(()), responses.metadata, 2.0, security)
     except UnreachableError:

@@ -1,4 +1,4 @@
-"""Transactional producers, one in each partition of the transactions topic: do they find their coordinator?"""
+"""Transactional producers, one in each partition of the transactions topic."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def producer_error(r: ByteReader) -> int:
 
 @dataclass(frozen=True)
 class Transactions:
-    """Partition of the transactions topic -> a transactional id that lives there."""
+    """`by_partition` is {partition of the transactions topic: a transactional id that hashes to it}."""
 
     access: LabClient
     by_partition: dict[int, str]
 
     def coordinator(self, partition: int, via: int) -> tuple[int, int]:
-        """Error code and broker, in the opinion of one broker; no answer counts as not available."""
+        """Returns error code and coordinator as broker `via` reports them; no answer counts as not available."""
         request = find_coordinator(self.by_partition[partition])
         try:
             found = ask(self.access.addresses()[via], request, responses.find_coordinator, _ANSWER_SECONDS)
@@ -50,7 +50,7 @@ class Transactions:
         return found.error, found.broker
 
     def works(self, partition: int) -> bool:
-        """A producer that starts with this transactional id gets its turn from the coordinator."""
+        """Returns whether a producer with this transactional id gets a producer id from the coordinator."""
         error, broker = self.coordinator(partition, min(self.access.live_ids(), default=-1))
         if error:
             return False

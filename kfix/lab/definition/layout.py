@@ -1,4 +1,4 @@
-"""Where replicas go: round the brokers, neighbours in different racks wherever the racks allow it."""
+"""Replica placement: round robin over the brokers, neighbours in different racks if the racks allow it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files a broker and a ZooKeeper node are started with."""
+"""The configuration files of brokers and ZooKeeper servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SASL_PROTOCOL = "SASL_PLAINTEXT"
 CONTROL = "CONTROL"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
-# Small and quick, and nothing that would heal an incident behind the operator's back.
+# Small and quick, and no setting that would heal an incident by itself.
 DEFAULTS: dict[str, str] = {
     "num.io.threads": "2",
     "num.network.threads": "1",
@@ -45,7 +45,7 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
     settings = dict(DEFAULTS)
     settings["transaction.state.log.replication.factor"] = str(min(3, len(spec.ids)))
     if spec.zones:
-        # A broker may be connected to the ZooKeeper of a zone that is cut off: it must have the time to find another.
+        # A broker connected to the ZooKeeper server of an isolated zone needs the time to find another server.
         settings["zookeeper.session.timeout.ms"] = "6000"
     settings.update(spec.settings)
     settings["offsets.topic.replication.factor"] = str(spec.offsets_replication)
@@ -55,7 +55,7 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
         settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
         settings |= _sasl_settings(*spec.sasl)
     if broker.control_port is not None:
-        # The controller's line to a broker has a port of its own, so that it can be cut alone (KIP-291).
+        # The controller's connections to a broker use their own port, so that they can be cut alone (KIP-291).
         settings["listeners"] += f",{CONTROL}://{address}:{broker.control_port}"
         protocols = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL, CONTROL: "PLAINTEXT"}
         settings["listener.security.protocol.map"] = ",".join(f"{name}:{each}" for name, each in protocols.items())
@@ -69,7 +69,7 @@ def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str
 
 
 def _sasl_settings(user: str, password: str) -> dict[str, str]:
-    """PLAIN knows the user from here, SCRAM from ZooKeeper. Brokers talk to each other without either."""
+    """PLAIN takes the user from these settings, SCRAM from ZooKeeper. Brokers use neither between each other."""
     listener = f"listener.name.{SASL_PROTOCOL.lower()}"
     security = "org.apache.kafka.common.security"
     plain = {
@@ -92,7 +92,7 @@ def zookeeper_settings(node: ZooKeeperDef, ensemble: Mapping[ZooKeeperDef, str],
         "4lw.commands.whitelist": "*",
         "admin.enableServer": "false",
         "maxClientCnxns": "0",
-        # The lab outlives no power failure, so it need not wait for a disk.
+        # A lab need not survive a power failure, so it does not wait for a disk.
         "forceSync": "no",
     }
     if len(ensemble) > 1:
@@ -108,6 +108,6 @@ def render(settings: Mapping[str, str]) -> str:
 
 
 def _escape(value: str) -> str:
-    """Java properties: a backslash escapes, a line ends the value, leading blanks vanish."""
+    """Escapes a value of a Java properties file: backslashes, line ends and leading blanks."""
     text = value.replace("\\", "\\\\").replace("\n", "\\n")
     return f"\\{text}" if text.startswith(" ") else text

@@ -1,4 +1,4 @@
-"""How each Kafka version is run: one table. A KRaft line differs in `authority` (a quorum instead of ZooKeeper)."""
+"""How each Kafka version is run: one table. `authority` is what keeps the metadata: ZooKeeper."""
 
 from __future__ import annotations
 

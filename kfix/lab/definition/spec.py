@@ -1,4 +1,4 @@
-"""What a lab is asked to be, checked before anything is started."""
+"""The specification of a lab, checked before anything is started."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_ID = 1_000_000_000
 _MIN_HEAP_MB = 96
 _ZONES = 3
 
-# What the lab itself writes: another value would break the lab's own view of the cluster.
+# Settings that the lab writes itself: another value would break the lab's view of the cluster.
 OWNED_SETTINGS: dict[str, str] = {
     "broker.id": "--ids",
     "broker.rack": "--racks",
@@ -49,7 +49,7 @@ class LabSpec:
     heap_mb: int = 200
     kafka_home: str | None = None
     sasl: tuple[str, str] | None = field(default=None, repr=False)  # user and password
-    zones: int = 0  # network namespaces, with a broker and a ZooKeeper each; 0: all on the loopback
+    zones: int = 0  # network namespaces, each with a broker and a ZooKeeper server; 0: all on the loopback interface
 
     def __post_init__(self) -> None:
         recipe_of(self.kafka)
@@ -58,10 +58,10 @@ class LabSpec:
         if self.zones:
             _check_zones(self)
         if self.zookeepers not in {1, 3}:
-            raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no loss")
+            raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no failure")
         if self.chroot and not _CHROOT.fullmatch(self.chroot):
             raise UsageError(
-                f"--chroot {self.chroot!r} is no ZooKeeper path", hint="like /kfix, without a slash at its end"
+                f"--chroot {self.chroot!r} is not a ZooKeeper path", hint="like /kfix, without a trailing slash"
             )
         if self.heap_mb < _MIN_HEAP_MB:
             raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
@@ -69,14 +69,16 @@ class LabSpec:
             _check_sasl(*self.sasl)
         for key in self.settings:
             if key in OWNED_SETTINGS:
-                raise UsageError(f"--set {key}: the lab sets it itself", hint=f"it follows from {OWNED_SETTINGS[key]}")
+                raise UsageError(
+                    f"--set {key}: the lab sets this key itself", hint=f"it is derived from {OWNED_SETTINGS[key]}"
+                )
 
     @property
     def zone_names(self) -> tuple[str, ...]:
         return tuple(f"az{number}" for number in range(1, self.zones + 1))
 
     def zone_of(self, position: int) -> str | None:
-        """Of the broker or ZooKeeper at this place in their order, from 0."""
+        """Returns the zone of the broker or ZooKeeper server at this position, counted from 0."""
         return self.zone_names[position % self.zones] if self.zones else None
 
     def rack_of(self, broker_id: int) -> str | None:
@@ -86,7 +88,7 @@ class LabSpec:
 
     @property
     def listeners(self) -> int:
-        """How many ports a broker needs."""
+        """Returns the number of ports a broker needs."""
         return 1 + (self.sasl is not None) + bool(self.zones)
 
     @property
@@ -96,11 +98,11 @@ class LabSpec:
 
 def check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name!r} cannot name a lab", hint="small letters, digits and '-', at most 40")
+        raise UsageError(f"--name {name!r} cannot name a lab", hint="lower-case letters, digits and '-', at most 40")
 
 
 def parse_sasl(text: str) -> tuple[str, str]:
-    """The message never repeats the text: it may hold the password."""
+    """Returns user and password. Raises UsageError, whose message never repeats the text: it may hold the password."""
     user, colon, password = text.partition(":")
     if not colon:
         raise UsageError("--sasl is not USER:PASSWORD", hint="like --sasl alice:secret")
@@ -129,24 +131,24 @@ def _check_zones(spec: LabSpec) -> None:
         raise UsageError(f"--zones {spec.zones}: a lab has {_ZONES} zones, or none", hint=f"--zones {_ZONES}")
     if spec.zookeepers != _ZONES:
         raise UsageError(
-            f"--zones {spec.zones} with --zookeepers {spec.zookeepers}", hint="each zone has one: leave it out"
+            f"--zones {spec.zones} with --zookeepers {spec.zookeepers}", hint="each zone has one: omit --zookeepers"
         )
     if len(spec.ids) < _ZONES:
-        raise UsageError(f"--zones {spec.zones} with {len(spec.ids)} brokers", hint=f"at least one a zone: {_ZONES}")
+        raise UsageError(f"--zones {spec.zones} with {len(spec.ids)} brokers", hint=f"at least one per zone: {_ZONES}")
     if spec.racks:
         raise UsageError("--racks and --zones exclude each other", hint="with zones, the rack of a broker is its zone")
 
 
 def _check_brokers(spec: LabSpec) -> None:
     if not spec.ids:
-        raise UsageError("a lab has at least one broker", hint="--brokers 3 or --ids 1001,1002,1003")
+        raise UsageError("a lab needs at least one broker", hint="--brokers 3 or --ids 1001,1002,1003")
     if len(set(spec.ids)) != len(spec.ids):
-        raise UsageError(f"broker ids {spec.ids} name one id twice", hint="every broker has an id of its own")
+        raise UsageError(f"broker ids {spec.ids} contain one id twice", hint="give every broker its own id")
     if not all(0 <= broker <= _MAX_ID for broker in spec.ids):
         raise UsageError(f"broker ids {spec.ids} are not all between 0 and {_MAX_ID}")
     if spec.racks and len(spec.racks) != len(spec.ids):
         raise UsageError(
-            f"{len(spec.racks)} racks for {len(spec.ids)} brokers", hint="one rack a broker, in the order of ids"
+            f"{len(spec.racks)} racks for {len(spec.ids)} brokers", hint="one rack per broker, in the order of the ids"
         )
     if spec.offsets_rf is not None and not 1 <= spec.offsets_rf <= len(spec.ids):
         raise UsageError(f"--offsets-rf {spec.offsets_rf} with {len(spec.ids)} brokers", hint=f"1 to {len(spec.ids)}")

@@ -1,4 +1,4 @@
-"""What a lab remembers in its `lab.json`: enough to end it, to start a broker again and to undo an incident."""
+"""The state of a lab in its `lab.json`: enough to end it, to start a broker again and to undo an incident."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class BrokerDef:
     port: int
     rack: str | None
     original: bool = True
-    retired: bool = False  # its port now belongs to a broker under another id
+    retired: bool = False  # a broker with another id has its port now
     sasl_port: int | None = None
     zone: str | None = None
-    control_port: int | None = None  # the controller's own line to it, where the lab has zones
+    control_port: int | None = None  # the listener of the controller, if the lab has zones
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ZooKeeperDef:
 
 @dataclass(frozen=True)
 class LabBaseline:
-    """The cluster before the incident; `mend` leads back to it whatever was done in between, and by whom."""
+    """The cluster before the incident; `mend` restores it, whatever was done in between."""
 
     brokers: tuple[int, ...]
     topics: dict[str, Assignment]
@@ -68,7 +68,7 @@ class LabState:
         return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
 
     def host_of(self, node: BrokerDef | ZooKeeperDef) -> Host:
-        """Where its processes run and listen."""
+        """Returns where the processes of a node run and listen."""
         zone = self.network.zone(node.zone) if self.network is not None and node.zone is not None else None
         return zone.host() if zone is not None else LOOPBACK
 
@@ -103,7 +103,7 @@ class LabState:
 
 
 def word_of(role: str, number: int) -> str:
-    """What a process is called on the command line: `zk1`, or a broker's id."""
+    """Returns the name of a process on the command line: `zk1`, or a broker's id."""
     return f"zk{number}" if role == "zookeeper" else str(number)
 
 
@@ -120,8 +120,8 @@ def to_json(state: LabState) -> dict[str, Any]:
 def from_json(raw: dict[str, Any], where: str) -> LabState:
     if raw.get("version") != VERSION:
         raise LabError(
-            f"{where} is of version {raw.get('version')}, this kfix reads {VERSION}",
-            hint="end that lab with the kfix that made it",
+            f"{where} has version {raw.get('version')}, this kfix reads version {VERSION}",
+            hint="end that lab with the kfix version that started it",
         )
     try:
         return LabState(

@@ -1,4 +1,4 @@
-"""Where labs live on disk, who may change one, and which ports are spoken for."""
+"""Where labs are kept on disk, the lock of a lab, and the ports that labs have taken."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lab_names(home: Path | None = None) -> tuple[str, ...]:
 
 
 def data_folder(name: str, lab_id: str, lab_dir: Path, shm: Path = Path("/dev/shm")) -> Path:  # noqa: S108 - not a temp file: memory
-    """Logs of brokers in memory where there is room: starts and ISR changes then do not wait for a disk."""
+    """Returns a folder in memory if it has room, so that starts and ISR changes do not wait for a disk."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(shm).free >= _ROOM_IN_SHM and os.access(shm, os.W_OK):
             return shm / f"kfix-lab-{name}-{lab_id}"
@@ -63,7 +63,7 @@ class Store:
             raw = json.loads(self.file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             others = ", ".join(lab_names(self.home)) or "none"
-            raise UsageError(f"there is no lab {self.name!r}", hint=f"kfix lab up; running labs: {others}") from None
+            raise UsageError(f"no lab {self.name!r}", hint=f"kfix lab up; running labs: {others}") from None
         except json.JSONDecodeError as problem:
             raise LabError(
                 f"{self.file} is damaged: {problem}", hint="end its java processes by hand, remove the folder"
@@ -72,7 +72,7 @@ class Store:
 
     def save(self, state: LabState) -> None:
         private(self.dir / "logs", self.home)
-        # It may hold the password of --sasl: nobody else may read it, not even for a moment.
+        # It may hold the password of --sasl: no other user may read it at any time.
         write_private(self.file, json.dumps(lab_state.to_json(state), indent=1).encode())
 
     def update(self, change: Callable[[LabState], LabState]) -> LabState:
@@ -83,7 +83,7 @@ class Store:
 
     @contextlib.contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """One command at a time works on a lab. Killed commands leave no lock behind: the kernel drops it."""
+        """Holds the lock of the lab: one command at a time. The kernel releases the lock of a killed command."""
         if self._busy_depth:
             self._busy_depth += 1
             try:
@@ -100,13 +100,13 @@ class Store:
 
     @contextlib.contextmanager
     def choosing_ports(self) -> Iterator[set[int]]:
-        """The ports of all labs. Whoever chooses under this lock saves before leaving: lab.json is the claim."""
+        """Yields the ports of all labs. A caller saves the ports it chooses in lab.json before it leaves the lock."""
         with _flock(self.home / ".ports.lock", seconds=30.0):
             taken: set[int] = set()
             for name in lab_names(self.home):
                 with contextlib.suppress(
                     LabError, UsageError
-                ):  # gone meanwhile, or unreadable: the bind test still stands
+                ):  # removed meanwhile, or unreadable: the bind test still protects
                     taken |= Store(name, self.home).load().ports()
             yield taken
 
@@ -125,11 +125,11 @@ class Store:
 
 
 def private(folder: Path, home: Path | None = None) -> None:
-    """Makes a folder that only this user may enter, as `kfix.private.private_folder`. Raises LabError."""
+    """Creates a folder that only this user may enter, as `kfix.private.private_folder`. Raises LabError."""
     try:
         private_folder(folder, home, "KFIX_LAB_HOME")
     except OSError as problem:
-        raise LabError(f"{folder}: the lab cannot be kept there: {problem.strerror}") from problem
+        raise LabError(f"{folder}: the lab cannot be stored there: {problem.strerror}") from problem
 
 
 @contextlib.contextmanager
@@ -150,7 +150,7 @@ def _flock(path: Path, seconds: float, what: str = "") -> Iterator[None]:
                     handle.seek(0)
                     holder = handle.read().strip() or "another command"
                     raise LabError(
-                        f"another kfix lab command is at work: {holder}",
+                        f"another kfix lab command is running: {holder}",
                         hint="wait for it, or end that process, then repeat",
                     ) from None
             time.sleep(_LOCK_POLL_SECONDS)

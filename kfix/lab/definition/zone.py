@@ -1,4 +1,4 @@
-"""What a lab remembers of its network: enough to take it down, to cut it and to heal it."""
+"""The network of a lab as `lab.json` keeps it: its zones, what is cut and what is slow."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kfix.lab.process.host import Host
 
-#: What a cut may be narrowed to: `controller` is what the controller says to brokers and they to it, `quorum` what the
-#: ZooKeeper servers say to each other, `zookeeper` that and its clients.
+#: What a cut may be narrowed to: `controller` is the traffic between controller and brokers, `quorum` the traffic
+#: between ZooKeeper servers, `zookeeper` that and the traffic of their clients.
 KINDS = ("kafka", "zookeeper", "controller", "quorum")
 
 
@@ -32,7 +32,7 @@ class LinkCut:
 
 @dataclass(frozen=True)
 class Slow:
-    """A zone's own link, both ways: kilobits a second, and a delay in milliseconds where the kernel can."""
+    """A slow link of a zone, in both directions: kilobits a second, and a delay in milliseconds (needs netem)."""
 
     zone: str
     kbit: int
@@ -41,7 +41,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Network:
-    """`switch` is the namespace of the bridge; `interface` the observer's end, the one thing outside of them."""
+    """`switch` is the namespace of the bridge; `interface`, the observer's end, is the only one outside namespaces."""
 
     switch: str
     interface: str

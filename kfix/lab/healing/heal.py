@@ -1,4 +1,4 @@
-"""Leaders for partitions that have none, or two: each remedy only after the milder one had its time."""
+"""Leaders for partitions that have none, or two: a stronger remedy only after the milder one had its time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient
     from kfix.model.cluster.snapshot import TopicPartition
 
-# A broker that has just started shows leader -1 for moments: only what lasts is sick.
+# A broker that has just started shows leader -1 for a moment: only what lasts is sick.
 _PATIENCE_SECONDS = 1.0
 _STEP_SECONDS = 5.0
 _LIMIT_SECONDS = 60.0
@@ -37,7 +37,7 @@ class Healer:
             now = time.monotonic()
             if now > started + _LIMIT_SECONDS:
                 raise LabError(
-                    f"{len(sick)} partitions have no agreed leader, one is {sick[0]}", hint="kfix lab down and up"
+                    f"{len(sick)} partitions have no agreed leader, for example {sick[0]}", hint="kfix lab down and up"
                 )
             if now > act_at and remedies:
                 yield remedies.pop(0)(sick)
@@ -49,7 +49,7 @@ class Healer:
         return [where for where in sick_partitions(self._access) if where.topic not in doomed]
 
     def _reassign_to_itself(self, sick: list[TopicPartition]) -> str:
-        """The controller re-reads such a partition from ZooKeeper and elects, inside the ISR only."""
+        """The controller reads such a partition from ZooKeeper again and elects a leader, inside the ISR only."""
         targets = {where: self._access.assignment(where.topic)[where.partition] for where in sick}
         try:
             self._access.reassign(targets, _STEP_SECONDS)
@@ -58,10 +58,10 @@ class Healer:
         return f"reassigned {len(sick)} partitions without an agreed leader to the replicas they have"
 
     def _elect_unclean(self, sick: list[TopicPartition]) -> str:
-        """The replicas that had the data are gone for good: in a lab that may be."""
+        """The replicas that had the data cannot come back; a lab may lose records."""
         self._access.elect(sick, unclean=True)
-        return f"elected leaders for {len(sick)} partitions outside the ISR where none in it lives"
+        return f"elected leaders outside the ISR for {len(sick)} partitions without a live in-sync replica"
 
     def _new_controller(self, sick: list[TopicPartition]) -> str:
         self._access.drop_controller()
-        return f"had a new controller elected, as {len(sick)} partitions still had no agreed leader"
+        return f"forced a controller election: {len(sick)} partitions still had no agreed leader"

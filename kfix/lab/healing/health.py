@@ -1,4 +1,4 @@
-"""When a cluster is well: everybody is there, everything is in sync, and every broker says what ZooKeeper says."""
+"""The health of a cluster: all brokers alive, all replicas in sync, all brokers in agreement with ZooKeeper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def trouble(access: LabClient, brokers: Iterable[int]) -> tuple[str, ...]:
-    """One sentence for each thing that is not well; empty when all is."""
+    """Returns one sentence for each problem; none if the cluster is healthy."""
     expected = frozenset(brokers)
     live = access.live_ids()
     if live != expected:
@@ -25,18 +25,20 @@ def trouble(access: LabClient, brokers: Iterable[int]) -> tuple[str, ...]:
     if silent:
         return tuple(silent)
     states = access.states()
-    found = [f"topic {topic} waits for its deletion" for topic in access.pending_deletions()]
+    found = [f"the deletion of topic {topic} is pending" for topic in access.pending_deletions()]
     for topic in access.topics():
         found += [f"topic {topic} is being reassigned"] if access.being_reassigned(topic) else []
         for number, replicas in access.assignment(topic).items():
             where = TopicPartition(topic, number)
             found += _of_partition(where, replicas, states.get(where), seen)
-    found += [f"{where}: its leader says that it does not lead it" for where in sorted(phantoms(access, states))]
+    found += [
+        f"{where}: the recorded leader answers that it is not the leader" for where in sorted(phantoms(access, states))
+    ]
     return tuple(found)
 
 
 def sick_partitions(access: LabClient) -> dict[TopicPartition, RecordedState | None]:
-    """No leader, a dead leader, a leader other than the one the live brokers believe in, or one that does not lead."""
+    """Returns partitions whose recorded leader is none, dead, not named by every live broker, or denies to lead."""
     live = access.live_ids()
     opinions = [seen for broker in sorted(live) if (seen := access.metadata(broker)) is not None]
     states = access.states()
@@ -61,14 +63,14 @@ def _of_partition(
         return [f"{where} has no leader"]
     found = []
     if set(state.isr) != set(replicas):
-        found.append(f"{where}: isr {list(state.isr)} of {list(replicas)}")
+        found.append(f"{where}: ISR {list(state.isr)} of {list(replicas)}")
     for broker, opinion in seen.items():
         if (
             opinion is None
             or not _agrees(opinion, where, state)
             or set(opinion.partitions[where].isr) != set(state.isr)
         ):
-            found.append(f"{where}: broker {broker} does not see what ZooKeeper says")
+            found.append(f"{where}: broker {broker} and ZooKeeper disagree")
     return found
 
 

@@ -1,7 +1,7 @@
-"""`kfix lab mend`: back to the cluster before the incident, whatever the incident, an operator or a runbook did since.
+"""`kfix lab mend`: restores the cluster before the incident, whatever an operator or a runbook did since.
 
-It compares with the baseline that `break` wrote down instead of replaying undo steps, so it may be repeated, and it
-works after a break that was itself interrupted.
+It compares with the baseline that `break` saved instead of replaying undo steps, so it may be repeated, and it works
+after a `break` that was interrupted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _DELETED_SECONDS = 12.0
 _MOVED_SECONDS = 15.0
-# A broker that was frozen for long first has to register again.
+# A broker that was stopped for long has to register again first.
 _REGISTERED_SECONDS = 10.0
 
 
@@ -47,9 +47,9 @@ def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]
         mender.leaders()
         mender.assignments()
         mender.finish_deletions()
-        Settling(lab, access, mender.brokers, mender.say).wait_well()
+        Settling(lab, access, mender.brokers, mender.report).wait_well()
     lab.store.update(lambda state: replace(state, baseline=None, incident=None))
-    return tuple(mender.did) or ("nothing was to be done",)
+    return tuple(mender.did) or ("nothing to do",)
 
 
 class _Mender:
@@ -65,7 +65,7 @@ class _Mender:
             self.baseline.brokers if self.baseline else tuple(each.id for each in state.brokers if each.original)
         )
 
-    def say(self, sentence: str) -> None:
+    def report(self, sentence: str) -> None:
         self.did.append(sentence)
         self._progress(sentence)
 
@@ -79,22 +79,22 @@ class _Mender:
         self._zookeepers()
         for broker in nodes.brokers_in(state, "stopped"):
             nodes.cont(state, broker)
-            self.say(f"continued broker {broker}")
+            self.report(f"continued broker {broker}")
         dead = [broker for broker in nodes.brokers_in(state, "dead") if broker in self.brokers]
         if dead:
             start_brokers(self.lab, dead)
-            self.say(f"started broker {' and '.join(map(str, dead))}")
+            self.report(f"started broker {' and '.join(map(str, dead))}")
 
     def _workloads(self) -> None:
         state = self.lab.state
         writers = [each.id for each in state.processes if each.role == "workload"]
         if running := [each for each in writers if self.lab.nodes.condition(state, "workload", each) != "dead"]:
             self.lab.nodes.kill(state, running, "workload")
-            self.say(f"ended {len(running)} workloads")
+            self.report(f"ended {len(running)} workloads")
 
     def _network(self) -> None:
         if self.lab.state.network is not None and (healed := heal_network(self.lab.store)):
-            self.say(f"healed the network: {healed} cuts or slow links")
+            self.report(f"healed the network: {healed} cuts or slow links")
 
     def _zookeepers(self) -> None:
         nodes, state = self.lab.nodes, self.lab.state
@@ -103,17 +103,19 @@ class _Mender:
             nodes.kill(state, lonely, "zookeeper")
         for number in nodes.zookeepers_in(state, "stopped"):
             nodes.cont(state, number, "zookeeper")
-            self.say(f"continued zookeeper {number}")
+            self.report(f"continued zookeeper {number}")
         start_zookeepers(self.lab, (*dead, *lonely))
         if dead:
-            self.say(f"started zookeeper {' and '.join(map(str, dead))}")
+            self.report(f"started zookeeper {' and '.join(map(str, dead))}")
         if lonely:
-            self.say(f"restarted zookeeper {' and '.join(map(str, lonely))}, which had no quorum")
+            self.report(f"restarted zookeeper {' and '.join(map(str, lonely))}, which had no quorum")
         wait_zookeeper(self.lab)
 
     def _read_only(self) -> tuple[int, ...]:
-        """Seen on 3.5.9: such a one has ended the brokers' sessions in its memory, and keeps that when it joins again.
-        Its disk knows better.
+        """Returns the servers without a quorum, which must be restarted (docs/lab.md: ZooKeeper's faults).
+
+        Seen on 3.5.9: such a server has ended the brokers' sessions in memory and keeps that when it joins again. Its
+        disk still has the sessions.
         """
         nodes, state = self.lab.nodes, self.lab.state
         alive = nodes.zookeepers_in(state, "alive")
@@ -124,7 +126,7 @@ class _Mender:
         )
 
     def forgotten_brokers(self) -> None:
-        """For the same reason a broker may believe in a session without its registration, and never register again."""
+        """Restarts brokers that have a session but no registration: for the same reason they never register again."""
         nodes = self.lab.nodes
         alive = frozenset(nodes.brokers_in(self.lab.state, "alive"))
         try:
@@ -133,10 +135,10 @@ class _Mender:
             lost = sorted(alive - self.access.live_ids())
             nodes.kill(self.lab.state, lost)
             start_brokers(self.lab, lost)
-            self.say(f"restarted broker {' and '.join(map(str, lost))}, which did not register again")
+            self.report(f"restarted broker {' and '.join(map(str, lost))}, which did not register again")
 
     def added_brokers(self) -> None:
-        """They leave, after what lives only on them has moved; then those whose port they had come back."""
+        """Removes them after their only replicas have moved; then starts the brokers whose ports they had."""
         state = self.lab.state
         added = [each.id for each in state.brokers if each.id not in self.brokers]
         if not added:
@@ -144,13 +146,13 @@ class _Mender:
         self._move_off(frozenset(added))
         for broker in added:
             remove_broker(self.lab, broker)
-        self.say(f"removed broker {' and '.join(map(str, added))}")
+        self.report(f"removed broker {' and '.join(map(str, added))}")
         returning = [each for each in state.brokers if each.retired and each.id in self.brokers]
         for each in returning:
             self.lab.store.update(lambda current, old=each: current.with_broker(replace(old, retired=False)))  # type: ignore[misc]
         start_brokers(self.lab, [each.id for each in returning])
         if returning:
-            self.say(f"started broker {' and '.join(str(each.id) for each in returning)} with an empty disk")
+            self.report(f"started broker {' and '.join(str(each.id) for each in returning)} with an empty disk")
 
     def _move_off(self, added: frozenset[int]) -> None:
         live = self.access.live_ids()
@@ -162,7 +164,7 @@ class _Mender:
                 targets[where] = (stay[where.partition % len(stay)],)
         if targets:
             self.access.reassign(targets)
-            self.say(f"moved {len(targets)} partitions off broker {' and '.join(map(str, sorted(added)))}")
+            self.report(f"moved {len(targets)} partitions off broker {' and '.join(map(str, sorted(added)))}")
 
     # --- topics ---------------------------------------------------------------------------------------------------
 
@@ -171,7 +173,7 @@ class _Mender:
         return [topic for topic in self.access.topics() if known is None or topic in known]
 
     def configs(self) -> None:
-        """First of all: a throttle left behind would keep replicas from catching up."""
+        """Comes first: a left-over throttle would keep replicas from catching up."""
         if self.baseline is None:
             return
         for kind, wanted in (("topics", self.baseline.topic_configs), ("brokers", self.baseline.broker_configs)):
@@ -180,7 +182,7 @@ class _Mender:
                 is_new_topic = kind == "topics" and name not in self.baseline.topics
                 if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
                     self.access.write_config(kind, name, wanted.get(name, {}))
-                    self.say(f"restored the configuration of {kind.removesuffix('s')} {name}")
+                    self.report(f"restored the configuration of {kind.removesuffix('s')} {name}")
 
     def delete_new_topics(self) -> None:
         new = [topic for topic in self.access.topics() if topic not in self._old_topics()]
@@ -188,15 +190,15 @@ class _Mender:
         for topic in new:
             self.access.delete_topic(topic)
         if new:
-            self.say(f"deleted topic {' and '.join(new)}")
+            self.report(f"deleted topic {' and '.join(new)}")
 
     def _end_moves(self, topics: list[str]) -> None:
-        """A topic that is deleted while it moves is not deleted: seen on 2.7.1, also after the move has ended."""
+        """A deletion during a reassignment never ends: seen on 2.7.1, also after the end of the reassignment."""
         if not any(self.access.being_reassigned(topic) for topic in topics):
             return
         with contextlib.suppress(LabError):
             wait_for(
-                "the moves of new topics end",
+                "the reassignments of new topics end",
                 lambda: not any(self.access.being_reassigned(topic) for topic in topics),
                 _MOVED_SECONDS,
             )
@@ -204,24 +206,24 @@ class _Mender:
         for where in moves(self.access):
             if where.topic in topics:
                 start_move(self.access, where, None)
-                self.say(f"cancelled the move of {where}")
+                self.report(f"cancelled the reassignment of {where}")
 
     def finish_deletions(self) -> None:
-        """A replica on a broker id that is no more would hold a deletion up for ever."""
+        """Erases topics whose deletion waits for a replica on a broker id that no longer exists."""
         try:
             wait_for("topics are deleted", lambda: not self.access.pending_deletions(), _DELETED_SECONDS)
         except LabError:
             stuck = self.access.pending_deletions()
             for topic in stuck:
                 self.access.erase_topic(topic)
-            # Brokers forget a topic that was erased below them only when they start.
+            # Brokers forget an erased topic only when they start.
             self.lab.nodes.kill(self.lab.state, self.brokers)
             start_brokers(self.lab, self.brokers)
-            self.say(f"erased topic {' and '.join(stuck)}, whose deletion hung, and restarted all brokers")
+            self.report(f"erased topic {' and '.join(stuck)}, whose deletion did not end, and restarted all brokers")
 
     def leaders(self) -> None:
         for sentence in Healer(self.access).heal():
-            self.say(sentence)
+            self.report(sentence)
 
     def assignments(self) -> None:
         topics = self._old_topics()
@@ -234,16 +236,16 @@ class _Mender:
                     targets[TopicPartition(topic, number)] = replicas
         if targets:
             self._move_back(targets)
-            self.say(f"gave {len(targets)} partitions their replicas back")
+            self.report(f"restored the replicas of {len(targets)} partitions")
         lost = [topic for topic in (self.baseline.topics if self.baseline else {}) if topic not in topics]
         for topic in lost:
             assert self.baseline is not None
             layout = [list(replicas) for _, replicas in sorted(self.baseline.topics[topic].items())]
             self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
-            self.say(f"created topic {topic} anew, which somebody had deleted: it is empty")
+            self.report(f"created topic {topic} again, which had been deleted: it is empty")
 
     def _move_back(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
-        """Each overrides whatever move of its partition is under way, which may wait for a broker that never comes."""
+        """Each replaces a reassignment in progress, which may wait for a broker that never returns."""
         for where, replicas in targets.items():
             start_move(self.access, where, replicas)
         topics = {where.topic for where in targets}
@@ -254,7 +256,7 @@ class _Mender:
             now = {topic: self.access.assignment(topic) for topic in topics}
             return all(now[where.topic].get(where.partition) == replicas for where, replicas in targets.items())
 
-        wait_for("all replicas are back where they were", back, WELL_SECONDS)
+        wait_for("all replicas are where they were", back, WELL_SECONDS)
 
     def _wanted(self, topic: str, now: Assignment) -> Assignment:
         if self.baseline is not None:

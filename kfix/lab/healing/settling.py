@@ -1,4 +1,4 @@
-"""The last part of mending: until every replica is in sync, the first of each partition leads, and all agree."""
+"""The last part of `mend`: until every replica is in sync, the preferred replicas lead, and all brokers agree."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _LED_SECONDS = 30.0
 
 
 class Settling:
-    def __init__(self, lab: LabHandle, access: LabClient, brokers: tuple[int, ...], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, lab: LabHandle, access: LabClient, brokers: tuple[int, ...], report: Callable[[str], None]
+    ) -> None:
         self._lab = lab
         self._access = access
         self._brokers = brokers
-        self._say = say
+        self._report = report
 
     def wait_well(self) -> None:
         self._wait_in_sync()
@@ -35,11 +37,11 @@ class Settling:
         deadline = time.monotonic() + WELL_SECONDS
         while found := trouble(self._access, self._brokers):
             if time.monotonic() > deadline:
-                raise LabError(f"not well after {WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab down and up")
+                raise LabError(f"not healthy after {WELL_SECONDS:.0f} s: {found[0]}", hint="kfix lab down and up")
             time.sleep(POLL_SECONDS)
 
     def _wait_in_sync(self) -> None:
-        """Seen on 2.7.1: a leader whose request for a larger ISR met a frozen controller never asks again."""
+        """Restarts leaders whose ISR stays short: one that asked a stopped controller never retries (seen on 2.7.1)."""
         patience = time.monotonic() + _IN_SYNC_SECONDS
         while time.monotonic() < patience:
             if not self._lagging():
@@ -49,9 +51,7 @@ class Settling:
         if leaders:
             self._lab.nodes.kill(self._lab.state, leaders)
             start_brokers(self._lab, leaders)
-            self._say(
-                f"restarted broker {' and '.join(map(str, leaders))}, which did not take replicas back into the isr"
-            )
+            self._report(f"restarted broker {' and '.join(map(str, leaders))}, which did not add replicas to the ISR")
         wait_for("all replicas are in sync", lambda: not self._lagging(), WELL_SECONDS)
 
     def _lagging(self) -> list[RecordedState]:
@@ -64,8 +64,8 @@ class Settling:
 
     def _prefer_first_replicas(self) -> None:
         if elsewhere := self._led_elsewhere():
-            wait_for("the first replicas lead", self._elect_first, _LED_SECONDS)
-            self._say(f"led {len(elsewhere)} partitions back to their first replica")
+            wait_for("the preferred replicas lead", self._elect_first, _LED_SECONDS)
+            self._report(f"elected the preferred leaders of {len(elsewhere)} partitions")
 
     def _elect_first(self) -> bool:
         elsewhere = self._led_elsewhere()

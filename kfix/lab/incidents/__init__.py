@@ -1,10 +1,9 @@
-"""Every incident the lab knows, written down by hand: a diff of this file is a new way to break a cluster."""
+"""Every incident of the lab, listed by hand: a diff of this file shows a new way to break a cluster."""
 
 from __future__ import annotations
 
 from kfix.lab.incidents import (
     broker_ids_gone,
-    coordinator_latent,
     coordinator_silent,
     coordinator_stuck,
     foreign_reassignment,
@@ -12,6 +11,7 @@ from kfix.lab.incidents import (
     isr_gone,
     leader_skew,
     left_over_throttles,
+    metadata_divergence,
     offsets_rf1,
     offsets_under_min_isr,
     packed_replicas,
@@ -40,7 +40,7 @@ from kfix.lab.incidents.setup.incident import Incident
 
 INCIDENTS: dict[str, Incident] = {
     "healthy": healthy.INCIDENT,
-    "coordinator-latent": coordinator_latent.INCIDENT,
+    "metadata-divergence": metadata_divergence.INCIDENT,
     "coordinator-stuck": coordinator_stuck.INCIDENT,
     "coordinator-silent": coordinator_silent.INCIDENT,
     "offsets-rf1": offsets_rf1.INCIDENT,

@@ -1,4 +1,4 @@
-"""A5: replicas are assigned to a broker id that is no more: the broker came back under a new id, with an empty disk."""
+"""Replicas are assigned to a broker id that no longer exists: the broker came back with a new id and an empty disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(context: IncidentContext) -> Broken:
     victim, partition = _choose(context)
     new_id = context.int_option("new_id") or max(context.ids()) + 1
     if new_id in context.ids():
-        raise UsageError(f"option new_id={new_id}: there is such a broker", hint="an id that nobody has")
+        raise UsageError(f"option new_id={new_id}: this broker exists", hint="choose an id that no broker has")
     copies = context.int_option("copies") or 1
     others = [each for each in context.ids() if each != victim][: copies - 1]
     context.topic(TOPIC, [[victim, *others], [victim, *others]])
@@ -38,13 +38,13 @@ def run(context: IncidentContext) -> Broken:
         f"{new_id} runs in place of {victim}",
     )
     alone = "alone, which no longer exists" if copies == 1 else "among others; it no longer exists"
-    context.say(f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}")
+    context.report(f"checked: {TOPIC} and {OFFSETS_TOPIC}-{partition} are assigned to {victim} {alone}")
     group = groups.by_partition[partition]
     return context.broken(
         INCIDENT.name,
         (
-            f"consumers of group {group} wait for ever" if copies == 1 else "clients notice nothing",
-            f"broker {new_id} is empty and holds no replica",
+            f"consumers of group {group} hang" if copies == 1 else "clients notice nothing",
+            f"broker {new_id} is empty and has no replica",
             *INCIDENT.expect[copies > 1 :],
         ),
         group=group,
@@ -62,12 +62,12 @@ def _check(context: IncidentContext, where: TopicPartition, victim: int, *, lost
         )
         return
     state = context.wait_state(*where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-    context.require(state.isr == (victim,), f"the isr of {where.topic}-{where.partition} is [{victim}]")
+    context.require(state.isr == (victim,), f"the ISR of {where.topic}-{where.partition} is [{victim}]")
     context.wait_leaderless_everywhere(*where)
 
 
 def _choose(context: IncidentContext) -> tuple[int, int]:
-    """A broker that leads an offsets partition, rather not the controller."""
+    """Returns a broker that leads an offsets partition, preferably not the controller, and the partition."""
     controller = context.access.controller()
     leaders = {
         number: context.live_state(OFFSETS_TOPIC, number).leader for number in context.access.assignment(OFFSETS_TOPIC)
@@ -79,16 +79,16 @@ def _choose(context: IncidentContext) -> tuple[int, int]:
 
 INCIDENT = Incident(
     name="broker-ids-gone",
-    title="A5: replicas are assigned to a broker id that no longer exists",
+    title="replicas are assigned to a broker id that no longer exists",
     does="Puts a topic and an offsets partition on one broker, kills it, starts it under a new id with an empty disk.",
     expect=(
-        "no election of any kind helps: the only replica assigned cannot come back",
-        "partitions with replicas elsewhere work, one replica short",
+        "no election helps: the only assigned replica cannot come back",
+        "partitions with other replicas work, with one replica fewer",
     ),
     run=run,
     options={
         "new_id": "the new broker id (default: one above the highest)",
-        "copies": "how many replicas the topic has; with 2 or 3 the others are left, and clients notice nothing (1)",
+        "copies": "how many replicas the topic has; with 2 or 3 the others remain, unnoticed by clients (default: 1)",
     },
     ranges={"copies": range(1, 4)},
 )

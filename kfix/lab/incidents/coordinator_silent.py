@@ -1,7 +1,7 @@
-"""A4: an offsets partition has a leader, in the words of all, and its coordinator answers that it is not the one.
+"""Every broker names a leader of an offsets partition, and that broker answers NOT_COORDINATOR.
 
-A state written by hand, and then told: the controller reads it again and passes it on to every broker's metadata, but
-it commands nobody, so the broker that all name has never been told to lead. The one that led goes on, unasked.
+The lab writes the state and notifies the controller, which reads it again and sends UpdateMetadata to every broker, but
+no LeaderAndIsr: the broker that all name never becomes leader. The former leader continues, and no client asks it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def run(context: IncidentContext) -> Broken:
     before = context.live_state(*where)
     context.access.forge_state(*where, phantom, before.isr)
     context.access.poke(*where)
-    context.say(
-        f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and had the controller tell it"
+    context.report(
+        f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and notified the controller"
     )
     for broker in context.lab.broker_ids:
         wait_for(
@@ -44,15 +44,15 @@ def run(context: IncidentContext) -> Broken:
         answer == NOT_COORDINATOR, f"broker {phantom} answers group {group} with {NOT_COORDINATOR}: {answer}"
     )
     disowned = context.error_as_leader(phantom, where)
-    context.require(disowned == NOT_LEADER, f"broker {phantom} says {NOT_LEADER} of {where}: {disowned}")
+    context.require(disowned == NOT_LEADER, f"broker {phantom} answers {NOT_LEADER} for {where}: {disowned}")
     context.wait_groups(groups, [number for number in groups.by_partition if number != where.partition])
-    context.say(
-        f"checked: all name broker {phantom}, which says NOT_COORDINATOR to group {group}; the other groups work"
+    context.report(
+        f"checked: all brokers name {phantom}, which answers NOT_COORDINATOR to group {group}; other groups work"
     )
     return context.broken(
         INCIDENT.name,
         (
-            f"consumers of group {group} wait for ever: broker {phantom} is named, and refuses",
+            f"consumers of group {group} hang: broker {phantom} is named as coordinator and refuses",
             *INCIDENT.expect,
         ),
         group=group,
@@ -70,7 +70,7 @@ def _choose(context: IncidentContext) -> tuple[TopicPartition, int, int]:
         if others and wanted in {None, number}:
             return TopicPartition(OFFSETS_TOPIC, number), state.leader, others[0]
     raise UsageError(
-        f"no such partition of {OFFSETS_TOPIC} has such a follower in sync", hint="kfix lab up --offsets-rf 3"
+        f"no such partition of {OFFSETS_TOPIC} has such an in-sync follower", hint="kfix lab up --offsets-rf 3"
     )
 
 
@@ -82,15 +82,15 @@ def _named(context: IncidentContext, where: TopicPartition, via: int) -> tuple[i
 
 INCIDENT = Incident(
     name="coordinator-silent",
-    title="A4: an offsets partition has a leader, but the coordinator there does not answer",
-    does="Writes another leader into the state of an offsets partition and has the controller pass it on.",
+    title="an offsets partition has a leader, but the coordinator there does not answer",
+    does="Writes another leader into the state of an offsets partition and makes the controller announce it.",
     expect=(
-        "ZooKeeper and every broker agree on the leader; only a question to the coordinator shows the fault",
+        "ZooKeeper and every broker agree on the leader; only a request to the coordinator shows the fault",
         "groups of other offsets partitions work",
     ),
     run=run,
     options={
-        "partition": "which partition of the offsets topic (default: the first that can)",
-        "leader": "which follower is named as leader (default: the first in sync)",
+        "partition": "which partition of the offsets topic (default: the first suitable one)",
+        "leader": "which follower is written as leader (default: the first in-sync one)",
     },
 )

@@ -29,7 +29,9 @@ def run(context: IncidentContext) -> Broken:
     context.fill(TOPIC, 1, megabytes)
     throttles.put(context, Throttle(rate, {MOVED: (coming,)}, {MOVED: (leader, leaving)}))
     context.begin_move(MOVED, (leader, coming))
-    context.say(f"began to move {MOVED} from {[leader, leaving]} to {[leader, coming]}, at {rate} bytes a second")
+    context.report(
+        f"began to reassign {MOVED} from {[leader, leaving]} to {[leader, coming]}, at {rate} bytes per second"
+    )
     move = context.wait_move(MOVED)
     context.require(
         (move.adding, move.removing) == ((coming,), (leaving,)), f"{MOVED} moves from {leaving} to {coming}"
@@ -37,7 +39,7 @@ def run(context: IncidentContext) -> Broken:
     context.wait_groups(groups, groups.by_partition)
     state = context.live_state(*MOVED)
     context.require(coming not in state.isr and state.leader == leader, f"broker {coming} is still far from in sync")
-    context.say(f"checked: the move of {MOVED} is under way, all brokers live, groups work")
+    context.report(f"checked: the move of {MOVED} is under way, all brokers live, groups work")
     return context.broken(
         INCIDENT.name,
         (f"{MOVED} stays under way for minutes, and {TOPIC} and its brokers have throttles", *INCIDENT.expect),
@@ -51,8 +53,10 @@ def run(context: IncidentContext) -> Broken:
 INCIDENT = Incident(
     name="foreign-reassignment",
     title="a slow reassignment of another operator is under way",
-    does="Moves a partition with a throttle of a few bytes a second; all brokers live.",
-    expect=("nothing is to be healed; whoever moves, elects or throttles there tramples on another's work",),
+    does="Reassigns a partition with a throttle of a few bytes per second; all brokers are alive.",
+    expect=(
+        "nothing is to be healed; a reassignment, election or throttle there would interfere with the other operator",
+    ),
     run=run,
     options={
         "rate": f"bytes a second ({_RATE})",

@@ -1,4 +1,4 @@
-"""Nothing is wrong: the control that every diagnosis and every benchmark needs."""
+"""A healthy cluster: the control case of every diagnosis and every benchmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run(context: IncidentContext) -> Broken:
     groups = context.content()
     context.wait_well()
     context.wait_groups(groups, groups.by_partition)
-    context.say("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
+    context.report("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
     return context.broken("healthy", INCIDENT.expect, group=groups.by_partition[0], topic=groups.topic)
 
 
@@ -23,7 +23,7 @@ INCIDENT = Incident(
     name="healthy",
     title="a healthy cluster with content",
     does="Creates a topic with records and a consumer group in every partition of the offsets topic.",
-    expect=("no finding of kfix is worse than advice on prevention",),
+    expect=("kfix reports latent risks at most",),
     run=run,
     needs=1,
 )

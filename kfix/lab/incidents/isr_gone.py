@@ -1,4 +1,4 @@
-"""B1: the ISR shrank to the leader alone, then the leader died. The living replicas lack its last records."""
+"""The ISR shrank to the leader alone, then the leader died. The live replicas lack its last records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DARK = TopicPartition(TOPIC, 0)
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
     controller = wait_for("there is a controller", context.access.controller, 10)
-    # The controller leads: frozen as a follower it would hold up every other change of an ISR.
+    # The controller leads: stopped as a follower it would delay every other ISR change.
     leader, *others = sorted(context.ids(), key=lambda each: each != controller)
     followers = tuple(others[:2])
     shorter_first = context.options["shorter_first"] == "yes"
@@ -31,22 +31,22 @@ def run(context: IncidentContext) -> Broken:
     state = context.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
     context.wait_leaderless_everywhere(TOPIC, 0)
     lift_throttle(context, [TOPIC], followers)
-    context.require(state.isr == (leader,), f"its isr is [{leader}], which is dead")
+    context.require(state.isr == (leader,), f"its ISR is [{leader}], which is dead")
     ends = context.log_ends(DARK, followers)
     first, second = (ends[each] for each in followers)
     context.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")
     context.require(not shorter_first or first < second, f"the first of {followers} has the shorter log: {ends}")
     context.wait_groups(groups, groups.by_partition)
-    context.say(
-        f"checked: {TOPIC}-0 has leader -1, isr [{leader}]; {list(followers)} live outside the isr; groups work"
+    context.report(
+        f"checked: {TOPIC}-0 has leader -1, ISR [{leader}]; {list(followers)} are alive outside the ISR; groups work"
     )
     return context.broken(
         INCIDENT.name,
         (
-            f"{TOPIC}-0 takes no records and gives none until broker {leader} returns",
+            f"{TOPIC}-0 cannot be written or read until broker {leader} returns",
             f"log ends: {end} on the dead broker {leader}, {first} on {followers[0]}, {second} on {followers[1]}",
-            f"an unclean election takes {followers[0]}, the first in order, and loses {end - first} records",
-            f"{end - max(first, second)} records are on broker {leader} alone",
+            f"an unclean election elects {followers[0]}, the first in order, and loses {end - first} records",
+            f"{end - max(first, second)} records are only on broker {leader}",
             *INCIDENT.expect,
         ),
         group=groups.by_partition[0],
@@ -65,15 +65,15 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="isr-gone",
-    title="B1: the ISR shrank to the leader alone, then the leader died",
+    title="the ISR shrank to the leader alone, then the leader died",
     does="Makes the followers of a partition lag until they leave the ISR, writes more to the leader, kills it.",
     expect=(
-        "only an unclean election could give it a leader now, and it would lose records that were acknowledged",
-        "starting the dead broker again heals it without loss",
+        "only an unclean election could elect a leader now, and it would lose acknowledged records",
+        "restarting the dead broker heals it without data loss",
     ),
     run=run,
     options={
-        "shorter_first": "yes: the living replica that comes first in order has fewer records than the other (no)"
+        "shorter_first": "yes: the live replica that is first in order has fewer records than the other (default: no)"
     },
     choices={"shorter_first": ("no", "yes")},
 )

@@ -1,4 +1,4 @@
-"""One broker leads all it holds, as after restarts of the others that no preferred election followed."""
+"""One broker leads all partitions it has, as after restarts of the others without a preferred leader election."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def run(context: IncidentContext) -> Broken:
     context.access.reassign({where: _first(leader, replicas) for where, replicas in skewed.items()})
     context.access.elect(skewed, unclean=False)
     context.access.reassign(skewed)
-    context.say(f"moved the leadership of {len(skewed)} partitions to broker {leader}; their replicas stayed in order")
+    context.report(
+        f"moved the leadership of {len(skewed)} partitions to broker {leader}; the order of replicas is unchanged"
+    )
     for where, replicas in held.items():
         context.wait_state(
             *where,
@@ -47,10 +49,12 @@ def run(context: IncidentContext) -> Broken:
             context.access.assignment(where.topic)[where.partition] == replicas, f"{where} is on {replicas}"
         )
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: broker {leader} leads all {len(held)} partitions it holds, {len(skewed)} of them for others")
+    context.report(
+        f"checked: broker {leader} leads all {len(held)} partitions it has, {len(skewed)} without being preferred"
+    )
     return context.broken(
         INCIDENT.name,
-        (f"broker {leader} does the work of all, and coordinates every group it can", *INCIDENT.expect),
+        (f"broker {leader} serves all of these partitions and coordinates every group it can", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TOPIC,
         partitions=skewed,
@@ -64,9 +68,9 @@ def _first(leader: int, replicas: tuple[int, ...]) -> tuple[int, ...]:
 
 INCIDENT = Incident(
     name="leader-skew",
-    title="one broker leads everything, though the preferred leaders live and are in sync",
-    does="Moves the leadership of every partition that a broker holds to it; the order of replicas stays as it was.",
-    expect=("all brokers live, every ISR is full; a preferred election evens it out",),
+    title="one broker leads everything, though the preferred leaders are alive and in sync",
+    does="Moves the leadership of every partition of a broker to that broker; the order of replicas is unchanged.",
+    expect=("all brokers are alive, every ISR is full; a preferred leader election balances the leaders",),
     run=run,
     options={"broker": "which broker leads (default: the first that is not the controller)"},
 )

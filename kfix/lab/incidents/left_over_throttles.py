@@ -1,4 +1,4 @@
-"""Replication throttles that somebody forgot: nothing moves, and a replica that lags catches up at a crawl."""
+"""Left-over replication throttles: no reassignment is in progress, and a lagging replica catches up very slowly."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def run(context: IncidentContext) -> Broken:
         fall_behind(context, where, (slow,))
     everywhere = dict.fromkeys(where, replicas)
     throttles.put(context, Throttle(rate, everywhere, everywhere))
-    context.say(f"left throttles of {rate} bytes a second on brokers {list(replicas)} and on topic {TOPIC}")
+    context.report(f"left throttles of {rate} bytes per second on brokers {list(replicas)} and on topic {TOPIC}")
     for each in where:
         state = context.live_state(*each)
         context.require((slow not in state.isr) == lagging, f"{slow} is {'out of' if lagging else 'in'} sync on {each}")
     context.require(not context.access.being_reassigned(TOPIC), "nothing moves")
     context.wait_groups(groups, groups.by_partition)
-    context.say(
+    context.report(
         f"checked: broker {slow} lags behind on {TOPIC}, nothing moves, groups work"
         if lagging
         else "checked: all replicas in sync, nothing moves, groups work"
@@ -46,7 +46,7 @@ def run(context: IncidentContext) -> Broken:
     return context.broken(
         INCIDENT.name,
         (
-            *((f"broker {slow} lives, and stays outside the isr of {TOPIC}",) if lagging else ()),
+            *((f"broker {slow} is alive and stays outside the ISR of {TOPIC}",) if lagging else ()),
             *INCIDENT.expect,
         ),
         group=groups.by_partition[0],
@@ -64,7 +64,7 @@ INCIDENT = Incident(
     run=run,
     options={
         "rate": f"bytes a second ({_RATE})",
-        "lagging": "yes: a replica has fallen behind, and crawls (no)",
+        "lagging": "yes: a replica lags and catches up very slowly (default: no)",
     },
     choices={"lagging": ("no", "yes")},
     ranges={"rate": range(1, 1_000_001)},

@@ -1,4 +1,4 @@
-"""A2: the offsets topic has replication factor 1, and a broker that holds some of it dies."""
+"""The offsets topic has replication factor 1, and a broker with some of its partitions dies."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def run(context: IncidentContext) -> Broken:
     victim = single_replicas.victim(context, holders)
     context.reassign({TopicPartition(OFFSETS_TOPIC, number): (broker,) for number, broker in holders.items()})
     context.wait_groups(groups, groups.by_partition)
-    return _latent(context, groups, holders) if victim is None else _fallen(context, groups, holders, victim)
+    return _all_alive(context, groups, holders) if victim is None else _one_dead(context, groups, holders, victim)
 
 
-def _latent(context: IncidentContext, groups: Groups, holders: dict[int, int]) -> Broken:
-    context.say("checked: each offsets partition has one replica, all brokers live, all groups work")
+def _all_alive(context: IncidentContext, groups: Groups, holders: dict[int, int]) -> Broken:
+    context.report("checked: each offsets partition has one replica, all brokers live, all groups work")
     return context.broken(
         INCIDENT.name,
-        ("clients notice nothing: the day one of these brokers dies, its groups wait for ever", *INCIDENT.expect),
+        ("clients notice nothing; when one of these brokers dies, its groups hang", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=OFFSETS_TOPIC,
         partitions=[TopicPartition(OFFSETS_TOPIC, number) for number in holders],
     )
 
 
-def _fallen(context: IncidentContext, groups: Groups, holders: dict[int, int], victim: int) -> Broken:
+def _one_dead(context: IncidentContext, groups: Groups, holders: dict[int, int], victim: int) -> Broken:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
     context.kill(victim)
     for number in lost:
@@ -56,10 +56,10 @@ def _fallen(context: IncidentContext, groups: Groups, holders: dict[int, int], v
             15,
         )
     stuck = [groups.by_partition[number] for number in lost]
-    context.say(f"checked: groups {', '.join(stuck)} have no coordinator, the other {len(holders) - len(lost)} work")
+    context.report(f"checked: groups {', '.join(stuck)} have no coordinator, the other {len(holders) - len(lost)} work")
     return context.broken(
         INCIDENT.name,
-        (f"consumers of groups {', '.join(stuck)} wait for ever", *INCIDENT.expect),
+        (f"consumers of groups {', '.join(stuck)} hang", *INCIDENT.expect),
         group=stuck[0],
         topic=OFFSETS_TOPIC,
         partitions=[TopicPartition(OFFSETS_TOPIC, number) for number in lost],
@@ -69,10 +69,10 @@ def _fallen(context: IncidentContext, groups: Groups, holders: dict[int, int], v
 
 INCIDENT = Incident(
     name="offsets-rf1",
-    title="A2: the offsets topic has replication factor 1 and one of its brokers dies",
+    title="the offsets topic has replication factor 1 and one of its brokers dies",
     does="Reassigns every offsets partition to a single replica, then kills a broker that holds some.",
     expect=(
-        "groups of the other offsets partitions work, topics are whole",
+        "groups of the other offsets partitions work, other topics are healthy",
         "no election of any kind helps: no other replica is assigned; the broker must come back",
     ),
     run=run,

@@ -1,4 +1,4 @@
-"""A3: the offsets topic is under its min.insync.replicas: groups read their offsets but cannot commit."""
+"""The offsets topic is under its min.insync.replicas: groups read their offsets but cannot commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(context: IncidentContext) -> Broken:
     survivor = controller if controller in replicas else replicas[0]
     doomed = [broker for broker in replicas if broker != survivor]
     context.set_config("topics", OFFSETS_TOPIC, {"min.insync.replicas": "2"})
-    context.say(f"set min.insync.replicas=2 on {OFFSETS_TOPIC}")
+    context.report(f"set min.insync.replicas=2 on {OFFSETS_TOPIC}")
     context.kill(*doomed)
     context.wait_state(
         OFFSETS_TOPIC, partition, f"isr [{survivor}]", lambda each: (each.leader, each.isr) == (survivor, (survivor,))
@@ -42,7 +42,7 @@ def run(context: IncidentContext) -> Broken:
     context.require(context.access.readable(groups.topic, 0), f"{groups.topic}-0 can still be read")
     context.require(groups.works(partition), f"group {group} still reads its committed offset")
     under = [where for where, state in context.access.states([OFFSETS_TOPIC]).items() if state and len(state.isr) < 2]
-    context.say(
+    context.report(
         f"checked: group {group} reads its offsets and cannot commit; {len(under)} offsets partitions are like that"
     )
     return context.broken(
@@ -57,7 +57,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="offsets-under-min-isr",
-    title="A3: the offsets topic has fewer replicas in sync than min.insync.replicas",
+    title="the offsets topic has fewer in-sync replicas than min.insync.replicas",
     does="Sets min.insync.replicas=2 on the offsets topic and kills all but one replica of one of its partitions.",
     expect=("reading works, every commit fails; after a rebalance records are read again",),
     run=run,

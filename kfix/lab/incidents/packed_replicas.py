@@ -1,4 +1,4 @@
-"""B3: replicas packed on too few brokers. P0 on [a, b], P1 on [b, c]; a and b die."""
+"""The replicas of a topic are on too few brokers: partition 0 on [a, b], partition 1 on [b, c]; a and b die."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def run(context: IncidentContext) -> Broken:
     lift_throttle(context, [TOPIC], [third])
     context.require(context.live_state(TOPIC, 1).isr == (second,), f"{third} is outside the isr of {TOPIC}-1")
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: {TOPIC}-0 has no living replica, {TOPIC}-1 only {third}, outside the isr; groups work")
+    context.report(f"checked: {TOPIC}-0 has no live replica, {TOPIC}-1 only {third}, outside the ISR; groups work")
     return context.broken(
         INCIDENT.name,
         (
-            f"{TOPIC}-0: nothing but starting {first} or {second} helps",
-            f"{TOPIC}-1: {third} lives but lags",
+            f"{TOPIC}-0: only starting {first} or {second} helps",
+            f"{TOPIC}-1: {third} is alive but lags",
             *INCIDENT.expect,
         ),
         group=groups.by_partition[0],
@@ -47,7 +47,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="packed-replicas",
-    title="B3: the replicas of a topic are packed on too few brokers",
+    title="the replicas of a topic are on too few brokers, and two of these die",
     does="Places two partitions on overlapping pairs of brokers, makes one replica lag, kills two brokers.",
     expect=("topics spread over all brokers survive the same two deaths",),
     run=run,

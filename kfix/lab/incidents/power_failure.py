@@ -1,4 +1,4 @@
-"""D1: the power fails before the last records are replicated. The follower starts first and leads; they are gone."""
+"""The power fails before the last records are replicated. The follower starts first and leads: the records are lost."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _LOST = 5
 
 
 def run(context: IncidentContext) -> Broken:
-    from kfix.lab.incidents.setup.snapshots import save_look  # noqa: PLC0415 - brings the readers
+    from kfix.lab.incidents.setup.snapshots import save_snapshot  # noqa: PLC0415 - brings the readers
 
     groups = context.content()
     leader, follower, *others = context.ids()
     context.topic(TOPIC, [[leader, follower]])
     context.lab.nodes.stop(context.lab.state, follower)
     context.access.produce(TOPIC, {0: records(TOPIC, 0)[:_LOST]}, acks="1")
-    context.say(f"broker {follower} stands still, and broker {leader} acknowledges {_LOST} records (acks=1)")
-    before = save_look(context.lab, "before-the-power-failure")
+    context.report(f"stopped broker {follower}; broker {leader} acknowledged {_LOST} records (acks=1)")
+    before = save_snapshot(context.lab, "before-the-power-failure")
     end = context.log_ends(WHERE, [leader])[leader]
-    context.require(set(context.live_state(*WHERE).isr) == {leader, follower}, "both are in the isr")
-    # All at once: a controller that outlived them would drop the one from the isr whose session ends first.
+    context.require(set(context.live_state(*WHERE).isr) == {leader, follower}, "both are in the ISR")
+    # All at once: a surviving controller would remove the broker from the ISR whose session ends first.
     context.kill(*context.ids())
     context.start(follower, *others)
     context.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
@@ -38,7 +38,9 @@ def run(context: IncidentContext) -> Broken:
     ends = context.log_ends(WHERE, [leader, follower])
     kept = end - _LOST
     context.require(ends == {leader: kept, follower: kept}, f"both logs end {_LOST} records earlier: {ends}")
-    context.say(f"checked: broker {leader} has cut off {_LOST} records, all are in sync, nothing shows it")
+    context.report(
+        f"checked: broker {leader} has truncated {_LOST} records; all replicas are in sync, no metadata shows the loss"
+    )
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
@@ -51,11 +53,11 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="power-failure",
-    title="D1: the power fails before the last records are replicated",
-    does="A leader acknowledges records that its follower has not got; all die at once; the leader starts last.",
+    title="the power fails before the last records are replicated",
+    does="A leader acknowledges records that its follower lacks; all brokers die at once; the leader starts last.",
     expect=(
-        "all is well to look at: the records that acks=1 acknowledged are gone without a trace",
-        "a look from before tells: kfix diagnose --before FILE (the lab kept one, see `details`)",
+        "the cluster looks healthy: the records that acks=1 acknowledged are lost without a trace",
+        "an earlier snapshot shows the loss: kfix diagnose --before FILE (the lab saved one, see `details`)",
     ),
     run=run,
 )

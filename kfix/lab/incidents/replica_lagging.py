@@ -1,4 +1,4 @@
-"""E3: a living replica is out of sync: stuck, too slow, or catching up. Only its log end over time tells which."""
+"""A live replica is out of sync: stuck, too slow, or catching up. Only its log end over time shows which."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def run(context: IncidentContext) -> Broken:
     fall_behind(context, [WHERE], (late,), backlog_records=_BACKLOG[kind])
     if kind in _RATE:
         throttles.put(context, Throttle(_RATE[kind], {WHERE: (late,)}))
-        context.say(f"broker {late} may fetch {_RATE[kind]} bytes a second of {WHERE}")
+        context.report(f"broker {late} may fetch {_RATE[kind]} bytes per second of {WHERE}")
     if kind == "slow":
         _write(context)
-    # A throttled replica takes a step, then stands still for 11 s: what is seen now is its pace.
+    # A throttled replica fetches once, then pauses for 11 s: what is measured now is its rate.
     before = _end(context, late)
     wait_for(f"broker {late} takes a step", lambda: _end(context, late) > before, _STEP_SECONDS)
     state = context.live_state(*WHERE)
     context.require(late not in state.isr, f"{late} is out of sync")
-    context.say(f"checked: broker {late} is out of sync on {WHERE}")
+    context.report(f"checked: broker {late} is out of sync on {WHERE}")
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
@@ -61,16 +61,16 @@ def _write(context: IncidentContext) -> None:
 
     lab = context.lab
     plan = WorkloadPlan(lab.bootstrap_servers, TOPIC, acks="1", rate=50, seconds=60, consume=False)
-    context.say(f"workload {start_in_background(lab, plan)} writes 50 records a second to {TOPIC}")
+    context.report(f"workload {start_in_background(lab, plan)} writes 50 records per second to {TOPIC}")
 
 
 INCIDENT = Incident(
     name="replica-lagging",
-    title="E3: a living replica is out of sync: stuck, slow, or catching up",
-    does="Lets a replica fall behind, and lets it go on at no pace, a small one, or a good one.",
+    title="a live replica is out of sync: stuck, slow, or catching up",
+    does="Makes a replica lag, then lets it fetch nothing, slowly, or fast enough to catch up.",
     expect=(
-        "nobody is blocked while min.insync.replicas is 1",
-        "two looks tell which: stuck does not move, slow moves and comes no nearer, catching up comes nearer",
+        "no client is blocked while min.insync.replicas is 1",
+        "two snapshots show which: stuck makes no progress, slow keeps its distance, catching up gets closer",
     ),
     run=run,
     options={"kind": "stuck (that), slow or catching-up"},

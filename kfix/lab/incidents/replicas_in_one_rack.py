@@ -1,4 +1,4 @@
-"""All replicas of a topic lie in one rack: the day that rack loses power, the topic is gone with it."""
+"""All replicas of a topic are in one rack: when that rack loses power, the topic is unavailable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UP = "kfix lab up --ids 1,2,3,4 --racks a,a,b,b"
 def unfit(brokers: Sequence[BrokerDef]) -> str:
     racks = by_rack(brokers)
     if len(racks) < 2:
-        return f"its brokers lie in {len(racks) or 'no'} rack{'s' * (not racks)}, at least 2 are needed ({_UP})"
+        return f"its brokers are in {len(racks) or 'no'} rack{'s' * (not racks)}, at least 2 are needed ({_UP})"
     if max(map(len, racks.values())) < 2:
         return f"no rack of {', '.join(sorted(racks))} has two brokers ({_UP})"
     return ""
@@ -50,7 +50,7 @@ def run(context: IncidentContext) -> Broken:
     for each in where:
         context.wait_state(*each, "all replicas in sync", lambda state: len(state.isr) == min(3, len(ids)))
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
+    context.report(f"checked: every replica of {TOPIC} is on {ids}, in rack {rack}, and in sync; groups work")
     return context.broken(
         INCIDENT.name,
         (f"all is well, until rack {rack} is lost, and {TOPIC} with it", *INCIDENT.expect),
@@ -63,7 +63,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="replicas-in-one-rack",
-    title="all replicas of a topic lie in one rack",
+    title="all replicas of a topic are in one rack",
     does="Creates a topic on the brokers of the largest rack; needs 4 brokers, two of them in one of 2 or more racks.",
     expect=("topics spread over the racks survive",),
     run=run,

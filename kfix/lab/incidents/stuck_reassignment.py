@@ -30,7 +30,7 @@ def run(context: IncidentContext) -> Broken:
     context.topic(TOPIC, [list(before)])
     context.lab.nodes.stop(context.lab.state, target)
     context.begin_move(MOVED, after)
-    context.say(f"froze broker {target}, then began to move {MOVED} from {list(before)} to {list(after)}")
+    context.report(f"stopped broker {target}, then began to reassign {MOVED} from {list(before)} to {list(after)}")
     context.wait_state(*MOVED, f"{kept} is in sync", lambda each: kept in each.isr)
     context.kill(*dead)
     context.wait_state(*MOVED, f"led by {kept}", lambda each: each.leader == kept and not set(each.isr) & set(dead))
@@ -38,12 +38,12 @@ def run(context: IncidentContext) -> Broken:
     context.require(target in move.adding, f"{MOVED} waits for broker {target}")
     context.wait_groups(groups, groups.by_partition)
     context.require(context.access.readable(*MOVED), f"{MOVED} can be read")
-    context.say(f"checked: {MOVED} works, led by {kept}, and its move waits for broker {target}, which is dead")
+    context.report(f"checked: {MOVED} works, led by {kept}, and its move waits for broker {target}, which is dead")
     outcome = (
-        f"the original replicas {list(before)} live: cancelling the move loses nothing"
+        f"the original replicas {list(before)} are alive: cancelling the reassignment loses no data"
         if safe
         else f"the original replicas {list(before)} are dead: cancelling the move leaves {MOVED} without a leader, and "
-        f"no election gives it one while broker {kept} lives, in its isr and no longer its replica"
+        f"no election gives it a leader while broker {kept} is alive, in its ISR but no longer a replica"
     )
     return context.broken(
         INCIDENT.name,
@@ -64,6 +64,6 @@ INCIDENT = Incident(
         "clients work; the move ends only when the broker it waits for comes back, or when it is changed or cancelled",
     ),
     run=run,
-    options={"cancel": "safe: the original replicas live; unsafe: they are dead, KAFKA-14424 (safe)"},
+    options={"cancel": "safe: the original replicas are alive; unsafe: they are dead, KAFKA-14424 (default: safe)"},
     choices={"cancel": ("safe", "unsafe")},
 )

@@ -1,4 +1,4 @@
-"""A2 for transactions: `__transaction_state` has replication factor 1, and a broker that holds some of it dies."""
+"""`__transaction_state` has replication factor 1, and a broker with some of its partitions dies."""
 
 from __future__ import annotations
 
@@ -42,19 +42,21 @@ def run(context: IncidentContext) -> Broken:
         context.reassign({TopicPartition(TRANSACTIONS_TOPIC, number): (broker,) for number, broker in holders.items()})
     else:
         context.access.create_topic(TRANSACTIONS_TOPIC, [[holders[number]] for number in range(count)], _CONFIG)
-        context.say(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
+        context.report(f"created {TRANSACTIONS_TOPIC} with replication factor 1: {holders}")
     writers = context.transact({number: name_for(number, count, "ledger-writer") for number in holders})
-    return _latent(context, groups, writers) if victim is None else _fallen(context, groups, writers, holders, victim)
+    return (
+        _all_alive(context, groups, writers) if victim is None else _one_dead(context, groups, writers, holders, victim)
+    )
 
 
-def _latent(context: IncidentContext, groups: Groups, writers: Transactions) -> Broken:
+def _all_alive(context: IncidentContext, groups: Groups, writers: Transactions) -> Broken:
     _wait_works(writers, writers.by_partition)
-    context.say(
-        f"checked: each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers live, all producers work"
+    context.report(
+        f"checked: each partition of {TRANSACTIONS_TOPIC} has one replica, all brokers are alive, all producers work"
     )
     return context.broken(
         INCIDENT.name,
-        ("clients notice nothing: the day one of these brokers dies, its producers wait for ever", *INCIDENT.expect),
+        ("clients notice nothing; when one of these brokers dies, its producers hang", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TRANSACTIONS_TOPIC,
         partitions=[TopicPartition(TRANSACTIONS_TOPIC, number) for number in writers.by_partition],
@@ -62,7 +64,7 @@ def _latent(context: IncidentContext, groups: Groups, writers: Transactions) -> 
     )
 
 
-def _fallen(
+def _one_dead(
     context: IncidentContext, groups: Groups, writers: Transactions, holders: dict[int, int], victim: int
 ) -> Broken:
     lost = sorted(number for number, broker in holders.items() if broker == victim)
@@ -79,12 +81,12 @@ def _fallen(
     _wait_works(writers, [number for number in holders if number not in lost])
     context.wait_groups(groups, groups.by_partition)
     stuck = ", ".join(writers.by_partition[number] for number in lost)
-    context.say(
+    context.report(
         f"checked: producers {stuck} have no coordinator, the other {len(holders) - len(lost)} and all groups work"
     )
     return context.broken(
         INCIDENT.name,
-        (f"transactional producers {stuck} wait for ever", *INCIDENT.expect),
+        (f"transactional producers {stuck} hang", *INCIDENT.expect),
         group=groups.by_partition[0],
         topic=TRANSACTIONS_TOPIC,
         partitions=[TopicPartition(TRANSACTIONS_TOPIC, number) for number in lost],
@@ -105,7 +107,7 @@ def _ids(writers: Transactions) -> dict[str, str]:
 
 INCIDENT = Incident(
     name="transactions-rf1",
-    title="A2 for transactions: their topic has replication factor 1 and one of its brokers dies",
+    title="the transactions topic has replication factor 1 and one of its brokers dies",
     does="Makes the transactions topic with single replicas, uses it, then kills a broker that holds some.",
     expect=(
         "consumer groups, plain producers and the other transactional producers work",

@@ -1,4 +1,4 @@
-"""D2: an unclean election made a replica leader that lacked records which acks=all had acknowledged."""
+"""An unclean election elected a replica that lacked records which acks=all had acknowledged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ACKNOWLEDGED = 7
 
 
 def run(context: IncidentContext) -> Broken:
-    from kfix.lab.incidents.setup.snapshots import save_look  # noqa: PLC0415 - brings the readers
+    from kfix.lab.incidents.setup.snapshots import save_snapshot  # noqa: PLC0415 - brings the readers
 
     groups = context.content()
     controller = wait_for("there is a controller", context.access.controller, 10)
@@ -29,8 +29,8 @@ def run(context: IncidentContext) -> Broken:
     context.topic(TOPIC, [[leader, follower]])
     fall_behind(context, [WHERE], (follower,))
     context.access.produce(TOPIC, {0: records(TOPIC, 0)[:_ACKNOWLEDGED]}, acks="all")
-    context.say(f"broker {leader}, alone in the isr, acknowledged {_ACKNOWLEDGED} records to a producer with acks=all")
-    before = save_look(context.lab, "before-the-unclean-election")
+    context.report(f"broker {leader}, the only in-sync replica, acknowledged {_ACKNOWLEDGED} records with acks=all")
+    before = save_snapshot(context.lab, "before-the-unclean-election")
     end = context.log_ends(WHERE, [leader])[leader]
     context.kill(leader)
     context.wait_state(TOPIC, 0, "leader -1", lambda each: each.leader == -1)
@@ -38,12 +38,12 @@ def run(context: IncidentContext) -> Broken:
     kept = context.log_ends(WHERE, [follower])[follower]
     context.access.elect([WHERE], unclean=True)
     context.wait_state(TOPIC, 0, f"{follower} leads", lambda each: each.leader == follower)
-    context.say(f"an unclean election made broker {follower} leader, whose log ends at {kept}, not at {end}")
+    context.report(f"an unclean election elected broker {follower}, whose log end is {kept}, not {end}")
     context.start(leader)
     context.wait_state(TOPIC, 0, "both are in sync", lambda each: set(each.isr) == {leader, follower})
     ends = context.log_ends(WHERE, [leader, follower])
     context.require(ends == {leader: kept, follower: kept}, f"both logs end at {kept}: {ends}")
-    context.say(f"checked: broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it")
+    context.report(f"checked: broker {leader} has cut off {end - kept} records, all are in sync, nothing shows it")
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
@@ -62,11 +62,11 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="unclean-loss",
-    title="D2: an unclean election has lost records that acks=all had acknowledged",
+    title="an unclean election has lost records that acks=all had acknowledged",
     does="The ISR shrinks to the leader, which takes more and dies; the other is elected; the old leader returns.",
     expect=(
-        "all is well to look at: what acks=all acknowledged is gone, min.insync.replicas being 1",
-        "a look from before tells: kfix diagnose --before FILE (the lab kept one, see `details`)",
+        "the cluster looks healthy: records that acks=all acknowledged are lost, as min.insync.replicas is 1",
+        "an earlier snapshot shows the loss: kfix diagnose --before FILE (the lab saved one, see `details`)",
     ),
     run=run,
 )

@@ -1,4 +1,4 @@
-"""B2: fewer replicas in sync than min.insync.replicas: a leader is there, consumers read, acks=all fails."""
+"""Fewer in-sync replicas than min.insync.replicas: there is a leader, consumers read, acks=all fails."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def run(context: IncidentContext) -> Broken:
     def refused() -> bool:
         return context.access.produce_error(TOPIC, 0, "all") == "NOT_ENOUGH_REPLICAS"
 
-    # The leader learns of the smaller ISR a moment after ZooKeeper; until then it says REQUEST_TIMED_OUT.
+    # The leader learns of the smaller ISR a moment after ZooKeeper; until then it answers REQUEST_TIMED_OUT.
     wait_for("acks=all is refused for want of replicas", refused, 30)
     context.require(context.access.readable(TOPIC, 0), f"{TOPIC}-0 can still be read")
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work")
+    context.report(f"checked: acks=all on {TOPIC} meets NOT_ENOUGH_REPLICAS, reading works, groups work")
     return context.broken(
         INCIDENT.name,
         (f"{TOPIC}: isr [{survivor}], min.insync.replicas 2", *INCIDENT.expect),
@@ -46,7 +46,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="under-min-isr",
-    title="B2: fewer replicas in sync than min.insync.replicas",
+    title="a topic has fewer in-sync replicas than min.insync.replicas",
     does="Creates a topic with min.insync.replicas=2 and kills two of its three replicas.",
     expect=(
         "producers with acks=all fail, with acks=1 they work; consumers read",

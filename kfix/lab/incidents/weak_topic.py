@@ -28,7 +28,9 @@ def run(context: IncidentContext) -> Broken:
         context.wait_state(*each, "both replicas in sync", lambda state: len(state.isr) == _REPLICAS)
     context.require(context.access.configs("topics").get(TOPIC) == CONFIG, f"{TOPIC} has its settings")
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: {TOPIC} has RF {_REPLICAS}, {', '.join(f'{k}={v}' for k, v in CONFIG.items())}; groups work")
+    context.report(
+        f"checked: {TOPIC} has RF {_REPLICAS}, {', '.join(f'{k}={v}' for k, v in CONFIG.items())}; groups work"
+    )
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
@@ -42,7 +44,7 @@ def run(context: IncidentContext) -> Broken:
 INCIDENT = Incident(
     name="weak-topic",
     title="a topic with RF 2, min.insync.replicas 1 and unclean elections",
-    does="Creates a topic with these settings; all brokers live.",
+    does="Creates a topic with these settings; all brokers are alive.",
     expect=("all is well; two broker deaths, one after the other, lose records that were acknowledged with acks=all",),
     run=run,
     options={"megabytes": "how much data the topic holds besides its records (none)"},

@@ -1,4 +1,4 @@
-"""B4: every replica in the ISR is dead, another lives. And its mirror: RF 2, both were down, one is back."""
+"""Every in-sync replica is dead, another replica is alive. Second case: RF 2, both were down, one is back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def run(context: IncidentContext) -> Broken:
         )
     lift_throttle(context, [TOPIC, MIRROR], [late])
     context.wait_groups(groups, groups.by_partition)
-    context.say(f"checked: {TOPIC}-0 and {MIRROR}-0 have leader -1; their one living replica {late} is outside the isr")
+    context.report(
+        f"checked: {TOPIC}-0 and {MIRROR}-0 have leader -1; their only live replica {late} is outside the ISR"
+    )
     return context.broken(
         INCIDENT.name,
         (
@@ -57,8 +59,8 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="whole-isr-dead",
-    title="B4: the whole ISR is dead, a replica outside it lives; and the same with RF 2, where it came back first",
+    title="the whole ISR is dead, a replica outside it is alive; and the same with RF 2, where it came back first",
     does="Makes one replica of two topics lag behind, kills all their brokers, starts the lagging one again.",
-    expect=("the living replica lacks records: an election outside the ISR would lose them",),
+    expect=("the live replica lacks records: an unclean election would lose them",),
     run=run,
 )

@@ -1,4 +1,4 @@
-"""`ip`, `iptables` and `tc`, with one clear line where one of them is missing, refused or fails."""
+"""`ip`, `iptables` and `tc`, with a one-line error if one of them is missing, not permitted or fails."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SECONDS = 20.0
 
 
 def require_rights() -> None:
-    """Before anything is made: namespaces and packet filters are root's."""
+    """Raises UsageError if kfix does not run as root or a program is missing, before anything is created."""
     if os.geteuid() != 0:
         raise UsageError(
-            "--zones needs root: it makes network namespaces and packet filters of its own",
-            hint="run kfix as root (sudo -E kfix lab up --zones 3), or leave --zones out",
+            "--zones needs root: it creates network namespaces and packet filters",
+            hint="run kfix as root (sudo -E kfix lab up --zones 3), or omit --zones",
         )
     for name in _DEBIAN:
         full_path(name)
@@ -32,7 +32,7 @@ def full_path(name: str) -> str:
 
 
 def run(command: Sequence[str], stdin: str | None = None) -> str:
-    """What it printed. Raises `LabError` with what it said where it failed."""
+    """Returns the standard output. Raises LabError with the first line of the error output if the command failed."""
     name = command[0]
     try:
         done = subprocess.run(
@@ -48,7 +48,7 @@ def run(command: Sequence[str], stdin: str | None = None) -> str:
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
         raise LabError(
-            f"{' '.join(command)}: {said}", hint="can this machine make network namespaces? containers need NET_ADMIN"
+            f"{' '.join(command)}: {said}", hint="can this machine create network namespaces? containers need NET_ADMIN"
         )
     return done.stdout
 

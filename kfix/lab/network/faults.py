@@ -1,4 +1,4 @@
-"""Cutting and healing the network of a lab. What is cut is noted first, so that `heal` and `down` know it."""
+"""Network faults: cut, isolate, slow, heal. A fault is recorded first, so that `heal` and `down` know it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_KBIT, _MOST_DELAY_MS = 8, 10_000
 
 
 def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str = "") -> tuple[LinkCut, ...]:
-    """What `one` sends no longer arrives at `other`; without `one_way` neither does the other direction."""
+    """Returns the new cuts: what `one` sends no longer arrives at `other`, nor, without `one_way`, the reverse."""
     if only and only not in KINDS:
         raise UsageError(f"--only {only}: one of {', '.join(KINDS)}")
     network = network_of(store)
@@ -32,7 +32,7 @@ def cut(store: Store, one: str, other: str, *, one_way: bool = False, only: str 
 
 
 def isolate(store: Store, name: str, only: str = "") -> tuple[LinkCut, ...]:
-    """From every other zone, both ways; the observer still reaches it."""
+    """Cuts a zone from every other zone, in both directions; the observer still reaches it."""
     network = network_of(store)
     _known(network, name)
     others = [zone.name for zone in network.zones if zone.name != name]
@@ -50,12 +50,12 @@ def slow(store: Store, zone: str, kbit: int, delay_ms: int = 0) -> None:
     except LabError as problem:
         _keep(store, replace(network, slow=others))
         if delay_ms:
-            problem.hint = "this kernel has no netem, which delays packets: leave --delay out"
+            problem.hint = "this kernel has no netem, which delays packets: omit --delay"
         raise
 
 
 def heal(store: Store) -> int:
-    """How many cuts and slow links there were."""
+    """Removes all cuts and slow links and returns their number."""
     network = network_of(store)
     _keep(store, replace(network, cuts=(), slow=()))
     return len(network.cuts) + len(network.slow)
@@ -64,27 +64,27 @@ def heal(store: Store) -> int:
 def network_of(store: Store) -> Network:
     network = store.load().network
     if network is None:
-        raise UsageError(f"lab {store.name!r} has no zones", hint="kfix lab up --zones 3 makes one that has")
+        raise UsageError(f"lab {store.name!r} has no zones", hint="kfix lab up --zones 3 starts a lab with zones")
     return network
 
 
 def sentences(network: Network | None) -> tuple[str, ...]:
-    """What is cut or slow, for people."""
+    """Returns a sentence for each fault of the network."""
     if network is None:
         return ()
     whole = set(network.cuts)
-    told: list[str] = []
+    found: list[str] = []
     for each in network.cuts:
         back = LinkCut(each.target, each.source, each.only)
         what = f" ({each.only} only)" if each.only else ""
         if back not in whole:
-            told.append(f"{each.target} hears nothing of {each.source}{what}")
+            found.append(f"{each.target} receives nothing from {each.source}{what}")
         elif each.source < each.target:
-            told.append(f"{each.source} and {each.target} are cut from each other{what}")
+            found.append(f"{each.source} and {each.target} are cut from each other{what}")
     for link in network.slow:
-        delay = f", {link.delay_ms} ms late" if link.delay_ms else ""
-        told.append(f"{link.zone} is slow: {link.kbit} kbit/s{delay}")
-    return tuple(told)
+        delay = f", {link.delay_ms} ms delay" if link.delay_ms else ""
+        found.append(f"{link.zone} is slow: {link.kbit} kbit/s{delay}")
+    return tuple(found)
 
 
 def _add(store: Store, cuts: Iterable[LinkCut]) -> tuple[LinkCut, ...]:

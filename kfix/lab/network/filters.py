@@ -1,7 +1,7 @@
-"""From the cuts that a lab remembers to the packet filters of its zones, written whole each time.
+"""The packet filters of the zones, written in full from the cuts in `lab.json`.
 
-A zone drops what another sends when it comes in; what it sends itself it never touches, so that one direction can be
-cut alone. Connections stay open and silent, as when a cable is out: nobody is told.
+A zone drops incoming packets of another zone and never its outgoing ones, so that one direction can be cut alone.
+Connections stay open and silent, as with an unplugged cable.
 """
 
 from __future__ import annotations
@@ -23,17 +23,26 @@ _BURST_BYTES = 16_384
 
 
 def apply(state: LabState) -> None:
-    """All zones' filters and queues as `state.network` says."""
+    """Sets the filters and queues of all zones from `state.network`; returns when the kernel shows them."""
     network = state.network
     assert network is not None
     ports = ports_by_kind(state)
     for zone in network.zones:
-        inside(zone.namespace, ["iptables-restore"], rules(network, zone, ports))
+        table = rules(network, zone, ports)
+        inside(zone.namespace, ["iptables-restore"], table)
+        _require_in_place(zone, table.count("-j DROP"))
         _queue(network, zone, next((each for each in network.slow if each.zone == zone.name), None))
 
 
+def _require_in_place(zone: Zone, wanted: int) -> None:
+    """Raises LabError unless the kernel shows as many packet filters in the zone as were written."""
+    found = inside(zone.namespace, ["iptables-save"]).count("-j DROP")
+    if found != wanted:
+        raise LabError(f"{zone.name} has {found} packet filters, not {wanted}", hint="kfix lab heal, then try again")
+
+
 def ports_by_kind(state: LabState) -> Ports:
-    """{kind: ports}; the lab gives no port twice, so a port tells what a packet is about."""
+    """Returns {kind: ports}. The lab uses no port twice, so a port identifies the kind of a packet."""
     kinds: Ports = {kind: set() for kind in KINDS}
     for broker in state.brokers:
         kinds["kafka"] |= {port for port in (broker.port, broker.sasl_port) if port is not None}
@@ -42,14 +51,14 @@ def ports_by_kind(state: LabState) -> Ports:
     for node in state.zookeepers:
         kinds["zookeeper"].add(node.port)
         kinds["quorum"] |= {node.peer_port, node.election_port}
-    # The controller's line is Kafka's too: who cuts Kafka between two zones cuts it as well.
+    # The controller's listener is Kafka's too: a cut of Kafka between two zones includes it.
     kinds["kafka"] |= kinds["controller"]
     kinds["zookeeper"] |= kinds["quorum"]
     return kinds
 
 
 def rules(network: Network, zone: Zone, ports: Mapping[str, set[int]]) -> str:
-    """What `iptables-restore` reads: the whole table `filter` of one zone."""
+    """Returns the input of `iptables-restore`: the full table `filter` of one zone."""
     drops = [
         line for cut in network.cuts if cut.target == zone.name for line in _drops(network, cut.source, cut.only, ports)
     ]
@@ -64,13 +73,13 @@ def _drops(network: Network, source: str, only: str, ports: Mapping[str, set[int
         yield f"-A INPUT -s {sender.address} -j DROP"
         return
     for port in sorted(ports[only]):
-        # A question comes to the port, an answer from it.
+        # Requests come to the port, responses from it.
         yield f"-A INPUT -s {sender.address} -p tcp --dport {port} -j DROP"
         yield f"-A INPUT -s {sender.address} -p tcp --sport {port} -j DROP"
 
 
 def dropped(network: Network, target: str) -> int:
-    """Packets that the filter of this zone has dropped so far."""
+    """Returns the number of packets that the filter of this zone has dropped so far."""
     zone = network.zone(target)
     assert zone is not None
     lines = inside(zone.namespace, ["iptables-save", "-c"]).splitlines()
@@ -78,7 +87,7 @@ def dropped(network: Network, target: str) -> int:
 
 
 def _queue(network: Network, zone: Zone, slow: Slow | None) -> None:
-    """Both ends of the zone's cable: what leaves the zone, and what the bridge sends to it."""
+    """Sets the queues at both ends of the zone's link: what the zone sends, and what the bridge sends to it."""
     for namespace, device in ((zone.namespace, "zone0"), (network.switch, zone.name)):
         if "qdisc noqueue" not in inside(namespace, ["tc", "qdisc", "show", "dev", device]):
             inside(namespace, ["tc", "qdisc", "delete", "dev", device, "root"])

@@ -1,8 +1,8 @@
-"""Laying the network of a lab, and taking it away.
+"""Creating and removing the network of a lab.
 
-A namespace a zone and one for the bridge between them. The observer, which is this machine, gets one interface on the
-bridge and so reaches every zone whatever is cut between them. Addresses are of 198.18.0.0/15, which no real network
-routes (RFC 2544). Filters and queues are set inside the lab's namespaces only.
+Each zone has a namespace, and the bridge between them has one. The observer, which is this machine, gets one interface
+on the bridge and so reaches every zone whatever is cut between them. Addresses are from 198.18.0.0/15, which no real
+network routes (RFC 2544). Filters and queues are set inside the lab's namespaces only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BRIDGE = "bridge"
 
 
 def plan_network(lab_id: str, zones: Iterable[str]) -> Network:
-    """Nothing is made yet, so that lab.json can name it first."""
+    """Chooses names and a subnet. Nothing is created yet, so that lab.json can name it first."""
     tag = lab_id[:_TAG]
     subnet = _free_subnet(_addresses_here())
     return Network(
@@ -64,7 +64,7 @@ def _plug(network: Network, port: str) -> None:
 
 
 def lift(network: Network) -> None:
-    """Whatever of it there is: it may have been laid by half. The interfaces go with their namespaces."""
+    """Removes what exists of the network, which may be half created. Interfaces disappear with their namespaces."""
     with contextlib.suppress(LabError):
         run(["ip", "link", "delete", network.interface])
     there = _namespaces()
@@ -86,4 +86,4 @@ def _free_subnet(taken: set[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> i
     for subnet in _POOL.subnets(new_prefix=_PREFIX):
         if isinstance(subnet, ipaddress.IPv4Network) and not any(each in subnet for each in taken):
             return subnet
-    raise LabError(f"no free /{_PREFIX} is left in {_POOL}", hint="kfix lab down --all frees those of old labs")
+    raise LabError(f"no free /{_PREFIX} subnet is left in {_POOL}", hint="kfix lab down --all frees those of old labs")

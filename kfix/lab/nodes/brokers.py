@@ -1,4 +1,4 @@
-"""Brokers going and coming, as ZooKeeper and the other brokers see it."""
+"""Verbs on brokers. They return when ZooKeeper and the other brokers see the effect."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def restart_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
 
 
 def start_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
-    """Dead brokers, side by side. Not before their old sessions are over: else they die of NodeExists on their id."""
+    """Starts dead brokers in parallel, after their old sessions have ended: else they die of NodeExists on their id."""
     wanted = tuple(brokers)
     if not wanted:
         return
@@ -66,7 +66,7 @@ def start_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
             with lab.access() as access:
                 wait_brokers(lab, access, wanted)
         except StillRegisteredError:
-            # After a lost quorum one ZooKeeper server may know a session that the one we asked has forgotten.
+            # After a lost quorum one ZooKeeper server may have a session that the server we asked has forgotten.
             if not tries_left:
                 raise
             time.sleep(_BETWEEN_TRIES_SECONDS)
@@ -85,10 +85,10 @@ def _start_dead(lab: LabHandle, wanted: tuple[int, ...]) -> None:
 
 
 def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[int] = ()) -> None:
-    """`ports` are those of a broker it replaces, one a listener."""
+    """Starts a new broker with an empty disk. `ports` are those of a broker it replaces, one per listener."""
     if lab.state.broker(new_id) is not None:
         raise UsageError(
-            f"lab {lab.name!r} has a broker {new_id} already", hint="choose another id, or restart that one"
+            f"lab {lab.name!r} already has a broker {new_id}", hint="choose another id, or restart that one"
         )
     with lab.store.choosing_ports() as taken:
         listeners = lab.state.spec.listeners
@@ -111,7 +111,7 @@ def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[in
 
 
 def replace_broker(lab: LabHandle, dead: int, new_id: int) -> None:
-    """As when a container is made again: the same address, an empty disk, another id."""
+    """Starts a broker with another id and an empty disk at the address of a dead one, as a re-created container."""
     old = lab.state.broker(dead)
     if old is None:
         raise UsageError(f"lab {lab.name!r} has no broker {dead}", hint=f"its brokers: {lab.broker_ids}")

@@ -1,4 +1,4 @@
-"""The jars of a Kafka version: resolved once by Maven, or an unpacked distribution's `libs`."""
+"""The jars of a Kafka version: resolved once by Maven, or from the `libs` of an unpacked distribution."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _of_distribution(recipe: Recipe, home: Path) -> str:
         )
     if recipe.kafka not in versions:
         raise UsageError(
-            f"--kafka-home {home} holds Kafka {', '.join(versions)}, not {recipe.kafka}", hint="give --kafka too"
+            f"--kafka-home {home} contains Kafka {', '.join(versions)}, not {recipe.kafka}", hint="add --kafka"
         )
     return os.pathsep.join(str(jar.absolute()) for jar in jars)
 
@@ -91,7 +91,7 @@ def _run(command: list[str], recipe: Recipe, progress: Callable[[str], None]) ->
                 output.append(line.rstrip())
                 if found := _DOWNLOADED_JAR.search(line):
                     jars += 1
-                    progress(f"Kafka {recipe.kafka}: {jars} jars fetched (it needs {recipe.jars}): {found[1]}")
+                    progress(f"Kafka {recipe.kafka}: {jars} jars downloaded (of {recipe.jars}): {found[1]}")
         except BaseException:
             maven.kill()
             raise

@@ -22,7 +22,7 @@ class LabHandle:
 
     @property
     def state(self) -> LabState:
-        """What `lab.json` holds now; read anew each time."""
+        """The contents of `lab.json`, read again each time."""
         return self.store.load()
 
     @property

@@ -1,4 +1,4 @@
-"""Starting, signalling and watching the processes of one lab."""
+"""The processes of one lab: start, condition, signals."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SIGNAL_SECONDS = 15.0
 
 
 class StillRegisteredError(LabError):
-    """A broker found its own id in ZooKeeper: the session of its life before is not over there."""
+    """A broker found its own id registered in ZooKeeper: its previous session has not ended yet."""
 
 
 class PortTakenError(LabError):
-    """Somebody took the port between the bind test and the start."""
+    """Another process took the port between the bind test and the start."""
 
 
 class Nodes:
@@ -52,8 +52,8 @@ class Nodes:
         (data / "myid").write_text(str(node.id), encoding="ascii")
         ensemble = {each: state.host_of(each).address for each in state.zookeepers}
         settings = zookeeper_settings(node, ensemble, data)
-        # Without a quorum a member of an ensemble goes on for clients that only read, as in careful installations. Not
-        # where it is cut on purpose: on 3.5.9 such a one forgets sessions for good, and a lab is to heal by itself.
+        # Without a quorum a member of an ensemble serves clients that only read. Not with zones, where a member is cut
+        # on purpose: on 3.5.9 it then forgets sessions for good, and a lab with zones is to heal by itself.
         flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 and state.network is None else ()
         self._start_jvm(state, "zookeeper", node, render(settings), flags)
 
@@ -99,7 +99,7 @@ class Nodes:
         command = [
             *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
-            # A killed JVM leaves its native libraries in the temp folder: there `down` removes them.
+            # A killed JVM leaves its native libraries in the temp folder; from this one `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
             f"-Dlog4j.configuration=file:{log4j}",
             *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), main, str(file)),
@@ -110,7 +110,7 @@ class Nodes:
         log = self._store.log_file(role, number)
         private(log.parent)
         if log.exists():
-            log.replace(log.with_suffix(".log.1"))  # each start has a log of its own, so its failure is found in it
+            log.replace(log.with_suffix(".log.1"))  # each start has its own log, so that its failure is found there
         pid, start = host.spawn(command, log)
         record = ProcessRecord(role, number, pid, start, str(log))
         self._store.update(lambda state: state.with_process(record))
@@ -123,7 +123,7 @@ class Nodes:
         return processes.state_of(record, state.id) if record else "dead"
 
     def brokers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
-        """Brokers that are `alive`, `stopped` or `dead`; those replaced by another id count for nothing."""
+        """Returns the brokers that are `alive`, `stopped` or `dead`, without those that another id has replaced."""
         return tuple(
             each.id
             for each in state.brokers
@@ -151,7 +151,7 @@ class Nodes:
         processes.wait_dead(records, state.id, _KILL_SECONDS)
 
     def stop(self, state: LabState, number: int, role: str = "broker") -> None:
-        """Sends SIGSTOP and returns when every thread of the process stands still. Raises LabError if it is dead."""
+        """Sends SIGSTOP and returns when every thread of the process is stopped. Raises LabError if it is dead."""
         record = self._send(state, role, number, signal.SIGSTOP)
         processes.wait_stopped(record, state.id, _SIGNAL_SECONDS)
 
@@ -172,7 +172,7 @@ class Nodes:
         processes.wait_dead(records, state.id, _SHUTDOWN_SECONDS)
 
     def end_all(self, lab_id: str) -> int:
-        """Every process with this lab's tag, recorded or not. Twice, for one that was between fork and exec."""
+        """Kills every process with this lab's tag, recorded or not. Twice: one may have been between fork and exec."""
         ended = 0
         for _ in range(2):
             found = processes.find_tagged(lab_id)

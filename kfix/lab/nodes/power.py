@@ -1,4 +1,4 @@
-"""A zone that loses its power: all of its processes at once, and what no disk had yet."""
+"""A zone that loses its power: all of its processes die at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KILL_SECONDS = 15.0
 
 
 def off(lab: LabHandle, name: str) -> tuple[str, ...]:
-    """Nobody is told: sessions end later, and connections stay open at the other end."""
+    """Returns when the processes are dead. Sessions end later, and connections stay open at the other end."""
     zone_of(lab.store, name)
     state = lab.state
     records = [
@@ -29,11 +29,11 @@ def off(lab: LabHandle, name: str) -> tuple[str, ...]:
     for record in records:
         processes.send(record, state.id, signal.SIGKILL)
     processes.wait_dead(records, state.id, _KILL_SECONDS)
-    return tuple(f"{each.role} {each.id} is without power" for each in records)
+    return tuple(f"{each.role} {each.id} has lost its power" for each in records)
 
 
 def on(lab: LabHandle, name: str) -> tuple[str, ...]:
-    """ZooKeeper first; until each serves."""
+    """Starts ZooKeeper, then the brokers, and returns when each of them serves."""
     zone_of(lab.store, name)
     state = lab.state
     servers = [

@@ -1,4 +1,4 @@
-"""When a lab may be called up: every broker registered, and every broker answering with all of them."""
+"""When a lab is up: every broker is registered, and every broker answers and names all others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READ_ONLY = "read-only"
 
 
 def wait_zookeeper(lab: LabHandle, numbers: Iterable[int] | None = None, seconds: float = START_SECONDS) -> None:
-    """All servers, or those of `numbers`. Where the others leave no majority, to serve readers is all they can."""
+    """Returns when all servers, or those of `numbers`, serve: read-only if no majority is alive."""
     nodes, state = lab.nodes, lab.state
     awaited = [node for node in state.zookeepers if numbers is None or node.id in set(numbers)]
     majority = 2 * len(nodes.zookeepers_in(state, "alive")) > len(state.zookeepers)
@@ -41,7 +41,7 @@ def wait_zookeeper(lab: LabHandle, numbers: Iterable[int] | None = None, seconds
 
 
 def wait_brokers(lab: LabHandle, access: LabClient, started: Iterable[int], seconds: float = START_SECONDS) -> None:
-    """`started` must answer; all that live must be in their answers."""
+    """Returns when all of `started` answer and name every live broker."""
     started = tuple(started)
     nodes, state = lab.nodes, lab.state
     deadline = time.monotonic() + seconds
@@ -69,7 +69,10 @@ def _all_answer(nodes: Nodes, access: LabClient, state: LabState, started: tuple
 
 
 def zookeeper_mode(address: str, port: int) -> str:
-    """`srvr` is the one four-letter word every ZooKeeper allows; without a quorum it names no mode, or `read-only`."""
+    """Returns the mode of a server: `leader`, `follower`, `standalone`, `read-only`, or empty without answer or quorum.
+
+    `srvr` is the one four-letter word that every ZooKeeper version allows.
+    """
     try:
         with socket.create_connection((address, port), timeout=2) as connection:
             connection.sendall(b"srvr")

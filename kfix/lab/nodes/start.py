@@ -1,4 +1,4 @@
-"""`kfix lab up` and its end: nothing is started before it is written down where `down` finds it."""
+"""`kfix lab up` and `down`: nothing is started before it is recorded where `down` finds it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def start_lab(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) ->
     with store.busy("up"):
         if store.exists():
             raise UsageError(
-                f"there is a lab {spec.name!r} already", hint=f"kfix lab down --name {spec.name}, or another --name"
+                f"lab {spec.name!r} already exists", hint=f"kfix lab down --name {spec.name}, or another --name"
             )
         try:
             try:
                 _start(lab, spec, progress)
             except PortTakenError as taken:
-                progress(f"{taken}; once more with other ports")
+                progress(f"{taken}; trying again with other ports")
                 end_lab(lab)
                 _start(lab, spec, progress)
         except BaseException as problem:
@@ -66,7 +66,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
     for node in state.zookeepers:
         nodes.start_zookeeper(state, node)
-    # Brokers wait for ZooKeeper by themselves, so all JVMs come up side by side.
+    # Brokers wait for ZooKeeper by themselves, so all JVMs start in parallel.
     for broker in state.brokers:
         nodes.start_broker(state, broker)
     wait_zookeeper(lab)
@@ -127,7 +127,7 @@ def end_lab(lab: LabHandle) -> tuple[str, ...]:
 
 
 def _keep_logs(store: Store) -> Path:
-    """The lab goes, the logs of the start that failed stay: its error names one of them."""
+    """Keeps the logs of a failed start, one of which its error names; the lab itself is removed."""
     kept = store.home / ".failed" / store.name
     if (store.dir / "logs").is_dir():
         private(kept, store.home)
@@ -139,7 +139,7 @@ def _keep_logs(store: Store) -> Path:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """A second, impatient Ctrl-C must not leave half of the processes behind."""
+    """Ignores a second Ctrl-C, which must not leave processes behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

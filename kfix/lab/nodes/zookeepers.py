@@ -1,4 +1,4 @@
-"""Servers of the ensemble coming back."""
+"""Verbs on the servers of the ZooKeeper ensemble."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def restart_zookeepers(lab: LabHandle, numbers: Iterable[int]) -> None:
 
 
 def start_zookeepers(lab: LabHandle, numbers: Iterable[int]) -> None:
-    """Dead ones, side by side."""
+    """Starts dead servers in parallel and returns when each of them serves."""
     wanted = tuple(numbers)
     if not wanted:
         return

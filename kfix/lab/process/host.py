@@ -1,4 +1,4 @@
-"""Where processes of a lab run: on this machine's loopback, or in a zone, which is another address and a prefix."""
+"""Where processes of a lab run: on the loopback interface, or in a zone, which has an address and a command prefix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SASL_VARIABLE = "KFIX_LAB_SASL"  # it holds a password, which no process of the lab needs from there
+SASL_VARIABLE = "KFIX_LAB_SASL"  # it holds a password, which no process of the lab needs
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Host:
     prefix: tuple[str, ...] = ()
 
     def spawn(self, command: Sequence[str], log: Path) -> tuple[int, int]:
-        """A session of its own, so that Ctrl-C at the terminal does not reach it. Returns pid and start time."""
+        """Starts a process in a session of its own, which Ctrl-C does not reach. Returns its pid and its start time."""
         prefix = (program(self.prefix[0], "iproute2"), *self.prefix[1:]) if self.prefix else ()
         # `ip netns exec` becomes the command itself: the pid stays.
         argv = [*prefix, *command]
@@ -42,7 +42,7 @@ class Host:
         )
         stat = read_stat(pid)
         if stat is None:
-            raise LabError(f"{command[0]} ended at once", hint=f"see {log}")
+            raise LabError(f"{command[0]} ended immediately", hint=f"see {log}")
         return pid, stat.start
 
     def can_bind(self, port: int) -> bool:
@@ -58,7 +58,7 @@ LOOPBACK = Host()
 
 
 def program(name: str, install: str) -> str:
-    """The full path of a program the lab starts."""
+    """Returns the full path of a program. Raises LabError if it is not installed; `install` names the package."""
     home = os.environ.get("JAVA_HOME", "")
     found = (shutil.which(name, path=f"{home}/bin") if name == "java" and home else None) or shutil.which(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""The one line of a long log that says why a process did not start."""
+"""Finds the line of a long log that shows why a process did not start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def decisive_line(log: Path) -> str:
         return refusal
     for number, line in enumerate(lines):
         if found := _BAD_LEVEL.match(line):
-            # The exception below a FATAL line says more than the line, and its first cause says most.
+            # The exception below a FATAL line is more precise than the line, and its first cause is the most precise.
             causes = [cause[2] for text in lines[number + 1 : number + 80] if (cause := _EXCEPTION.match(text))]
             return causes[0] if causes else found[2]
     filled = [line for line in lines if line.strip()]

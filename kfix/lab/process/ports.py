@@ -1,4 +1,4 @@
-"""Free ports below the ephemeral range: up there a listener may fail to bind and a client may connect to itself."""
+"""Free ports below the ephemeral range: in it a listener may fail to bind, and a client may connect to itself."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def highest_port(range_file: Path = Path("/proc/sys/net/ipv4/ip_local_port_range
         ephemeral_from = int(range_file.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
         return HIGHEST
-    # A machine tuned to start its ephemeral range very low leaves no room below: then there is nothing to avoid.
+    # An ephemeral range that starts very low leaves no room below it: then it cannot be avoided.
     return min(HIGHEST, ephemeral_from - 1) if ephemeral_from > LOWEST + 1_000 else HIGHEST
 
 
 def free_ports(count: int, taken: Collection[int], can_bind: Callable[[int], bool]) -> tuple[int, ...]:
-    """`taken` are the ports of all labs, dead brokers' ports included. The random start keeps strangers apart."""
+    """Returns ports that are free now. `taken` are the ports of all labs, those of dead brokers too."""
     top = highest_port()
     span = top - LOWEST + 1
     start = secrets.randbelow(span)

@@ -1,4 +1,4 @@
-"""Which process is ours: pid, start time and a tag on its command line, so that a reused pid is never signalled."""
+"""Processes of a lab: pid, start time and a tag on the command line, so that a reused pid is never signalled."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def is_tagged(pid: int, lab_id: str) -> bool:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         for _ in range(_EXEC_TRIES):
-            # `ip netns exec` becomes the program it starts: in between it has no command line at all.
+            # `ip netns exec` becomes the program it starts; in between it has no command line.
             if any(words):
                 break
             time.sleep(POLL_SECONDS / 10)
@@ -72,7 +72,7 @@ def state_of(record: ProcessRecord, lab_id: str) -> str:
 
 
 def send(record: ProcessRecord, lab_id: str, number: signal.Signals) -> bool:
-    """False when the process is no more, or no more ours."""
+    """Returns False if the process no longer exists or is not one of this lab."""
     try:
         handle = os.pidfd_open(record.pid)
     except ProcessLookupError:
@@ -132,7 +132,7 @@ def _tasks(pid: int) -> list[Path]:
 
 
 def find_tagged(lab_id: str) -> list[ProcessRecord]:
-    """Also what no record names: a process spawned in the instant before `up` itself was killed."""
+    """Returns every process with the lab's tag, also one without a record, started just before `up` was killed."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and is_tagged(int(entry.name), lab_id):
@@ -143,6 +143,6 @@ def find_tagged(lab_id: str) -> list[ProcessRecord]:
 
 
 def _reap(pid: int) -> None:
-    # A dead child of this very process stays a zombie until somebody asks for its exit code.
+    # A dead child of this process stays a zombie until its exit code is read.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)

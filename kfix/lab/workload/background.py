@@ -29,12 +29,12 @@ def counts_file(folder: Path, number: int) -> Path:
 
 
 def acknowledged_file(folder: Path, number: int) -> Path:
-    """What was acknowledged, by its producer's own word: {topic, run, numbers}. Written once it sends no more."""
+    """The acknowledged messages: {topic, run, numbers}. Written when the producer has ended."""
     return folder / f"workload-{number}.acknowledged.json"
 
 
 def start_in_background(lab: LabHandle, plan: WorkloadPlan, zone: str | None = None) -> int:
-    """The number of the workload; `down` ends it with everything else. In a `zone` it reaches what the zone reaches."""
+    """Starts a workload, optionally inside a zone, and returns its number. `down` ends it with everything else."""
     state = lab.state
     number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
     plan_file = lab.store.dir / f"workload-{number}.json"
@@ -60,7 +60,7 @@ def read_counts(lab: LabHandle, number: int) -> dict[str, Any]:
         return dict(json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise LabError(
-            f"workload {number} has not counted anything yet", hint=f"see {lab.store.log_file('workload', number)}"
+            f"workload {number} has no counts yet", hint=f"see {lab.store.log_file('workload', number)}"
         ) from None
 
 
@@ -68,7 +68,7 @@ def summary(lab: LabHandle, number: int) -> str:
     try:
         counts = read_counts(lab, number)
     except LabError:
-        return "has not counted yet"
+        return "no counts yet"
     return ", ".join(f"{key} {counts[key]}" for key in ("sent", "acknowledged", "received", "failed"))
 
 

@@ -1,4 +1,4 @@
-"""From the words of `kfix lab workload` to a plan: which group, and a topic that exists."""
+"""The target of `kfix lab workload`: which group, and a topic, which is created if it is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def target(
 ) -> WorkloadTarget:
     if group is not None and offsets_partition is not None:
         raise UsageError(
-            "--group and --offsets-partition exclude each other", hint="the partition decides on the group's name"
+            "--group and --offsets-partition exclude each other", hint="the partition determines the group's name"
         )
     with lab.access() as access:
         if offsets_partition is not None:
@@ -40,10 +40,10 @@ def target(
 
 
 def group_in(partitions: int, wanted: int, stem: str = "workload") -> str:
-    """A group whose offsets live in that partition of the offsets topic."""
+    """Returns the name of a group that hashes to that partition of the offsets topic. Raises UsageError."""
     if partitions == 0:
         raise UsageError(
-            f"{OFFSETS_TOPIC} does not exist yet", hint="kfix lab break healthy creates it; or give --group"
+            f"{OFFSETS_TOPIC} does not exist yet", hint="kfix lab break healthy creates it; or use --group"
         )
     if not 0 <= wanted < partitions:
         raise UsageError(

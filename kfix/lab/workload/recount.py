@@ -1,4 +1,4 @@
-"""What a background workload lost in truth: its acknowledged messages against the log, read again after healing."""
+"""The true loss of a background workload: its acknowledged messages compared with the log, read after healing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recount:
-    """Messages, not records: a duplicate is a further copy of one. `lost`: acknowledged, and in no log."""
+    """Numbers of messages. `duplicated` counts further copies; `lost` are acknowledged and not in the log."""
 
     acknowledged: int
     in_log: int
@@ -24,7 +24,7 @@ class Recount:
 
 
 def recount(lab: LabHandle, number: int) -> Recount:
-    """Raises `LabError` while the producer is at work, and where the log cannot be read to its end."""
+    """Raises LabError while the producer runs, and if the log cannot be read to its end."""
     from kfix.lab.workload.workload import whole_log  # noqa: PLC0415 - brings the client library
 
     file = acknowledged_file(lab.store.dir, number)
@@ -32,7 +32,7 @@ def recount(lab: LabHandle, number: int) -> Recount:
         said = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LabError(
-            f"workload {number} has not ended", hint=f"kfix lab workload --counts {number} tells how it goes"
+            f"workload {number} has not ended", hint=f"kfix lab workload --counts {number} shows its progress"
         ) from None
     acknowledged = set(said["numbers"])
     copies: dict[int, int] = {}

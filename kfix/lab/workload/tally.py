@@ -1,4 +1,4 @@
-"""Counting a workload: what was sent, what was acknowledged, what came back, and how often."""
+"""The counts of a workload: sent, acknowledged, received, duplicated, lost."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Tally:
         with self._lock:
             self._in_log = set(numbers_in_log)
             for number, places in numbers_in_log.items():
-                # A copy that no group member saw counts as one; that a message was received, only a consumer can tell.
+                # A copy that no group member saw counts as a duplicate, but only a consumer can receive a message.
                 if number in self._places:
                     self._places[number] |= places
 

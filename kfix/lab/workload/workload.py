@@ -1,4 +1,4 @@
-"""A producer and a consumer of a group on one topic, counted: what clients notice of an incident and of its remedy.
+"""A producer and a consumer of a group on one topic, with counts: what clients see of an incident and of its remedy.
 
 Bounded in time and in number. At the end the log itself is read without a group, so that a group that cannot read is
 not mistaken for records that are lost.
@@ -91,7 +91,7 @@ class Workload:
         return self.counts().last_received_age
 
     def wait(self) -> Counts:
-        """Until its time is over, then the audit of the log."""
+        """Returns the counts when the workload's time is over and the log has been audited."""
         for thread in self._threads:
             thread.join()
         if self.plan.produce:
@@ -121,7 +121,7 @@ class Workload:
             number = self._tally.sending()
             self._send(producer, number)
             due = begun + number / self.plan.rate
-            # `poll` returns with the first answer, long before the time it was given.
+            # `poll` returns with the first delivery report, long before its timeout.
             while (early := due - time.monotonic()) > 0 and not self._stopping.is_set():
                 producer.poll(min(early, 0.2))
             producer.poll(0)
@@ -192,7 +192,7 @@ class Workload:
                 if number is not None:
                     found.setdefault(number, set()).add((message.partition(), message.offset()))
         except (KafkaException, LabError) as problem:
-            # A log that cannot be read proves no loss: `lost` stays unknown.
+            # A log that cannot be read proves no loss: `lost` remains unknown.
             self._tally.trouble(f"the log could not be read to its end: {problem}")
             return
         self._tally.audited(found)

@@ -1,4 +1,4 @@
-"""What a probe answers: pass, fail or inconclusive, always with what was seen. Unknown is never healthy."""
+"""The answer of a probe: pass, fail or inconclusive, always with the observed state. Unknown is never healthy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Evidence, not a boolean: it goes to the prompt and into the journal as it is."""
+    """Evidence, not a boolean: the prompt shows it and the journal keeps it."""
 
     verdict: Verdict
     observed: str
@@ -27,14 +27,14 @@ class Answer:
 
 
 def judge(good: bool | None, observed: str, wanted: str) -> Answer:
-    """`None` is a value that could not be read."""
+    """Returns the answer; `good` is None where a value could not be read."""
     if good is None:
         return Answer(Verdict.INCONCLUSIVE, observed, wanted)
     return Answer(Verdict.PASS if good else Verdict.FAIL, observed, wanted)
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """All must pass. One failure is a failure even where another could not be read."""
+    """Returns PASS where all pass. One failure is a failure even where another answer is inconclusive."""
     seen = set(verdicts)
     if Verdict.FAIL in seen:
         return Verdict.FAIL

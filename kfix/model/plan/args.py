@@ -1,6 +1,6 @@
 """Arguments of actions and probes: few kinds, plain JSON values, typed where they are read.
 
-A plan holds these values literally, so that what was approved and what ran can be compared byte for byte.
+A plan holds these values literally, so that the approved plan and the run can be compared byte for byte.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2*
 _SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,12})?)(B|[KMGT]B|[KMG]iB)")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
-#: A config key that the resource itself does not set, so that a default is in force. No Kafka value looks like it.
+#: The value of a key that the resource itself does not set: a default is in force. No Kafka value looks like it.
 ABSENT = "(absent)"
 
 
 class ArgKind(StrEnum):
-    """What an argument or a parameter is. The value is the word used in YAML and in messages."""
+    """The kind of an argument or a parameter. The value is the word used in YAML and in messages."""
 
     PARTITION = "partition"
     BROKERS = "brokers"
@@ -41,7 +41,7 @@ class ArgKind(StrEnum):
 
 
 def parse_partition(text: str) -> TopicPartition:
-    """`topic-3`; a topic may contain dashes, so the last one counts."""
+    """Reads `topic-3`; a topic may contain dashes, so the last one counts. Raises ValueError."""
     topic, dash, number = text.rpartition("-")
     partition = broker_id(number)
     if not dash or not topic or partition is None:
@@ -50,7 +50,7 @@ def parse_partition(text: str) -> TopicPartition:
 
 
 def parse_duration(value: object) -> float:
-    """`90s`, `2m`, `200ms` in seconds. A bare number is refused: nobody should guess its unit."""
+    """Returns `90s`, `2m`, `200ms` in seconds. Raises ValueError, also for a number without a unit."""
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"{value!r} is not a duration such as 200ms, 90s, 2m or 1h")
@@ -58,7 +58,7 @@ def parse_duration(value: object) -> float:
 
 
 def parse_bytes(value: object) -> int:
-    """`50MB`, `1GiB` in bytes. A bare number is refused: nobody should guess its unit."""
+    """Returns `50MB`, `1GiB` in bytes. Raises ValueError, also for a number without a unit."""
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"{value!r} is not a size such as 500KB, 50MB or 2GiB")
@@ -66,7 +66,7 @@ def parse_bytes(value: object) -> int:
 
 
 def parse_rate(value: object) -> int:
-    """`50MB/s` in bytes per second, at least 1: a replica throttled to 0 never arrives."""
+    """Returns `50MB/s` in bytes per second. Raises ValueError, also below 1: that would stop replication."""
     size, slash, unit = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash or unit != "s":
         raise ValueError(f"{value!r} is not a rate such as 500KB/s or 50MB/s")
@@ -77,13 +77,13 @@ def parse_rate(value: object) -> int:
 
 
 def coerce(kind: ArgKind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - one return a kind
-    """The one place where an untyped value becomes an argument; ValueError says what was wanted."""
+    """Turns an untyped value into an argument, nowhere else; raises ValueError with the wanted kind."""
     match kind, value:
         case ArgKind.PARTITION, TopicPartition() | str():
             return str(parse_partition(str(value)))
         case ArgKind.BROKERS, list() | tuple() if all(type(b) is int for b in value):
             return tuple(value)
-        # A bool is an int to Python; to an operator `true` is no number.
+        # In Python a bool is an int; for an operator `true` is not a number.
         case (ArgKind.INT | ArgKind.RATE | ArgKind.BYTES, int()) if type(value) is int:
             return value
         case (ArgKind.BROKER, int()) if type(value) is int and value >= 0:
@@ -107,7 +107,7 @@ def coerce(kind: ArgKind, value: object) -> ArgValue:  # noqa: PLR0911, C901 - o
 
 @dataclass(frozen=True, slots=True)
 class Args(Mapping[str, ArgValue]):
-    """Literal arguments. The accessors say what the caller declared; a mismatch is a mistake in kfix."""
+    """Literal arguments. The accessors raise TypeError where a value is not of the declared kind, a mistake in kfix."""
 
     values_: Mapping[str, ArgValue] = field(default_factory=dict)
 

@@ -1,6 +1,6 @@
-"""Names of the facts a plan rests on, such as `__consumer_offsets-26.isr` or `config:topic/orders/retention.ms`.
+"""Names of the facts that a plan rests on, such as `__consumer_offsets-26.isr` or `config:topic/orders/retention.ms`.
 
-The name says what to read again; `kfix.probes.facts` reads it. A topic may contain dots, so the last one counts.
+The name determines what to read again; `kfix.probes.facts` reads it. A topic may contain dots, so the last one counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One value the planner used. `version` is the znode's where it has one: people see that somebody wrote it."""
+    """One value that the planner used. `version` is the znode's where it has one: it shows whether it was rewritten."""
 
     key: str
     value: FactJson
@@ -45,14 +45,14 @@ class Fact:
 
 
 ReadFact = Callable[[str], Fact]
-"""Gives a fact fresh or raises `UnreachableError`; whoever reads through it puts the fact into the read set."""
+"""Reads a fact fresh or raises UnreachableError; every fact read through it joins the read set."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """A fact's name, taken apart. Exactly one of `tp`, `broker` and `resource` is given; none: the whole cluster.
+    """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
-    `own` is False for the value in force, whoever set it.
+    `own` is False for the value in force, wherever it is set.
     """
 
     owner: str
@@ -84,22 +84,22 @@ def about_cluster(*names: str) -> tuple[str, ...]:
 
 
 def about_brokers(*brokers: int) -> tuple[str, ...]:
-    """Whether each of these is registered."""
+    """Returns the facts whether each of these brokers is registered."""
     return tuple(f"{_BROKER}{broker}.{_REGISTERED}" for broker in brokers)
 
 
 def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
-    """The resource's own value of each key: absent where it has none and a default is in force."""
+    """Returns the facts of the resource's own value of each key: absent where a default is in force."""
     return tuple(f"{_CONFIG}{kind.value}/{name}/{key}" for key in keys)
 
 
 def about_effective(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:
-    """The value of each key that is in force, be it the resource's own or a default."""
+    """Returns the facts of the value in force of each key, the resource's own or a default."""
     return tuple(f"{_EFFECTIVE}{kind.value}/{name}/{key}" for key in keys)
 
 
 def split_key(key: str) -> FactKey:
-    """ValueError where no such fact exists."""
+    """Reads a fact's name; raises ValueError where no such fact exists."""
     if key.startswith((_CONFIG, _EFFECTIVE)):
         prefix, _, path = key.partition(":")
         kind, _, rest = path.partition("/")
@@ -119,7 +119,7 @@ def split_key(key: str) -> FactKey:
 
 
 def brokers(fact: Fact) -> tuple[int, ...]:
-    """The value of a fact that lists brokers; empty where the thing itself does not exist."""
+    """Returns the value of a fact that lists brokers; empty where its subject does not exist."""
     return fact.value if isinstance(fact.value, tuple) else ()
 
 

@@ -1,7 +1,7 @@
 """A plan: concrete, literal, single use. Runbooks choose, plans list, runs record.
 
-Everything people are shown and everything that runs is in here; whoever carries a plan out needs no runbook, no
-template and no planner.
+It holds everything that is shown and everything that runs: carrying it out needs no runbook, no template and no
+planner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_LOSS = "none"
 
 
 class Gate(IntEnum):
-    """Ordered: a runbook may raise the gate of a step, never lower it under the floor of its action."""
+    """Ordered: a runbook may raise the gate of a step, but never lower it below the floor of its action."""
 
     AUTO = 0
     PLAN = 1
@@ -34,7 +34,7 @@ class Gate(IntEnum):
 
 
 class Risk(StrEnum):
-    """The blast radius in one word; the words are explained in `docs/runbooks.md`."""
+    """The blast radius; `docs/runbooks.md` explains the words."""
 
     NOTHING = "nothing"
     ONE_PARTITION = "one partition"
@@ -45,7 +45,7 @@ class Risk(StrEnum):
 
 
 class Phase(StrEnum):
-    """When a step has its turn. `ALWAYS` steps run in every ending, `AFTER_GOAL` ones only once the goal is proved."""
+    """When a step runs. `ALWAYS` steps run whatever the outcome, `AFTER_GOAL` ones only once the goal is proved."""
 
     MAIN = "main"
     ALWAYS = "always"
@@ -53,10 +53,10 @@ class Phase(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What follows a step that was refused by a guard, or whose proof failed or was inconclusive.
+    """What follows a step that a guard refused, or whose proof failed or was inconclusive.
 
-    `NEXT`: the next rung of the ladder has its turn, but a failed guard stops the run. `CONTINUE`: this item is left,
-    the others go on. `ASK`: a person decides; where nobody can be asked it is `STOP`.
+    `NEXT`: the next rung of the ladder runs, but a failed guard stops the run. `CONTINUE`: this item is skipped, the
+    others continue. `ASK`: a person decides; without a terminal it is `STOP`.
     """
 
     NEXT = "next"
@@ -67,7 +67,7 @@ class OnFailure(StrEnum):
 
 
 class OnBreach(StrEnum):
-    """What a broken invariant does to a run: wait until it holds again, or end it."""
+    """What a broken invariant causes: the run pauses until it holds again, or stops."""
 
     PAUSE = "pause"
     STOP = "stop"
@@ -87,7 +87,7 @@ class CheckCall:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """Holds before every change and all the while a step waits; not knowing is a breach."""
+    """Must hold before every change and while a step waits; an inconclusive answer is a breach."""
 
     call: CheckCall
     on_breach: OnBreach
@@ -95,7 +95,7 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The change that takes a change back, literal. `keep`: a rollback leaves it unless everything is asked for."""
+    """The literal change that undoes a change. `keep`: a rollback skips it unless everything is requested."""
 
     action: str
     args: Args
@@ -104,7 +104,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Met at any time means: the rest of the ladder is not needed. `consecutive` good reads in a row are the proof."""
+    """Once it is met the rest of the ladder is not needed. `consecutive` successful checks in a row are the proof."""
 
     checks: tuple[CheckCall, ...]
     timeout: float
@@ -125,11 +125,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """`pre` are the facts re-read in the same second before the call; `phrase` is what a `typed` gate wants typed.
+    """`pre` are the facts that are read again right before the call; `phrase` is what a `typed` gate asks for.
 
-    Where all of `unless` pass at the step's turn it is not needed and skipped. Steps of one `batch` (0: none) that
-    follow each other are issued together and waited for together; then `pause` seconds pass. Where `inverse` is None
-    nothing undoes it.
+    A step is skipped where all of `unless` pass at its turn. Successive steps of one `batch` (0: none) are issued
+    together and verified together, then the run waits `pause` seconds. Nothing undoes a step whose `inverse` is None.
     """
 
     id: str
@@ -163,7 +162,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A branch that was not taken, and why: it answers "why did it not ..."."""
+    """A branch that was not taken, and why."""
 
     step: str
     reason: str
@@ -202,9 +201,9 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What the runbook allows at most; the planner refuses above them, it never cuts a plan to size.
+    """The runbook's limits; the planner refuses a plan above them, it never shortens one.
 
-    Bytes and seconds; None: no limit. `max_unclean` is 0 unless a runbook says otherwise: loss is opted into twice.
+    In bytes and seconds; None means no limit. `max_unclean` is 0 unless a runbook sets it: loss is opted into twice.
     """
 
     max_partitions: int
@@ -220,8 +219,8 @@ class Caps:
 class Plan:
     """`plan_id` is the sha256 of the canonical body; `kfix.runbook.plan.planfile` computes and checks it.
 
-    `standing` is not part of the proof: it is told, after a run and by `verify`, until it holds. `undoes` names the run
-    that this plan takes back.
+    `standing` checks are not part of the proof: the run and `verify` report them until they hold. `undoes` names the
+    run that this plan rolls back.
     """
 
     cluster: ClusterIdentity
@@ -252,13 +251,13 @@ class Plan:
         return max((s.gate for s in self.steps), default=Gate.AUTO)
 
     def _why_none(self) -> str:
-        """Of several reasons why nothing is lost the one of the step that touches most."""
+        """Returns, of several reasons why nothing is lost, that of the step with the widest impact."""
         steps = sorted(self.steps, key=lambda s: (-s.estimate.replicas_moved, -s.risk_rank))
         return next((s.estimate.max_loss for s in steps), NO_LOSS)
 
     @property
     def impact(self) -> Estimate:
-        """The worst case: every rung is needed. A partition touched by three rungs counts once."""
+        """The worst case, in which every rung runs. A partition of three rungs counts once."""
         losses = [s.estimate.max_loss for s in self.steps if not s.estimate.max_loss.startswith(NO_LOSS)]
         touched = {str(s.args["partition"]) for s in self.steps if "partition" in s.args}
         return Estimate(

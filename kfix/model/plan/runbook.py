@@ -1,4 +1,4 @@
-"""A runbook as its author meant it, after the YAML was found free of mistakes. References (`${...}`) are still text."""
+"""A runbook whose YAML has been checked. References (`${...}`) are still text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Conditions put together; `how` is `all`, `any` or `not` (of exactly one)."""
+    """Combined conditions; `how` is `all`, `any` or `not` (of exactly one)."""
 
     how: str
     parts: tuple[Condition, ...]
@@ -41,7 +41,7 @@ def words(when: Condition) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """`batch` items are issued together; the first `canary` of them go alone before the rest. 0: one by one."""
+    """`batch` items are issued together, after the first `canary` of them alone. 0: one by one."""
 
     items: str
     name: str
@@ -66,7 +66,7 @@ class InvariantTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where replicas should lie: computed once, while planning; `kfix.runbook.file.placements` knows the kinds."""
+    """A placement to compute, once, while planning; `kfix.runbook.file.placements` holds the kinds."""
 
     kind: str
     args: Mapping[str, RawValue]
@@ -92,7 +92,7 @@ class StepTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """`default` None: it must be given. `low` and `high` are the least and most it may be."""
+    """A parameter without a `default` is required. `low` and `high` are inclusive limits."""
 
     kind: ArgKind
     default: ArgValue | None
@@ -112,7 +112,7 @@ class GoalTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Expect:
-    """What a runbook's own test wants: the steps of the plan, its highest gate, or who refuses it."""
+    """What a runbook's own test expects: the steps of the plan, its highest gate, or its refusal."""
 
     steps: tuple[str, ...]
     max_gate: Gate | None
@@ -131,7 +131,7 @@ class RunbookTest:
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """`codes` are the findings it is for; `request` is what it is for without any: `topic`, `cluster` or ""."""
+    """`codes` are the findings that it fixes; `request` is the subject without a finding: `topic`, `cluster` or ""."""
 
     id: str
     version: int

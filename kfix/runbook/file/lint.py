@@ -36,7 +36,7 @@ class KnownNames:
 
 
 def lint(data: object, codes: frozenset[str] = frozenset()) -> Iterator[Problem]:
-    """`codes` are the findings that exist; none given: they are not checked."""
+    """Yields the mistakes. `codes` are the existing findings; without any they are not checked."""
     if not isinstance(data, dict):
         return
     params = _plain(data.get("params"))
@@ -216,14 +216,14 @@ def _args(
 
 def _literal(kind: ArgKind, value: object, path: Path) -> Iterator[Problem]:
     try:
-        # Only a value that was read already is a bare number of seconds.
+        # Only a value that has been read already is a number of seconds without a unit.
         coerce(kind, str(value) if kind is ArgKind.DURATION else value)
     except ValueError as error:
         yield Problem(path, str(error))
 
 
 def _reference(name: str, path: Path, known: KnownNames) -> Iterator[Problem]:
-    """`finding.X` is checked when the finding is known; a wrong parameter or loop name is wrong for ever."""
+    """`finding.X` is checked once the finding is known; a wrong parameter or loop name is always a mistake."""
     head, dot, rest = name.partition(".")
     if head == "finding" and dot:
         return

@@ -261,7 +261,7 @@ _WORDS: Mapping[str, str] = {
     "help": "One line for people.",
     "RunbookModel.tests": "At least one; kfix runbook test runs them.",
     "name": "What the test shows.",
-    "cluster": "An incident on the in-memory cluster (kfix/adapters/memory/incidents.py).",
+    "cluster": "An incident on the in-memory cluster (kfix/adapters/memory/incidents/).",
     "TestModel.finding": f"Its code ({REQUEST}: asked for without one), and facts that differ from the incident's.",
     "TestModel.params": "Parameters of the test.",
     "expect": "What the plan and the run must give.",

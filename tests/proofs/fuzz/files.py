@@ -33,7 +33,8 @@ from tests.unit.adapters.saved.test_store import whole
 @contextmanager
 def snapshots() -> Iterator[Case]:
     chosen = [
-        INCIDENTS[n]().cluster.snapshot() for n in ("stuck-offsets-partition", "dead-isr", *sorted(INCIDENTS)[:3])
+        INCIDENTS[n]().cluster.snapshot()
+        for n in ("coordinator-stuck", "coordinator-stuck-isr-dead", *sorted(INCIDENTS)[:3])
     ]
     originals = [encode(whole()), encode(whole()), *(json.loads(json.dumps(encode(_small(s)))) for s in chosen)]
     originals = [json.loads(json.dumps(o)) for o in originals]

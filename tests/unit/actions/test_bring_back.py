@@ -38,7 +38,7 @@ def test_where_a_leader_lives_the_missing_replicas_are_named() -> None:
 
 
 def test_where_every_replica_is_in_sync_there_is_nobody_to_bring_back() -> None:
-    cluster = INCIDENTS["three-brokers"]().cluster
+    cluster = INCIDENTS["healthy"]().cluster
     with pytest.raises(NotApplicable, match="every replica of orders-0 is in sync"):
         ACTION.freeze(Args({"partition": "orders-0"}), FactReader(cluster))
 

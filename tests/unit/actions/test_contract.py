@@ -31,7 +31,7 @@ class Sample(NamedTuple):
 
 
 def _stuck() -> MemoryCluster:
-    return INCIDENTS["stuck-preferred-alive"]().cluster
+    return INCIDENTS["coordinator-stuck-preferred-alive"]().cluster
 
 
 def _throttled() -> MemoryCluster:

@@ -86,7 +86,7 @@ def test_an_end_alone_or_one_of_another_epoch_bounds_nothing() -> None:
 
 def test_an_isr_member_whose_disk_failed_is_no_clean_winner() -> None:
     """Registered is not there: Kafka passes it over, and takes one that is not in sync."""
-    incident = INCIDENTS["stuck-offsets-partition"]()
+    incident = INCIDENTS["coordinator-stuck"]()
     cluster = incident.cluster
     args = on_tp("leader.elect_isr", cluster, partition=str(STUCK))
     assert guards_pass("leader.elect_isr", args, cluster)
@@ -155,7 +155,7 @@ def test_where_no_epoch_tells_the_logs_apart_a_person_names_the_winner() -> None
 
 def test_no_unclean_election_while_somebody_in_sync_lives_or_where_nobody_lives() -> None:
     with pytest.raises(NotApplicable, match="loses nothing"):
-        on_tp("leader.elect_unclean", INCIDENTS["stuck-offsets-partition"]().cluster, partition=str(STUCK), max_loss=-1)
+        on_tp("leader.elect_unclean", INCIDENTS["coordinator-stuck"]().cluster, partition=str(STUCK), max_loss=-1)
     cluster = dead_isr()
     for broker in (2, 3):
         cluster.kill(broker)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kfix.actions.base import ActionStatus, Copied, NotApplicable
-from kfix.actions.moving import cancelling
 from kfix.actions.registry import ALL as ACTIONS
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
@@ -188,15 +187,3 @@ def test_a_move_of_somebody_elses_is_not_this_one() -> None:
     assert not guards_pass("reassign.move", args, cluster)
     cluster.advance(70)
     assert far() is ActionStatus.UNKNOWN
-
-
-def test_a_move_under_way_is_taken_back_by_a_cancel() -> None:
-    cluster = four_brokers()
-    cluster.copy_seconds = 60.0
-    args = on_tp("reassign.move", cluster, replicas=(1, 4))
-    carry_out("reassign.move", args, cluster)
-    undo = cancelling(args)
-    assert set(undo.args) == set(CANCEL.kinds)
-    assert undo.args == on_tp("reassign.cancel", cluster)
-    assert carry_out(undo.action, undo.args, cluster).accepted
-    assert cluster.records.assignments[TP].replicas == (1, 2, 3)

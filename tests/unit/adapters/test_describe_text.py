@@ -1,10 +1,8 @@
 """Pasted descriptions, in all the shapes people paste."""
 
-from pathlib import Path
-
 import pytest
 
-from kfix.adapters.describe_text import parse_describe_text, read_describe_text
+from kfix.adapters.describe_text import parse_describe_text
 from kfix.errors import InvalidFileError
 from kfix.model.cluster.snapshot import Assignment, Mode, PartitionView, Snapshot, TopicPartition
 from kfix_diagnostics.engine import diagnose
@@ -129,18 +127,3 @@ def test_what_cannot_be_read_is_told_with_its_line(text: str, problems: list[str
     for said, wanted in zip(raised.value.problems, problems, strict=True):
         assert said.startswith(wanted)
     assert "kcat" in raised.value.hint
-
-
-def test_a_file_that_is_no_text_is_a_mistake_of_the_user(tmp_path: Path) -> None:
-    path = tmp_path / "x.bin"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidFileError):
-        read_describe_text(path, 0.0)
-    with pytest.raises(InvalidFileError):
-        read_describe_text(tmp_path / "missing", 0.0)
-
-
-def test_a_file_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "describe.txt"
-    path.write_text("Topic: x Partition: 0 Leader: 2 Replicas: 1,3,2 Isr: 2,3\n")
-    assert dict(read_describe_text(path, 5.0).views[-1].partitions) == {X0: LED}

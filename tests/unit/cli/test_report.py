@@ -134,7 +134,7 @@ def test_no_time_of_a_look_is_a_crash(looks, tmp_path, taken_at):
     import gzip
     import re
 
-    text = gzip.decompress((looks / "02-fallen.json.gz").read_bytes()).decode()
+    text = gzip.decompress((looks / "02-coordinator-stuck.json.gz").read_bytes()).decode()
     strange = tmp_path / "strange.json"
     strange.write_text(re.sub(r'"taken_at":[0-9.]+', f'"taken_at":{taken_at}', text, count=1))
     for more in ((), ("--from", str(looks))):

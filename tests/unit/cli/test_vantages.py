@@ -129,7 +129,7 @@ def test_a_saved_look_has_its_name_or_that_of_the_machine(
         def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
             return seen_by(healthy(), options.vantage, {1, 2, 3})
 
-    behind = Seen(ALL["stuck-offsets-partition"]().cluster).app(tmp_path)
+    behind = Seen(ALL["coordinator-stuck"]().cluster).app(tmp_path)
     monkeypatch.setattr(socket, "gethostname", lambda: "kafka-7.example")
     path = tmp_path / "now.json"
     assert run("snapshot", "save", path, "--bootstrap-server", "h:1", *told, behind=behind).exit_code == 0

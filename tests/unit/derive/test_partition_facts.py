@@ -8,14 +8,14 @@ from kfix.model.cluster.snapshot import Mode, PartitionView, Snapshot, TopicPart
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
-    fallen,
-    frozen_view,
-    isolated_leader,
-    latent,
+    coordinator_stuck,
+    metadata_divergence,
     no_zookeeper,
     rack_packed,
+    stale_view,
     stuck_reassignment,
     text,
+    zone_isolated_with_leader,
 )
 
 
@@ -24,7 +24,7 @@ def row(snapshot: Snapshot, topic: str, partition: int = 0) -> PartitionFacts:
 
 
 def test_facts_are_scalars_and_never_null() -> None:
-    for paper in (base(), fallen(), no_zookeeper(base()), stuck_reassignment(), frozen_view()):
+    for paper in (base(), coordinator_stuck(), no_zookeeper(base()), stuck_reassignment(), stale_view()):
         for facts in derive(paper.snapshot()):
             for name, value in zip(PartitionFacts._fields, facts, strict=True):
                 assert type(value) is FACT_TYPES[name], (name, value)
@@ -46,14 +46,14 @@ def test_a_healthy_partition() -> None:
 
 
 def test_zookeeper_is_the_truth_where_it_was_read() -> None:
-    facts = row(latent().snapshot(), OFFSETS_TOPIC, 43)
+    facts = row(metadata_divergence().snapshot(), OFFSETS_TOPIC, 43)
     assert (facts.leader, facts.n_isr, facts.view_leader) == (1, 2, 2)
     assert not facts.zk_agrees
     assert facts.views_agree
 
 
 def test_without_zookeeper_the_newest_view_is() -> None:
-    facts = row(no_zookeeper(isolated_leader()).snapshot(), "orders")
+    facts = row(no_zookeeper(zone_isolated_with_leader()).snapshot(), "orders")
     assert (facts.leader, facts.leader_epoch, facts.n_isr) == (2, 1, 2)
     assert (facts.zk_leader, facts.zk_leader_epoch, facts.zk_version, facts.state_age) == (-2, -2, -1, -1)
     assert facts.zk_agrees
@@ -61,7 +61,7 @@ def test_without_zookeeper_the_newest_view_is() -> None:
 
 
 def test_while_a_migration_runs_the_znodes_are_no_authority() -> None:
-    snapshot = latent().snapshot()
+    snapshot = metadata_divergence().snapshot()
     assert snapshot.zookeeper is not None
     facts = row(replace(snapshot, zookeeper=replace(snapshot.zookeeper, migrating=True)), OFFSETS_TOPIC, 43)
     assert not facts.zk_known

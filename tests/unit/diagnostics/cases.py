@@ -14,26 +14,26 @@ from tests.unit.diagnostics.clusters import (
     G2,
     another_epoch_at_zookeeper,
     base,
+    broker_ids_gone,
     changed,
+    coordinator_loading,
+    coordinator_stuck,
     deleting,
-    fallen,
-    fallen_orders,
-    frozen_view,
-    isolated_leader,
     isr_gone,
-    latent,
-    loading,
-    lost_ids,
+    metadata_divergence,
     never_told,
     no_zookeeper,
     offsets_rf1,
     on_broker,
-    packed,
+    packed_replicas,
+    partitions_stuck,
     rack_packed,
     slow_follower,
+    stale_view,
     stuck_reassignment,
     text,
     unread_zookeeper,
+    zone_isolated_with_leader,
 )
 from tests.unit.diagnostics.sick import Sick
 
@@ -41,10 +41,10 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
 
 SICK: dict[str, list[Sick]] = {
-    "KFX101": [Sick(lambda: fallen().snapshot(), str(G2), CRITICAL)],
+    "KFX101": [Sick(lambda: coordinator_stuck().snapshot(), str(G2), CRITICAL)],
     "KFX102": [
-        Sick(lambda: fallen_orders(3).snapshot(), "orders-2", CRITICAL),
-        Sick(lambda: fallen_orders(60).snapshot(), "topic orders", CRITICAL),
+        Sick(lambda: partitions_stuck(3).snapshot(), "orders-2", CRITICAL),
+        Sick(lambda: partitions_stuck(60).snapshot(), "topic orders", CRITICAL),
         Sick(
             lambda: text(
                 'Metadata for all topics (from broker 2: localhost:9092/2):\n  broker 2 at localhost:9092\n  topic "x" '
@@ -56,20 +56,20 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX103": [
         Sick(lambda: isr_gone().snapshot(), "ISR on broker 1", CRITICAL),
-        Sick(lambda: packed().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
+        Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "ISR on broker 2", CRITICAL),
         Sick(lambda: no_zookeeper(isr_gone()).snapshot(), "ISR on broker 1", CRITICAL),
     ],
     "KFX104": [
         Sick(lambda: offsets_rf1().kill(3).snapshot(), "replicas on broker 3", CRITICAL),
-        Sick(lambda: packed().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
+        Sick(lambda: packed_replicas().kill(1).kill(2).snapshot(), "replicas on brokers 1, 2", CRITICAL),
     ],
     "KFX105": [
-        Sick(lambda: lost_ids().snapshot(), "broker 4", CRITICAL),
-        Sick(lambda: lost_ids(address=True).snapshot(), "broker 4", CRITICAL),
+        Sick(lambda: broker_ids_gone().snapshot(), "broker 4", CRITICAL),
+        Sick(lambda: broker_ids_gone(address=True).snapshot(), "broker 4", CRITICAL),
     ],
     "KFX106": [
-        Sick(lambda: loading().snapshot(), "coordinator on broker 2", WARNING),
-        Sick(lambda: loading(20).snapshot(), "coordinator on broker 2", INFO),
+        Sick(lambda: coordinator_loading().snapshot(), "coordinator on broker 2", WARNING),
+        Sick(lambda: coordinator_loading(20).snapshot(), "coordinator on broker 2", INFO),
         Sick(lambda: changed(base(), broken_groups={"g2": (15, None)}).snapshot(), "coordinator on broker 2", CRITICAL),
         Sick(lambda: changed(base(), broken_groups={"g2": (0, -1)}).snapshot(), "coordinator on broker 2", CRITICAL),
     ],
@@ -77,9 +77,9 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),
     ],
     "KFX201": [
-        Sick(lambda: latent().snapshot(), str(G2), WARNING),
+        Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
-            lambda: changed(latent(), registered={1: 9e4, 2: 9e4, 3: 9e4}, answering={2}).snapshot(),
+            lambda: changed(metadata_divergence(), registered={1: 9e4, 2: 9e4, 3: 9e4}, answering={2}).snapshot(),
             str(G2),
             WARNING,
         ),
@@ -93,8 +93,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: never_told().snapshot(), "controller 3", WARNING),
     ],
     "KFX203": [
-        Sick(lambda: frozen_view().snapshot(), "broker 1", CRITICAL),
-        Sick(lambda: isolated_leader().snapshot(), "broker 1", CRITICAL),
+        Sick(lambda: stale_view().snapshot(), "broker 1", CRITICAL),
+        Sick(lambda: zone_isolated_with_leader().snapshot(), "broker 1", CRITICAL),
     ],
     "KFX301": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
@@ -112,7 +112,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: changed(offsets_rf1(), min_isr=2).snapshot(), "replication factor", CRITICAL),
     ],
     "KFX305": [
-        Sick(lambda: packed().snapshot(), "replication factor 2", INFO),
+        Sick(lambda: packed_replicas().snapshot(), "replication factor 2", INFO),
         Sick(lambda: rack_packed(racks={1: "a", 2: "a", 3: "a", 4: "b"}).snapshot(), "rack a", WARNING),
     ],
     "KFX401": [
@@ -122,7 +122,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: no_zookeeper(base().kill(3)).snapshot(), "broker 3", WARNING),
     ],
     "KFX402": [Sick(lambda: on_broker(2, base()).snapshot(), "broker 2", CRITICAL)],
-    "KFX403": [Sick(lambda: isolated_leader().snapshot(), "broker 1", CRITICAL)],
+    "KFX403": [Sick(lambda: zone_isolated_with_leader().snapshot(), "broker 1", CRITICAL)],
     "KFX404": [
         Sick(lambda: replace(base().snapshot(), remembered_brokers={3: "h:1", 9: "h:9"}), "broker 9", INFO),
     ],
@@ -170,9 +170,13 @@ SICK: dict[str, list[Sick]] = {
 
 #: Nearly sick. The code must not come up; other codes may.
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
-    "KFX101": [lambda: latent().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
-    "KFX102": [lambda: fallen().snapshot(), lambda: isr_gone().snapshot(), lambda: base().kill(1).snapshot()],
-    "KFX103": [lambda: fallen().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX101": [lambda: metadata_divergence().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
+    "KFX102": [
+        lambda: coordinator_stuck().snapshot(),
+        lambda: isr_gone().snapshot(),
+        lambda: base().kill(1).snapshot(),
+    ],
+    "KFX103": [lambda: coordinator_stuck().snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
     "KFX104": [lambda: isr_gone().snapshot(), lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1 Isr: 1")],
     "KFX105": [
         lambda: base().kill(3).snapshot(),
@@ -180,30 +184,33 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: changed(base(), registered={1: 9e4, 2: 9e4, 3: 9e4, 9: 9e6}).kill(3).snapshot(),
     ],
     "KFX106": [
-        lambda: fallen().snapshot(),
+        lambda: coordinator_stuck().snapshot(),
         # Refused for want of rights: it has answered.
         lambda: changed(base(), broken_groups={"g2": (0, 30), "pay": (30, None)}).snapshot(),
     ],
-    "KFX107": [lambda: fallen().snapshot(), lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1")],
+    "KFX107": [
+        lambda: coordinator_stuck().snapshot(),
+        lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1"),
+    ],
     "KFX201": [
-        lambda: fallen().snapshot(),
-        lambda: frozen_view().snapshot(),
-        lambda: isolated_leader().snapshot(),
+        lambda: coordinator_stuck().snapshot(),
+        lambda: stale_view().snapshot(),
+        lambda: zone_isolated_with_leader().snapshot(),
         another_epoch_at_zookeeper,
-        lambda: no_zookeeper(latent()).snapshot(),
+        lambda: no_zookeeper(metadata_divergence()).snapshot(),
     ],
     "KFX202": [
-        lambda: fallen().snapshot(),
+        lambda: coordinator_stuck().snapshot(),
         # In KRaft every broker names a random live one.
         lambda: changed(no_zookeeper(base()), named_controller={1: 3, 2: 1, 3: 2}).snapshot(),
         lambda: base().kill(2).back(2, 20).snapshot(),
         # Back for an hour and in no isr, but it knows its partitions: slow, not forgotten.
         lambda: base().kill(2).back(2, 3600).snapshot(),
     ],
-    "KFX203": [lambda: latent().snapshot(), lambda: base().kill(1).snapshot()],
+    "KFX203": [lambda: metadata_divergence().snapshot(), lambda: base().kill(1).snapshot()],
     "KFX301": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
     "KFX302": [
-        lambda: latent().snapshot(),
+        lambda: metadata_divergence().snapshot(),
         lambda: stuck_reassignment().snapshot(),
         lambda: base().kill(2).kill(3).snapshot(),
     ],
@@ -215,7 +222,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: rack_packed(racks={1: "a", 2: "a", 4: "b"}).snapshot(),
     ],
     "KFX401": [
-        lambda: isolated_leader().snapshot(),
+        lambda: zone_isolated_with_leader().snapshot(),
         lambda: on_broker(2, base()).snapshot(),
         lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1"),
     ],
@@ -251,7 +258,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         cut_clusters.controller_alone,
         cut_clusters.broker_alone,
         cut_clusters.two_controllers,
-        lambda: latent().snapshot(),
+        lambda: metadata_divergence().snapshot(),
     ],
     "KFX803": [cut_clusters.two_controllers, cut_clusters.link_cut, lambda: base().kill(1).snapshot()],
     "KFX804": [cut_clusters.zone_isolated, cut_clusters.zone_isolated_leading_nothing],

@@ -1,4 +1,4 @@
-"""The clusters of the incidents, sick and nearly sick, as real ones look (design: incidents A, B, C)."""
+"""The clusters of the incidents, sick and nearly sick, under the names that the lab gives them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def base() -> Paper:
     return paper
 
 
-def latent() -> Paper:
+def metadata_divergence() -> Paper:
     return base().forge(OFFSETS_TOPIC, 43, 1, (1, 2))
 
 
-def fallen() -> Paper:
-    return latent().fall(OFFSETS_TOPIC, 43, 1)
+def coordinator_stuck() -> Paper:
+    return metadata_divergence().fall(OFFSETS_TOPIC, 43, 1)
 
 
-def fallen_orders(partitions: int) -> Paper:
+def partitions_stuck(partitions: int) -> Paper:
     paper = Paper().offsets(50).topic("orders", partitions, replicas=[[3, 1, 2]] * partitions)
     for p in range(partitions):
         part = paper.part("orders", p)
@@ -43,14 +43,14 @@ def offsets_rf1() -> Paper:
     return paper
 
 
-def loading(age: float = 86_400.0) -> Paper:
+def coordinator_loading(age: float = 86_400.0) -> Paper:
     paper = base()
     paper.broken_groups = {"g2": (0, 14)}
     paper.registered[paper.part(OFFSETS_TOPIC, 43).leader] = age
     return paper
 
 
-def lost_ids(*, address: bool = False) -> Paper:
+def broker_ids_gone(*, address: bool = False) -> Paper:
     """Broker 4 was re-created as broker 5, which has no replica yet."""
     paper = Paper((1, 2, 3, 4)).offsets(50).topic("ghost", 1, replicas=[[4]]).topic("pair", 2, replicas=[[4, 1]] * 2)
     paper.kill(4)
@@ -69,8 +69,8 @@ def isr_gone() -> Paper:
     return paper.kill(1)
 
 
-def packed() -> Paper:
-    """B3: P0 on [1, 2], P1 on [2, 3]; 1 and 2 die."""
+def packed_replicas() -> Paper:
+    """Partition 0 is on [1, 2], partition 1 on [2, 3]; a test kills 1 and 2."""
     paper = Paper().offsets(50).topic("t", 2, replicas=[[1, 2], [2, 3]])
     paper.part("t", 1).isr = (2,)
     return paper
@@ -90,8 +90,8 @@ def no_zookeeper(paper: Paper, mode: Mode = Mode.KRAFT) -> Paper:
     return paper
 
 
-def frozen_view(broker: int = 1) -> Paper:
-    """C2: the controller does not reach broker 1, which goes on believing in a leader that is gone."""
+def stale_view(broker: int = 1) -> Paper:
+    """The controller does not reach broker 1, whose metadata still names the old leaders."""
     paper = base()
     for p in range(6):
         part = paper.part("orders", p)
@@ -100,8 +100,8 @@ def frozen_view(broker: int = 1) -> Paper:
     return paper
 
 
-def isolated_leader() -> Paper:
-    """C3b: broker 1 is cut off with its zone; the rest elected others, one epoch later, and it still leads its own."""
+def zone_isolated_with_leader() -> Paper:
+    """Broker 1 is isolated with its zone; the others elected new leaders, one epoch later; it still leads its own."""
     paper = base()
     for part in paper.parts.values():
         part.seen_by[1] = (part.leader, part.epoch, part.isr)

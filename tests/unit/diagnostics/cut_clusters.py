@@ -15,7 +15,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
 )
 from tests.unit.diagnostics.build import NOW, Paper
-from tests.unit.diagnostics.clusters import base, isolated_leader, no_zookeeper
+from tests.unit.diagnostics.clusters import base, no_zookeeper, zone_isolated_with_leader
 
 ZONES = {1: "az1", 2: "az2", 3: "az3"}
 ORDERS = TopicPartition("orders", 0)  # led by broker 1
@@ -51,7 +51,7 @@ def sampled(snapshot_ends: dict[int, int], before: dict[int, int] | None = None)
 
 
 def link_cut() -> Snapshot:
-    """C1: brokers 1 and 2 have dropped each other, the controller, 3, has all in sync."""
+    """Brokers 1 and 2 have dropped each other, the controller, 3, has all in sync."""
     paper = zoned(base())
     dropped(paper, 1, 2)
     dropped(paper, 2, 1)
@@ -66,7 +66,7 @@ def one_sided_link_cut() -> Snapshot:
 
 
 def lagging(before: int, now: int) -> Snapshot:
-    """E3: broker 2 is out of sync with 1 on one topic only; its log end `before` and `now`, the leader's 60 and 90."""
+    """Broker 2 is out of sync with 1 on one topic only; its log end `before` and `now`, the leader's 60 and 90."""
     paper = zoned(base())
     dropped(paper, 1, 2)
     return paper.snapshot(**sampled({1: 90, 2: now, 3: 90}, {1: 60, 2: before, 3: 60}))
@@ -81,7 +81,7 @@ def slow_link() -> Snapshot:
 
 
 def controller_link_cut(*, data_too: bool = True) -> Snapshot:
-    """C2: broker 1 does not hear the controller, 3, which has dropped it where it leads."""
+    """Broker 1 does not hear the controller, 3, which has dropped it where it leads."""
     paper = zoned(base())
     for tp, part in paper.parts.items():
         if part.leader == 3 and tp.topic == "orders":
@@ -96,10 +96,10 @@ def controller_link_cut(*, data_too: bool = True) -> Snapshot:
 
 
 def zone_isolated(*, known: bool = True) -> Snapshot:
-    """C3b: zone az1 with broker 1, which led a third; its log goes on where the others began anew."""
+    """Zone az1 with broker 1, which led a third; its log goes on where the others began anew."""
     ends = {b: LogEnd(0, end) for b, end in ((1, 130), (2, 112), (3, 112))}
     told = {ORDERS: EpochEnd(2, 0, 100)} if known else {}
-    return zoned(isolated_leader()).snapshot(
+    return zoned(zone_isolated_with_leader()).snapshot(
         log_ends={ORDERS: ends}, epoch_ends=told, ensemble=servers(a="leader", b="follower")
     )
 
@@ -121,7 +121,7 @@ def zone_isolated_leading_nothing() -> Snapshot:
 
 
 def two_controllers() -> Snapshot:
-    """C4b: the controller, 1, is cut off and leads a third."""
+    """The controller, 1, is cut off and leads a third."""
     paper = zoned(base())
     paper.controller = 1
     for part in paper.parts.values():

@@ -11,7 +11,7 @@ from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import find
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL
-from tests.unit.diagnostics.clusters import fallen_orders, healthy
+from tests.unit.diagnostics.clusters import healthy, partitions_stuck
 from tests.unit.diagnostics.sick import Sick
 
 SICK_ROWS = [pytest.param(code, case, id=f"{code}-{i}") for code, cases in SICK.items() for i, case in enumerate(cases)]
@@ -79,5 +79,5 @@ def test_an_unclean_election_is_proposed_only_where_nobody_in_sync_lives_and_som
 
 
 def test_the_object_stays_the_same_when_counts_and_ages_change() -> None:
-    few, many = fallen_orders(30).kill(3, 300), fallen_orders(60).kill(3, 900)
+    few, many = partitions_stuck(30).kill(3, 300), partitions_stuck(60).kill(3, 900)
     assert {f.key for f in diagnose(few.snapshot()).walk()} == {f.key for f in diagnose(many.snapshot()).walk()}

@@ -12,12 +12,12 @@ from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.group_story import explain_group
 from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.clusters import G2, base, fallen, loading, unread_zookeeper
+from tests.unit.diagnostics.clusters import G2, base, coordinator_loading, coordinator_stuck, unread_zookeeper
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
 
 STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
-    "group-blocked": (lambda: fallen().snapshot(), True),
+    "group-blocked": (lambda: coordinator_stuck().snapshot(), True),
     "group-healthy": (lambda: base().snapshot(), False),
     "group-commits": (lambda: base().kill(1).kill(3).snapshot(), True),
 }
@@ -38,7 +38,7 @@ def test_the_story_is_the_golden_one(name: str) -> None:
 
 
 def test_a_group_without_a_probe_is_judged_by_its_partition() -> None:
-    paper = fallen()
+    paper = coordinator_stuck()
     paper.groups = ()
     snapshot = paper.snapshot()
     story = explain_group(snapshot, diagnose(snapshot), "g2")
@@ -64,7 +64,7 @@ def test_nobody_knows_is_not_healthy() -> None:
 
 
 def test_a_coordinator_that_loads_blocks() -> None:
-    snapshot = loading().snapshot()
+    snapshot = coordinator_loading().snapshot()
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     assert story.blocked is True
     assert [f.code for f in story.findings] == ["KFX106"]
@@ -79,7 +79,7 @@ def test_without_an_offsets_topic_there_is_nothing_to_be_blocked_on() -> None:
 
 
 def test_the_story_as_json() -> None:
-    snapshot = fallen().snapshot()
+    snapshot = coordinator_stuck().snapshot()
     said = json.loads(group_json(explain_group(snapshot, diagnose(snapshot), "g2")))
     assert said["schema"] == "kfix.group/v1"
     assert said["partition"] == "__consumer_offsets-43"

@@ -15,20 +15,20 @@ from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
-    fallen,
-    frozen_view,
+    broker_ids_gone,
+    coordinator_loading,
+    coordinator_stuck,
     healthy,
-    isolated_leader,
     isr_gone,
-    latent,
-    loading,
-    lost_ids,
+    metadata_divergence,
     offsets_rf1,
     on_broker,
-    packed,
+    packed_replicas,
     slow_follower,
+    stale_view,
     text,
     unread_zookeeper,
+    zone_isolated_with_leader,
 )
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
@@ -40,17 +40,17 @@ Topic: __consumer_offsets\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: cle
 
 INCIDENTS: dict[str, tuple[Callable[[], Snapshot], int]] = {
     "healthy": (healthy, 0),
-    "coordinator-latent": (lambda: latent().snapshot(), 20),
-    "coordinator-stuck": (lambda: fallen().snapshot(), 21),
-    "offsets-rf1-healthy": (lambda: offsets_rf1().snapshot(), 20),
+    "metadata-divergence": (lambda: metadata_divergence().snapshot(), 20),
+    "coordinator-stuck": (lambda: coordinator_stuck().snapshot(), 21),
+    "offsets-rf1-all-alive": (lambda: offsets_rf1().snapshot(), 20),
     "offsets-rf1": (lambda: offsets_rf1().kill(3).snapshot(), 21),
     "under-min-isr": (lambda: base().kill(2).kill(3).snapshot(), 21),
-    "coordinator-loading": (lambda: loading().snapshot(), 20),
-    "broker-ids-gone": (lambda: lost_ids().snapshot(), 21),
+    "coordinator-loading": (lambda: coordinator_loading().snapshot(), 20),
+    "broker-ids-gone": (lambda: broker_ids_gone().snapshot(), 21),
     "isr-gone": (lambda: with_log_ends().snapshot(), 21),
-    "packed-replicas": (lambda: packed().kill(1).kill(2).snapshot(), 21),
-    "link-to-controller-cut": (lambda: frozen_view().snapshot(), 21),
-    "zone-isolated-with-leader": (lambda: isolated_leader().snapshot(), 21),
+    "packed-replicas": (lambda: packed_replicas().kill(1).kill(2).snapshot(), 21),
+    "link-to-controller-cut": (lambda: stale_view().snapshot(), 21),
+    "zone-isolated-with-leader": (lambda: zone_isolated_with_leader().snapshot(), 21),
     "hung-broker": (lambda: on_broker(2, base()).snapshot(), 21),
     "slow-follower": (lambda: slow_follower().snapshot(), 20),
     "restart-away": (lambda: base().kill(3, 12).snapshot(), 0),
@@ -96,7 +96,7 @@ def test_no_golden_file_is_left_over() -> None:
 
 
 def test_the_divergence_is_reported_while_everything_still_works() -> None:
-    diagnosis = diagnose(latent().snapshot())
+    diagnosis = diagnose(metadata_divergence().snapshot())
     assert heads(diagnosis) == ["KFX201:__consumer_offsets-43"]
     finding = diagnosis.findings[0]
     assert finding.facts == {
@@ -108,7 +108,7 @@ def test_the_divergence_is_reported_while_everything_still_works() -> None:
 
 
 def test_a_record_written_after_the_next_controller_came_is_named_as_such() -> None:
-    snapshot = latent().snapshot()
+    snapshot = metadata_divergence().snapshot()
     assert snapshot.zookeeper is not None
     node = snapshot.zookeeper.controller
     newer = {"epoch": 2, "epoch_mzxid": 100}
@@ -120,7 +120,7 @@ def test_a_record_written_after_the_next_controller_came_is_named_as_such() -> N
 
 
 def test_the_stuck_partition_is_a_head_of_its_own_beside_the_dead_broker() -> None:
-    diagnosis = diagnose(fallen().snapshot())
+    diagnosis = diagnose(coordinator_stuck().snapshot())
     assert heads(diagnosis) == ["KFX101:__consumer_offsets-43", "KFX401:broker 1"]
     finding = diagnosis.findings[0]
     assert finding.blocked.groups == ("g2",)
@@ -134,13 +134,13 @@ def test_the_stuck_partition_is_a_head_of_its_own_beside_the_dead_broker() -> No
 
 
 def test_a_group_that_answers_is_not_called_blocked_though_listed_there() -> None:
-    paper = fallen()
+    paper = coordinator_stuck()
     paper.broken_groups = {"g2": (0, 0)}
     assert find(diagnose(paper.snapshot()), "KFX101").blocked.groups == ()
 
 
 def test_groups_of_earlier_snapshots_are_named_though_no_broker_lists_them() -> None:
-    paper = fallen()
+    paper = coordinator_stuck()
     paper.groups, paper.remembered = (), ("g2",)
     assert find(diagnose(paper.snapshot()), "KFX101").blocked.groups == ("g2",)
 
@@ -183,16 +183,18 @@ def test_a_longer_log_that_would_not_win_is_named() -> None:
 
 
 def test_packed_replicas_are_judged_partition_by_partition() -> None:
-    diagnosis = diagnose(packed().kill(1).kill(2).snapshot())
+    diagnosis = diagnose(packed_replicas().kill(1).kill(2).snapshot())
     assert find(diagnosis, "KFX104").partitions == (TopicPartition("t", 0),)
     assert find(diagnosis, "KFX103").partitions == (TopicPartition("t", 1),)
-    assert find(diagnose(packed().snapshot()), "KFX305").severity is Severity.INFO
+    assert find(diagnose(packed_replicas().snapshot()), "KFX305").severity is Severity.INFO
 
 
 def test_a_lost_id_states_how_sure_it_is() -> None:
-    assert find(diagnose(lost_ids().snapshot()), "KFX105").cause.confidence is Confidence.POSSIBLE
-    assert find(diagnose(lost_ids(address=True).snapshot()), "KFX105").cause.confidence is Confidence.LIKELY
-    assert find(diagnose(lost_ids().snapshot()), "KFX401").cause.text == "broker 4 may no longer exist, see KFX105"
+    assert find(diagnose(broker_ids_gone().snapshot()), "KFX105").cause.confidence is Confidence.POSSIBLE
+    assert find(diagnose(broker_ids_gone(address=True).snapshot()), "KFX105").cause.confidence is Confidence.LIKELY
+    assert (
+        find(diagnose(broker_ids_gone().snapshot()), "KFX401").cause.text == "broker 4 may no longer exist, see KFX105"
+    )
 
 
 def test_four_hundred_partitions_are_one_finding() -> None:
@@ -204,9 +206,9 @@ def test_four_hundred_partitions_are_one_finding() -> None:
 
 
 def test_more_than_twenty_leaderless_partitions_are_one_finding_with_all_of_them() -> None:
-    from tests.unit.diagnostics.clusters import fallen_orders
+    from tests.unit.diagnostics.clusters import partitions_stuck
 
-    diagnosis = diagnose(fallen_orders(64).snapshot())
+    diagnosis = diagnose(partitions_stuck(64).snapshot())
     finding = find(diagnosis, "KFX102")
     assert finding.obj == "topic orders"
     assert len(finding.partitions) == 64
@@ -234,7 +236,7 @@ def test_a_broker_that_stays_away_becomes_an_alarm() -> None:
 
 
 def test_an_isolated_broker_explains_what_it_is_missing_from() -> None:
-    diagnosis = diagnose(isolated_leader().snapshot())
+    diagnosis = diagnose(zone_isolated_with_leader().snapshot())
     assert heads(diagnosis) == ["KFX803:broker 1"]
     assert {f.code for f in diagnosis.walk()} == {"KFX803", "KFX203", "KFX302", "KFX403"}
     assert any("Do not trigger elections, reassignments or restarts" in never for never in diagnosis.findings[0].never)

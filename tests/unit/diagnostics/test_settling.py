@@ -11,18 +11,18 @@ from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     base,
     changed,
-    fallen,
-    frozen_view,
+    coordinator_stuck,
     isr_gone,
-    latent,
+    metadata_divergence,
     no_zookeeper,
     offsets_rf1,
+    stale_view,
     text,
 )
 
 
-def just_fallen(age: float) -> Paper:
-    return latent().fall(OFFSETS_TOPIC, 43, 1, age)
+def just_stuck(age: float) -> Paper:
+    return metadata_divergence().fall(OFFSETS_TOPIC, 43, 1, age)
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,13 @@ def just_fallen(age: float) -> Paper:
     [
         (base, 0),
         (offsets_rf1, 0),
-        (fallen, 0),
-        (lambda: just_fallen(4), 6),
-        (latent, 0),
+        (coordinator_stuck, 0),
+        (lambda: just_stuck(4), 6),
+        (metadata_divergence, 0),
         (lambda: base().forge(OFFSETS_TOPIC, 43, 1, (1, 2), age=3), 7),
         (lambda: base().kill(3), 0),
         (lambda: no_zookeeper(base().kill(3)), 10),
-        (frozen_view, 10),
+        (stale_view, 10),
         (lambda: changed(base(), controller=None), 10),
     ],
 )
@@ -64,18 +64,18 @@ def test_a_view_that_is_newer_than_the_record_needs_a_second_look() -> None:
 
 
 def test_the_debounce_can_be_chosen() -> None:
-    assert settle_seconds(just_fallen(4).snapshot(), debounce=30) == 26
+    assert settle_seconds(just_stuck(4).snapshot(), debounce=30) == 26
 
 
 def test_what_lasts_counts() -> None:
-    now, then = just_fallen(4).snapshot(), just_fallen(4).snapshot()
+    now, then = just_stuck(4).snapshot(), just_stuck(4).snapshot()
     diagnosis = diagnose(now, earlier=then)
     assert diagnosis.worst is Severity.CRITICAL
     assert not any(f.unsettled for f in diagnosis.walk())
 
 
 def test_what_was_not_there_before_is_told_and_is_no_alarm() -> None:
-    diagnosis = diagnose(just_fallen(4).snapshot(), earlier=latent().snapshot())
+    diagnosis = diagnose(just_stuck(4).snapshot(), earlier=metadata_divergence().snapshot())
     stuck = next(f for f in diagnosis.walk() if f.code == "KFX101")
     assert stuck.unsettled
     assert stuck.severity is Severity.INFO
@@ -84,7 +84,7 @@ def test_what_was_not_there_before_is_told_and_is_no_alarm() -> None:
 
 
 def test_another_election_in_between_is_another_fault() -> None:
-    then, now = just_fallen(14), just_fallen(4)
+    then, now = just_stuck(14), just_stuck(4)
     now.part(OFFSETS_TOPIC, 43).epoch += 1
     now.part(OFFSETS_TOPIC, 43).version += 1
     stuck = [f for f in diagnose(now.snapshot(), earlier=then.snapshot()).walk() if f.code == "KFX101"]
@@ -127,9 +127,9 @@ def test_the_restart_grace_can_be_chosen() -> None:
 
 
 def test_a_look_worked_through_once_serves_both_questions() -> None:
-    seen = examine(fallen().snapshot())
+    seen = examine(coordinator_stuck().snapshot())
     assert settle_seconds(seen) == 0
-    assert diagnose(seen) == diagnose(fallen().snapshot())
+    assert diagnose(seen) == diagnose(coordinator_stuck().snapshot())
 
 
 def test_a_text_is_never_settled() -> None:

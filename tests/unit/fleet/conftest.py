@@ -6,7 +6,7 @@ import pytest
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
-from tests.unit.diagnostics.clusters import base, fallen
+from tests.unit.diagnostics.clusters import base, coordinator_stuck
 
 DAY = date(2026, 3, 1)
 
@@ -15,5 +15,5 @@ DAY = date(2026, 3, 1)
 def run(tmp_path):
     writer = RunWriter(place_of(tmp_path), DAY, "r1")
     writer.write("well", base().snapshot())
-    writer.write("sick", fallen().snapshot())
+    writer.write("sick", coordinator_stuck().snapshot())
     return writer.finish({"gone": "connection refused"}, inputs="two")

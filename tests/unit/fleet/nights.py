@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import run_of
+from kfix.adapters.fleet.runs import newest_run
 from kfix.app.audit import audit, report
 from kfix.fleet.shapes import SyntheticCluster
 from kfix.fleet.synthetic import write_fleet
@@ -28,7 +28,7 @@ def night(root, clusters, engine, *, look=0, failed=None, inventory=None, run="n
 
 
 def again(root, engine, *, look=0, inventory=None, run="n"):
-    found = run_of(place_of(root), day_of(look), run)
+    found = newest_run(place_of(root), day_of(look), run)
     return audit(place_of(root), found, inventory or Inventory(), engine)
 
 

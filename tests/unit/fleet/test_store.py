@@ -22,7 +22,7 @@ from kfix.errors import UsageError
 from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import predicates
-from tests.unit.diagnostics.clusters import base, fallen
+from tests.unit.diagnostics.clusters import base, coordinator_stuck
 from tests.unit.diagnostics.test_any_cluster import papers
 
 DAY = date(2026, 3, 1)
@@ -71,7 +71,7 @@ def test_runs_are_listed_by_age_and_by_day(tmp_path):
 def test_a_url_is_a_place_too(tmp_path):
     root = place_of(f"file://{tmp_path}/store")
     writer = RunWriter(root, DAY, "r")
-    writer.write("one", fallen().snapshot())
+    writer.write("one", coordinator_stuck().snapshot())
     table = writer.finish().table("one")
     assert table.startswith("file://")
     assert judge_stored(table).findings
@@ -83,7 +83,7 @@ def test_a_url_is_a_place_too(tmp_path):
 def test_a_place_that_is_no_local_disk(tmp_path):
     root = StoreLocation("sub:", "store", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
     writer = RunWriter(root, DAY, "r")
-    writer.write("one", fallen().snapshot())
+    writer.write("one", coordinator_stuck().snapshot())
     assert not writer.place.local
     run = writer.finish()
     assert runs(root) == (run,)

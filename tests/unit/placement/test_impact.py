@@ -2,9 +2,9 @@
 
 import pytest
 
-from kfix.placement.impact import Impact, batches, impact, throttled
+from kfix.placement.impact import batches, throttled
 from kfix.placement.world import Move, PlacementError
-from tests.unit.placement.clusters import tp, world
+from tests.unit.placement.clusters import tp
 
 
 def move(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> Move:
@@ -15,19 +15,6 @@ ORDER = move("t-0", (1, 2), (2, 1))
 RAISED = move("t-1", (1,), (1, 2, 3))
 MOVED = move("t-10", (1, 2), (1, 4))
 UNKNOWN = move("u-0", (5,), (6,))
-
-
-def test_bytes_are_those_that_are_copied() -> None:
-    w = world("------", {"t-0": (1, 2)}, sizes={"t-0": 1000, "t-1": 50, "t-10": 7})
-    assert impact([UNKNOWN, MOVED, RAISED, ORDER], w) == Impact(
-        partitions=4,
-        replicas_moved=4,
-        bytes_moved=107,
-        unknown=1,
-        bytes_to={2: 50, 3: 50, 4: 7, 6: 0},
-        brokers=(1, 2, 3, 4, 5, 6),
-    )
-    assert impact([], w) == Impact(0, 0, 0, 0, {}, ())
 
 
 def test_throttles_as_kafka_writes_them() -> None:

@@ -65,7 +65,7 @@ def test_the_place_of_what_is_no_json() -> None:
         ('{"partitions":[],"partitions":[]}', 'r.json: the key "partitions" is given more than once'),
         (
             '{"version":1,"topics":[{"topic":"t"}]}',
-            "r.json: this is the list of topics to move for `--generate`: it says what to move and not where to",
+            "r.json: this is the list of topics to move for `--generate`: it names what to move, but not where to",
         ),
     ],
 )
@@ -82,8 +82,8 @@ def test_the_file_as_a_whole(text, says) -> None:
         ({"replicas": "1,2"}, ' (t-0): replicas is "1,2", wanted a list of broker ids'),
         ({"partition": 1.0}, ": partition is 1.0, wanted a number from 0 on"),
         ({"partition": 2**31}, ": partition is 2147483648, wanted a number from 0 on"),
-        ({"topic": ".."}, ": topic \"..\" is no topic name (letters, digits, '.', '_', '-', at most 249)"),
-        ({"topic": None}, ": topic null is no topic name (letters, digits, '.', '_', '-', at most 249)"),
+        ({"topic": ".."}, ": topic \"..\" is not a topic name (letters, digits, '.', '_', '-', at most 249)"),
+        ({"topic": None}, ": topic null is not a topic name (letters, digits, '.', '_', '-', at most 249)"),
         (
             {"log_dirs": ["any", "/data/1"]},
             ' (t-0): log_dirs holds "/data/1"; kfix moves no directories, write "any" or leave log_dirs out',

@@ -138,7 +138,7 @@ CASES: list[Case] = [
     ("leader_is_preferred", four_brokers, {"partition": "none-0"}, "inconclusive", "assignment unknown"),
     ("isr_is_dead", dead_isr, ON_TP, "pass", "leader none, epoch 2, ISR [1], registered [2, 3, 4]"),
     ("isr_is_dead", four_brokers, ON_TP, "fail", "leader 1"),
-    ("isr_is_dead", lambda: INCIDENTS["stuck-offsets-partition"]().cluster, {"partition": str(STUCK)}, "fail", "none"),
+    ("isr_is_dead", lambda: INCIDENTS["coordinator-stuck"]().cluster, {"partition": str(STUCK)}, "fail", "none"),
     ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 2}, "pass", "assignment [1,2,3], registered of them [2,3]"),
     ("unclean_winner_is", dead_isr, {**ON_TP, "broker": 3}, "fail", "registered of them [2,3]"),
     ("unclean_winner_is", lambda: without(1, 2, 3), {**ON_TP, "broker": 2}, "fail", "registered of them []"),
@@ -216,7 +216,7 @@ CASES: list[Case] = [
     ("reelection_is_safe", lambda: silent(diverged(more=5), 4), {}, "fail", "broker 1 at 105"),
     (
         "reelection_is_safe",
-        lambda: INCIDENTS["stuck-offsets-partition"]().cluster,
+        lambda: INCIDENTS["coordinator-stuck"]().cluster,
         {},
         "pass",
         "1 of them without a leader or with two, none would lose records",

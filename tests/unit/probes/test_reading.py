@@ -34,20 +34,20 @@ def test_no_group_lives_on_a_partition_that_is_not_there() -> None:
 
 
 def test_a_topic_that_does_not_exist_has_no_coordinator() -> None:
-    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster = ALL["coordinator-stuck"]().cluster
     with pytest.raises(RefusedError, match="does not exist"):
         freeze(Args({"partition": "none-0"}), FactReader(cluster))
 
 
 @pytest.mark.parametrize(
-    ("incident", "verdict"), [("latent-divergence", "pass"), ("divergence-with-a-short-log", "fail")]
+    ("incident", "verdict"), [("metadata-divergence", "pass"), ("metadata-divergence-short-log", "fail")]
 )
 def test_the_heir_must_hold_the_whole_log_of_the_followed_leader(incident: str, verdict: str) -> None:
     assert ask(CheckCall("isr_holds_leader_log", ON_STUCK), ALL[incident]().cluster).verdict == verdict
 
 
 def test_an_heir_that_catches_up_while_being_looked_at_holds_the_log() -> None:
-    cluster = ALL["divergence-with-a-short-log"]().cluster
+    cluster = ALL["metadata-divergence-short-log"]().cluster
     cluster.faults.before("log_ends", lambda: cluster.append(STUCK, 7, (1,)), after_calls=3)
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.passed
@@ -55,7 +55,7 @@ def test_an_heir_that_catches_up_while_being_looked_at_holds_the_log() -> None:
 
 
 def test_a_log_as_long_but_of_an_older_epoch_is_another_log() -> None:
-    cluster = ALL["latent-divergence"]().cluster
+    cluster = ALL["metadata-divergence"]().cluster
     cluster.append(STUCK, 7, (3,), epoch=2)
     cluster.append(STUCK, 7, (1,), epoch=1)
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
@@ -68,7 +68,7 @@ def test_a_log_as_long_but_of_an_older_epoch_is_another_log() -> None:
 
 
 def test_a_registered_broker_that_gives_no_view_may_follow_a_leader_of_its_own() -> None:
-    cluster = ALL["latent-divergence"]().cluster
+    cluster = ALL["metadata-divergence"]().cluster
     del cluster.brokers[2].views[STUCK]
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.verdict is Verdict.INCONCLUSIVE
@@ -77,7 +77,7 @@ def test_a_registered_broker_that_gives_no_view_may_follow_a_leader_of_its_own()
 
 def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
     """All name the phantom, so no view differs; clients that have not heard of it still write to the old leader."""
-    incident = ALL["phantom-coordinator"]()
+    incident = ALL["coordinator-silent"]()
     cluster, [tp] = incident.cluster, incident.finding.partitions
     call = CheckCall("isr_holds_leader_log", Args({"partition": str(tp)}))
     assert ask(call, cluster).passed
@@ -88,20 +88,20 @@ def test_the_leader_that_a_phantom_replaced_is_known_by_its_log_alone() -> None:
 
 
 def test_an_heir_that_is_dead_inherits_nothing() -> None:
-    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster = ALL["coordinator-stuck"]().cluster
     cluster.control.tell([])
     answer = ask(CheckCall("isr_holds_leader_log", ON_STUCK), cluster)
     assert answer.verdict is not Verdict.PASS
 
 
 def test_a_group_that_moved_since_the_plan_proves_nothing() -> None:
-    cluster = ALL["latent-divergence"]().cluster
+    cluster = ALL["metadata-divergence"]().cluster
     elsewhere = Args({"partition": str(STUCK), "group": group_on(3, 50)})
     assert ask(CheckCall("coordinator_answers", elsewhere), cluster).verdict is Verdict.INCONCLUSIVE
 
 
 def test_views_that_differ_fail_even_where_another_broker_is_silent() -> None:
-    cluster = ALL["latent-divergence"]().cluster
+    cluster = ALL["metadata-divergence"]().cluster
     cluster.silence(2)
     assert ask(CheckCall("views_agree", ON_STUCK), cluster).verdict is Verdict.FAIL
 
@@ -113,14 +113,14 @@ def test_one_failure_outweighs_what_is_unknown_and_nothing_at_all_is_unknown() -
 
 
 def test_facts_read_together_come_from_one_reading() -> None:
-    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster = ALL["coordinator-stuck"]().cluster
     keys = about(STUCK, "leader", "leader_epoch", "isr", "live_isr", "assignment", "live_replicas")
     assert read_facts(cluster, keys).keys() == set(keys)
     assert cluster.faults.reads == ["partition"]
 
 
 def test_a_partition_that_does_not_exist_has_absent_facts_and_a_silent_source_has_none() -> None:
-    cluster = ALL["stuck-offsets-partition"]().cluster
+    cluster = ALL["coordinator-stuck"]().cluster
     (key,) = about(TopicPartition("none", 0), "isr")
     assert read_facts(cluster, [key])[key].value is None
     cluster.faults.unreadable["zookeeper"] = "gone"

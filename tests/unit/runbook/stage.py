@@ -10,7 +10,7 @@ from typing import Any
 
 from kfix import __version__
 from kfix.adapters.memory.incidents import ALL
-from kfix.adapters.memory.naming import PreparedIncident
+from kfix.adapters.memory.incidents.prepared import PreparedIncident
 from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Created, Plan
 from kfix.runbook.execution.context import Context, RunResult

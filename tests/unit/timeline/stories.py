@@ -28,14 +28,14 @@ def age(seconds):
 
 
 def founding():
-    """Healthy, diverged (unseen), fallen, fallen still, healed, whole."""
+    """Healthy, metadata divergence (unseen), coordinator stuck twice, healed, healthy."""
     paper = cluster()
     looks = [at(paper, 0, "00-healthy")]
     paper.forge(OFFSETS_TOPIC, 0, leader=3, isr=(3, 2), age=age(100))
     paper.groups = ("payments",)
-    looks.append(at(paper, 120, "01-latent"))
+    looks.append(at(paper, 120, "01-metadata-divergence"))
     paper.fall(OFFSETS_TOPIC, 0, 3, age=age(300))
-    looks += [at(paper, 310, "02-fallen"), at(paper, 400, "03-fallen")]
+    looks += [at(paper, 310, "02-coordinator-stuck"), at(paper, 400, "03-coordinator-stuck")]
     part = paper.part(OFFSETS_TOPIC, 0)
     part.write(leader=2, isr=(1, 2), age=age(421.5))
     looks.append(at(paper, 430, "04-healed"))

@@ -1,4 +1,4 @@
-"""C4a: the zone of the controller is isolated, leaders are elsewhere: two controllers."""
+"""The zone of the controller is isolated, leaders are elsewhere: two controllers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="controller-zone-isolated",
-    title="C4a: the zone of the controller is isolated, leaders are elsewhere: two controllers",
+    title="the zone of the controller is isolated, leaders are elsewhere: two controllers",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "brokers name two controllers; clients in the zone stop, all others work",

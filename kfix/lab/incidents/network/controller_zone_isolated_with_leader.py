@@ -1,4 +1,4 @@
-"""C4b: the zone of the controller is isolated with leaders in it: two controllers, two leaders."""
+"""The zone of the controller is isolated with leaders in it: two controllers, two leaders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="controller-zone-isolated-with-leader",
-    title="C4b: the zone of the controller is isolated with leaders in it: two controllers, two leaders",
+    title="the zone of the controller is isolated with leaders in it: two controllers, two leaders",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "brokers name two controllers, and two of them lead the same partitions",

@@ -1,10 +1,10 @@
-"""A zone cut off whole: what its four incidents have in common."""
+"""An isolated zone: what its four incidents have in common."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, Cast, cast
+from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, ZoneRoles, assign_roles
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -19,42 +19,42 @@ WRITE_SECONDS = 12.0
 def isolated(context: IncidentContext, incident: Incident, *, with_controller: bool, with_leader: bool) -> Broken:
     """`ledger` is led inside or outside; both sides write to it while the zone is cut."""
     groups = context.content()
-    actors = cast(context)
-    inside = actors.controller if with_controller else actors.one
-    outside = actors.other
+    roles = assign_roles(context)
+    inside = roles.controller if with_controller else roles.one
+    outside = roles.other
     if with_leader:
-        partitions = actors.ledger(inside, outside)
+        partitions = roles.ledger(inside, outside)
     else:
-        partitions = actors.ledger(outside, actors.one if with_controller else actors.controller)
-        actors.lead_nothing(inside)
+        partitions = roles.ledger(outside, roles.one if with_controller else roles.controller)
+        roles.lead_nothing(inside)
     acks = str(context.options["acks"])
-    writers = {"writer_inside": actors.write_from(inside, WRITE_SECONDS, acks, retries=3)}
-    writers["writer_outside"] = actors.write_from(outside, WRITE_SECONDS)
+    writers = {"writer_inside": roles.write_from(inside, WRITE_SECONDS, acks, retries=3)}
+    writers["writer_outside"] = roles.write_from(outside, WRITE_SECONDS)
     _wait_written(context, partitions)
-    actors.isolate(inside)
-    actors.wait_unregistered(inside)
+    roles.isolate(inside)
+    roles.wait_unregistered(inside)
     if with_controller:
-        writers["new_controller"] = actors.wait_other_controller()
+        writers["new_controller"] = roles.wait_other_controller()
     if with_leader:
         moved = context.wait_state(
             TOPIC, 0, "another leads", lambda each: each.leader not in {-1, inside}, SEEN_SECONDS
         )
         _require_two_leaders(context, inside, moved.leader)
         writers["new_leader"] = moved.leader
-    context.wait_state(TOPIC, 1, f"{inside} left its isr", lambda each: inside not in each.isr, SEEN_SECONDS)
-    _require_old_belief(context, actors, inside)
+    context.wait_state(TOPIC, 1, f"{inside} left its ISR", lambda each: inside not in each.isr, SEEN_SECONDS)
+    _require_old_belief(context, roles, inside)
     return context.broken(
         incident.name,
         incident.expect,
         group=groups.by_partition[0],
         topic=TOPIC,
         partitions=partitions[:1] if with_leader else (),
-        details={"isolated": inside, "zone": actors.zone(inside), "controller_before": actors.controller, **writers},
+        details={"isolated": inside, "zone": roles.zone(inside), "controller_before": roles.controller, **writers},
     )
 
 
 def _wait_written(context: IncidentContext, partitions: list[TopicPartition]) -> None:
-    """Both writers are at work, so that the cut catches records on their way."""
+    """Returns when both writers write, so that the cut catches records in flight."""
     before = {tp: _end(context, tp) for tp in partitions}
     wait_for("the writers write", lambda: all(_end(context, tp) > before[tp] for tp in partitions), SEEN_SECONDS)
 
@@ -66,19 +66,19 @@ def _end(context: IncidentContext, tp: TopicPartition) -> int:
 
 def _require_two_leaders(context: IncidentContext, old: int, new: int) -> None:
     where = TopicPartition(TOPIC, 0)
-    # A new leader answers once its followers have fetched under its epoch (error 78 until then).
+    # A new leader answers once its followers have fetched with its leader epoch (error 78 until then).
     wait_for(
         f"brokers {old} and {new} both lead {where}",
         lambda: all(context.error_as_leader(broker, where) == 0 for broker in (old, new)),
         SEEN_SECONDS,
     )
-    context.say(f"checked: brokers {old} and {new} both answer as leader of {where}")
+    context.report(f"checked: brokers {old} and {new} both answer as leader of {where}")
 
 
-def _require_old_belief(context: IncidentContext, actors: Cast, inside: int) -> None:
+def _require_old_belief(context: IncidentContext, roles: ZoneRoles, inside: int) -> None:
     seen = context.access.metadata(inside)
     context.require(
-        seen is not None and seen.controller == actors.controller and len(seen.brokers) == len(context.ids()),
-        f"broker {inside} still believes that everybody is there and broker {actors.controller} is controller",
+        seen is not None and seen.controller == roles.controller and len(seen.brokers) == len(context.ids()),
+        f"broker {inside} still names all brokers, and broker {roles.controller} as controller",
     )
-    context.say(f"checked: broker {inside} believes what was true before")
+    context.report(f"checked: the metadata of broker {inside} is that from before the cut")

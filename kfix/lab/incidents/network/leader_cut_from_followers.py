@@ -1,11 +1,11 @@
-"""E1: the leader is cut from all its followers, and one of two things happens: they are dropped, or another leads."""
+"""The leader is cut from all its followers: either they leave the ISR, or another broker becomes leader."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.network.isolation import isolated
-from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, cast
+from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, assign_roles
 from kfix.lab.incidents.setup.incident import Incident
 
 if TYPE_CHECKING:
@@ -17,38 +17,38 @@ def run(context: IncidentContext) -> Broken:
     if context.options["outcome"] == "leader-moved":
         return isolated(context, INCIDENT, with_controller=False, with_leader=True)
     groups = context.content()
-    actors = cast(context)
-    leader = actors.controller  # it can still write what it wants into ZooKeeper, so it drops its followers
-    partitions = actors.ledger(leader)
-    writer = actors.write_from(leader, 14)
-    actors.isolate(leader, "kafka")
-    context.wait_state(TOPIC, 0, f"its isr is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
+    roles = assign_roles(context)
+    leader = roles.controller  # it reaches ZooKeeper, so it can remove its followers from the ISR
+    partitions = roles.ledger(leader)
+    writer = roles.write_from(leader, 14)
+    roles.isolate(leader, "kafka")
+    context.wait_state(TOPIC, 0, f"its ISR is [{leader}]", lambda each: each.isr == (leader,), SEEN_SECONDS)
     context.require(context.access.live_ids() == frozenset(context.ids()), "all brokers are registered")
     context.require(context.access.controller() == leader, f"broker {leader} is controller still")
-    context.say(f"checked: broker {leader} leads {TOPIC}-0 alone, all are registered")
+    context.report(f"checked: broker {leader} is the only in-sync replica of {TOPIC}-0; all brokers are registered")
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=groups.by_partition[0],
         topic=TOPIC,
         partitions=partitions,
-        details={"leader": leader, "zone": actors.zone(leader), "writer_inside": writer},
+        details={"leader": leader, "zone": roles.zone(leader), "writer_inside": writer},
     )
 
 
 INCIDENT = Incident(
     name="leader-cut-from-followers",
-    title="E1: the leader is cut from its followers: they are dropped, or another one leads",
-    does="Drops Kafka's packets between the others and the controller's zone, which leads; or isolates a leading zone.",
+    title="the leader is cut from its followers: they leave the ISR, or another broker leads",
+    does="Drops Kafka's packets between the controller's zone, which leads, and others; or isolates a leader's zone.",
     expect=(
-        "followers dropped: the leader stays, alone in its isr, and takes acks=all while min.insync.replicas is 1",
-        "leader moved: two leaders, and what only the old one took is cut off when it returns",
-        "the isr is whole again by itself once the network is mended",
+        "followers dropped: the leader is the only in-sync replica and accepts acks=all while min.insync.replicas is 1",
+        "leader moved: two leaders; records that only the old leader has are truncated when it returns",
+        "the ISR recovers by itself once the network is healed",
     ),
     run=run,
     zones=True,
     options={
-        "outcome": "followers-dropped (that) or leader-moved",
+        "outcome": "followers-dropped (default) or leader-moved",
         "acks": "what the writer in the isolated zone waits for: 1 (that), 0 or all",
     },
     choices={"outcome": ("followers-dropped", "leader-moved"), "acks": ("1", "0", "all")},

@@ -1,4 +1,4 @@
-"""Who plays which part when a lab with zones is cut: the controller, and two others."""
+"""The roles of the brokers when a lab with zones is cut: the controller and two others."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
 
 TOPIC = "ledger"
-#: Sessions end after 4 s and replicas leave the isr after 4 to 6 s: what is cut is seen in less than this.
+#: Sessions end after 6 s and replicas leave the ISR after 4 to 6 s: a cut shows in less than this.
 SEEN_SECONDS = 25.0
 _RATE = 40.0
 
 
 @dataclass(frozen=True)
-class Cast:
+class ZoneRoles:
     context: IncidentContext
     controller: int
     one: int
@@ -32,7 +32,7 @@ class Cast:
         return faults.zone_of_broker(self.context.lab.store, broker)
 
     def lead_nothing(self, broker: int) -> None:
-        """Every partition gets another first replica, which then leads; `mend` gives the old order back."""
+        """Gives every partition another preferred leader, which then leads; `mend` restores the old order."""
         targets = {}
         for topic in self.context.access.topics():
             for number, replicas in self.context.access.assignment(topic).items():
@@ -40,8 +40,8 @@ class Cast:
                     targets[TopicPartition(topic, number)] = (*replicas[1:], broker)
         if targets:
             self.context.access.reassign(targets)
-            wait_for("the new first replicas lead", lambda: self._prefer(targets), SEEN_SECONDS)
-            self.context.say(f"{len(targets)} partitions are led by others than broker {broker}")
+            wait_for("the new preferred leaders lead", lambda: self._prefer(targets), SEEN_SECONDS)
+            self.context.report(f"moved the leadership of {len(targets)} partitions away from broker {broker}")
 
     def _prefer(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> bool:
         states = self.context.access.states()
@@ -51,13 +51,13 @@ class Cast:
         return not left
 
     def ledger(self, *leaders: int) -> list[TopicPartition]:
-        """A partition for each of `leaders`, who leads it; all three brokers have a replica."""
+        """Creates a topic with a partition led by each of `leaders`; all three brokers have a replica."""
         ids = (self.controller, self.one, self.other)
         self.context.topic(TOPIC, [[leader, *(b for b in ids if b != leader)] for leader in leaders])
         return [TopicPartition(TOPIC, number) for number in range(len(leaders))]
 
     def write_from(self, broker: int, seconds: float, acks: str = "1", retries: int = 0) -> int:
-        """A producer in that broker's zone, which reaches what the zone reaches. Returns the workload's number."""
+        """Starts a producer in that broker's zone and returns the workload's number."""
         from kfix.lab.workload.workload import WorkloadPlan  # noqa: PLC0415 - brings the client library
 
         lab = self.context.lab
@@ -65,18 +65,18 @@ class Cast:
             lab.bootstrap_servers, TOPIC, acks=acks, retries=retries, rate=_RATE, seconds=seconds, consume=False
         )
         number = start_in_background(lab, plan, self.zone(broker))
-        self.context.say(f"workload {number} writes to {TOPIC} from {self.zone(broker)} with acks={acks}")
+        self.context.report(f"workload {number} writes to {TOPIC} from {self.zone(broker)} with acks={acks}")
         return number
 
     def cut(self, a: int, b: int, only: str = "", *, one_way: bool = False) -> None:
         faults.cut(self.context.lab.store, self.zone(a), self.zone(b), only=only, one_way=one_way)
         direction = "no longer reaches" if one_way else "and"
         end = "" if one_way else " are cut from each other"
-        self.context.say(f"{self.zone(a)} {direction} {self.zone(b)}{end}{f' ({only} only)' if only else ''}")
+        self.context.report(f"{self.zone(a)} {direction} {self.zone(b)}{end}{f' ({only} only)' if only else ''}")
 
     def isolate(self, broker: int, only: str = "") -> None:
         faults.isolate(self.context.lab.store, self.zone(broker), only)
-        self.context.say(f"{self.zone(broker)} is cut from the other zones{f' ({only} only)' if only else ''}")
+        self.context.report(f"{self.zone(broker)} is cut from the other zones{f' ({only} only)' if only else ''}")
 
     def wait_unregistered(self, broker: int) -> None:
         gone = wait_for(
@@ -85,7 +85,7 @@ class Cast:
             SEEN_SECONDS,
         )
         assert gone
-        self.context.say(f"broker {broker} is no longer registered")
+        self.context.report(f"broker {broker} is no longer registered")
 
     def wait_other_controller(self) -> int:
         found = wait_for(
@@ -93,11 +93,11 @@ class Cast:
             lambda: now if (now := self.context.access.controller()) not in {None, self.controller} else None,
             SEEN_SECONDS,
         )
-        self.context.say(f"broker {found} is controller now")
+        self.context.report(f"broker {found} is controller now")
         return found
 
 
-def cast(context: IncidentContext) -> Cast:
+def assign_roles(context: IncidentContext) -> ZoneRoles:
     controller = wait_for("there is a controller", context.access.controller, 10)
     one, other = [each for each in context.ids() if each != controller][:2]
-    return Cast(context, controller, one, other)
+    return ZoneRoles(context, controller, one, other)

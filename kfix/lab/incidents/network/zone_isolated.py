@@ -1,4 +1,4 @@
-"""C3a: a zone is isolated, with neither controller nor leaders in it."""
+"""A zone is isolated, with neither controller nor leaders in it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="zone-isolated",
-    title="C3a: a zone is isolated, with neither controller nor leaders in it",
+    title="a zone is isolated, with neither controller nor leaders in it",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
-        "clients in the zone stop, all others work; its broker is out of every isr",
+        "clients in the zone stop, all others work; its broker is in no ISR of other brokers",
         "nothing helps but the network: no election, no reassignment, no restart",
     ),
     run=run,

@@ -1,4 +1,4 @@
-"""C3b: a zone with a leader in it is isolated: two leaders."""
+"""A zone with a leader in it is isolated: two leaders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(context: IncidentContext) -> Broken:
 
 INCIDENT = Incident(
     name="zone-isolated-with-leader",
-    title="C3b: a zone with a leader in it is isolated: two leaders",
+    title="a zone with a leader in it is isolated: two leaders",
     does="Writes from both sides and drops every packet between a zone and the two others.",
     expect=(
         "both sides take different records at the same offsets; those of the isolated side are cut off when it returns",

@@ -1,10 +1,10 @@
-"""One ZooKeeper server is cut from the others: it has no quorum, the ensemble and Kafka go on."""
+"""One ZooKeeper server is cut from the others: it has no quorum; the ensemble and Kafka continue."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.network.roles import cast
+from kfix.lab.incidents.network.roles import assign_roles
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
@@ -18,9 +18,9 @@ _SEEN_SECONDS = 30.0
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
-    actors = cast(context)
-    zone = actors.zone(actors.one)
-    actors.isolate(actors.one, "quorum")
+    roles = assign_roles(context)
+    zone = roles.zone(roles.one)
+    roles.isolate(roles.one, "quorum")
     state = context.lab.state
     node = next(each for each in state.zookeepers if each.zone == zone)
     wait_for(
@@ -29,7 +29,7 @@ def run(context: IncidentContext) -> Broken:
         _SEEN_SECONDS,
     )
     wait_for("all brokers are registered", lambda: context.access.live_ids() == frozenset(context.ids()), _SEEN_SECONDS)
-    context.say(f"checked: zookeeper {node.id} has no quorum, all brokers are registered with the others")
+    context.report(f"checked: zookeeper {node.id} has no quorum, all brokers are registered with the others")
     return context.broken(
         INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0], details={"zookeeper": node.id, "zone": zone}
     )
@@ -38,8 +38,8 @@ def run(context: IncidentContext) -> Broken:
 INCIDENT = Incident(
     name="zookeeper-node-cut",
     title="a ZooKeeper server is cut from the other servers",
-    does="Drops what the servers of the ensemble say to each other between one zone and the others.",
-    expect=("that server has no quorum; its clients move to the others, and Kafka goes on",),
+    does="Drops the traffic of the ensemble between one zone and the others.",
+    expect=("that server has no quorum; its clients move to the others, and Kafka continues",),
     run=run,
     zones=True,
 )

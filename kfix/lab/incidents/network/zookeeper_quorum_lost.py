@@ -1,4 +1,4 @@
-"""No ZooKeeper server reaches another: no quorum anywhere. Kafka goes on with what it knows, and nothing can change."""
+"""No ZooKeeper server reaches another, so there is no quorum. Kafka serves clients, and no metadata can change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(context: IncidentContext) -> Broken:
     lab = context.lab
     for one, other in combinations([each.name for each in faults.network_of(lab.store).zones], 2):
         faults.cut(lab.store, one, other, only="quorum")
-    context.say("all ZooKeeper servers are cut from each other")
+    context.report("all ZooKeeper servers are cut from each other")
     state = lab.state
 
     def lost() -> bool:
@@ -30,17 +30,17 @@ def run(context: IncidentContext) -> Broken:
         return all(mode in {"", READ_ONLY} for mode in modes)
 
     wait_for("no server has a quorum", lost, _SEEN_SECONDS)
-    context.say("checked: no ZooKeeper server has a quorum")
+    context.report("checked: no ZooKeeper server has a quorum")
     return context.broken(INCIDENT.name, INCIDENT.expect, group=groups.by_partition[0])
 
 
 INCIDENT = Incident(
     name="zookeeper-quorum-lost",
     title="ZooKeeper has lost its quorum",
-    does="Drops what the servers of the ensemble say to each other, everywhere.",
+    does="Drops the traffic of the ensemble between all zones.",
     expect=(
-        "clients work on; nothing can be elected, created or moved, and no isr can shrink or grow",
-        "mend the ensemble; nothing is to be done to Kafka",
+        "clients work; nothing can be elected, created or reassigned, and no ISR can change",
+        "heal the ensemble; Kafka needs no remedy",
     ),
     run=run,
     zones=True,

@@ -1,4 +1,4 @@
-"""What the topics of an incident hold: plain records of a shop, and bulk where a move has to take time."""
+"""The records of an incident's topics: small ones, and random bytes where a reassignment has to take time."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def records(topic: str, partition: int) -> list[tuple[str, bytes]]:
 
 
 def backlog(count: int) -> list[tuple[str, bytes]]:
-    """Random bytes, so that no compression shrinks them."""
+    """Returns records of random bytes, which compression does not shrink."""
     return [(f"backlog-{each}", secrets.token_bytes(_BACKLOG_RECORD_BYTES)) for each in range(count)]
 
 
 def bulk(size: int) -> list[tuple[str, bytes]]:
-    """Random bytes, `size` in all."""
+    """Returns records of random bytes, `size` bytes in all."""
     return [
         (f"bulk-{at // _BULK_RECORD_BYTES}", secrets.token_bytes(min(_BULK_RECORD_BYTES, size - at)))
         for at in range(0, size, _BULK_RECORD_BYTES)

@@ -1,4 +1,4 @@
-"""What incidents have in common: realistic content, faults, and a record of what was done and how long it took."""
+"""The context of an incident: content, faults, checks, and a record of what was done and how long it took."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class IncidentContext:
 
     # --- the record -----------------------------------------------------------------------------------------------
 
-    def say(self, sentence: str) -> None:
+    def report(self, sentence: str) -> None:
         now = time.monotonic()
         self._did.append(f"{sentence} ({now - self._since:.1f} s)")
         self._since = now
@@ -71,25 +71,25 @@ class IncidentContext:
             dict(details or {}),
         )
 
-    def require(self, truth: bool, claim: str) -> None:
-        if not truth:
+    def require(self, holds: bool, claim: str) -> None:
+        if not holds:
             raise LabError(
-                f"the incident did not come out as it should: not true that {claim}",
-                hint="kfix lab mend, then once more",
+                f"the incident did not succeed: expected that {claim}",
+                hint="kfix lab mend, then try again",
             )
 
     def int_option(self, name: str) -> int | None:
         try:
             return int(self.options[name]) if name in self.options else None
         except (TypeError, ValueError):
-            raise UsageError(f"option {name}={self.options[name]!r} is no number") from None
+            raise UsageError(f"option {name}={self.options[name]!r} is not a number") from None
 
     def ints_option(self, name: str) -> tuple[int, ...]:
         raw = self.options.get(name, ())
         try:
             return tuple(int(each) for each in (raw.split(",") if isinstance(raw, str) else raw))
         except (TypeError, ValueError):
-            raise UsageError(f"option {name}={raw!r} is no list of numbers", hint="like 1,2") from None
+            raise UsageError(f"option {name}={raw!r} is not a list of numbers", hint="like 1,2") from None
 
     # --- content --------------------------------------------------------------------------------------------------
 
@@ -105,69 +105,71 @@ class IncidentContext:
         spec = self.lab.state.spec
         partitions = int(spec.settings.get("offsets.topic.num.partitions", DEFAULTS["offsets.topic.num.partitions"]))
         self.access.create_topic(OFFSETS_TOPIC, self.spread(partitions, spec.offsets_replication), _OFFSETS_CONFIG)
-        self.say(f"created {OFFSETS_TOPIC} with {partitions} partitions, replication factor {spec.offsets_replication}")
+        self.report(
+            f"created {OFFSETS_TOPIC} with {partitions} partitions, replication factor {spec.offsets_replication}"
+        )
 
     def topic(self, name: str, assignment: list[list[int]], config: Mapping[str, str] | None = None) -> None:
         if name in self.access.topics():
             raise UsageError(
-                f"lab {self.lab.name!r} has a topic {name!r} already", hint="delete it, or use another lab"
+                f"lab {self.lab.name!r} already has a topic {name!r}", hint="delete it, or use another lab"
             )
         self.access.create_topic(name, assignment, config or {})
         self.access.produce(name, {number: records(name, number) for number in range(len(assignment))})
         where = "; ".join(f"{number} on {replicas}" for number, replicas in enumerate(assignment))
-        self.say(f"created topic {name} ({where}) with {RECORDS} records a partition")
+        self.report(f"created topic {name} ({where}) with {RECORDS} records per partition")
 
     def fill(self, topic: str, partitions: int, megabytes: int) -> None:
-        """So many megabytes in all, for a move that takes measurable time."""
+        """Writes this many megabytes in all, for a reassignment that takes measurable time."""
         self.access.produce(topic, {number: bulk(megabytes * MEGABYTE // partitions) for number in range(partitions)})
-        self.say(f"wrote {megabytes} MB of random bytes to {topic}")
+        self.report(f"wrote {megabytes} MB of random bytes to {topic}")
 
     def content(self) -> Groups:
-        """A topic on all brokers, and in every partition of the offsets topic a group that has read half of it."""
+        """Creates a topic on all brokers, and in every offsets partition a group that has read half of the topic."""
         if CONTENT_TOPIC not in self.access.topics():
             self.topic(CONTENT_TOPIC, self.spread(3, min(3, len(self.ids()))))
         partitions = len(self.access.assignment(OFFSETS_TOPIC))
         names = {number: name_for(number, partitions, STEMS[number % len(STEMS)]) for number in range(partitions)}
         groups = Groups(self.access, names, CONTENT_TOPIC)
         groups.commit_all({TopicPartition(CONTENT_TOPIC, number): RECORDS // 2 for number in range(3)})
-        self.say(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
+        self.report(f"{partitions} groups committed offsets, one in each partition of {OFFSETS_TOPIC}")
         return groups
 
     def transact(self, transactional_ids: dict[int, str]) -> Transactions:
-        """Each commits a transaction. `transactional_ids` is partition of the transactions topic -> who lives there."""
+        """Each producer commits a transaction. `transactional_ids` is {partition of `__transaction_state`: id}."""
         for each in transactional_ids.values():
             self.access.transact(each, CONTENT_TOPIC)
-        self.say(f"transactional producers {', '.join(transactional_ids.values())} committed a transaction each")
+        self.report(f"transactional producers {', '.join(transactional_ids.values())} committed a transaction each")
         return Transactions(self.access, transactional_ids)
 
     # --- faults ---------------------------------------------------------------------------------------------------
 
     def kill(self, *brokers: int) -> None:
         kill_brokers(self.lab, brokers)
-        self.say(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL), until ZooKeeper ended the session")
+        self.report(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL); ZooKeeper has ended the session")
 
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)
-        self.say(f"started broker {' and '.join(map(str, brokers))} again")
+        self.report(f"started broker {' and '.join(map(str, brokers))} again")
 
     def replace(self, dead: int, new_id: int) -> None:
         replace_broker(self.lab, dead, new_id)
-        self.say(f"made broker {dead} again as {new_id}: the same address, an empty disk")
+        self.report(f"re-created broker {dead} as {new_id}: same address, empty disk")
 
     def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
         self.access.reassign(targets)
-        self.say(
+        self.report(
             "moved " + ", ".join(f"{topic}-{number} to {list(ids)}" for (topic, number), ids in sorted(targets.items()))
         )
 
     def begin_move(self, where: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """`reassign` waits for the end."""
+        """Returns when the reassignment has begun; `reassign` waits for its end."""
         start_move(self.access, where, replicas)
 
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
 
-    # --- what came out --------------------------------------------------------------------------------------------
+    # --- checks ---------------------------------------------------------------------------------------------------
 
     def wait_well(self, seconds: float = 30) -> None:
         def well() -> bool:
@@ -188,13 +190,13 @@ class IncidentContext:
         return wait_for(f"{topic}-{number}: {what}", probe, seconds)
 
     def wait_move(self, where: TopicPartition) -> Assignment:
-        return wait_for(f"the controller moves {where}", lambda: moves(self.access).get(where), 10)
+        return wait_for(f"the controller reassigns {where}", lambda: moves(self.access).get(where), 10)
 
     def log_ends(self, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
         return log_ends(self.access, where, brokers)
 
     def error_as_leader(self, broker: int, where: TopicPartition) -> int | None:
-        """What a consumer is told that takes this broker for the leader; None: no answer."""
+        """Returns the error code that a consumer gets from this broker as leader, or None if it does not answer."""
         return answers_as_leader(self.access, broker, [where]).get(where)
 
     def wait_dead_left_isr(self, besides: frozenset[TopicPartition], seconds: float = 30) -> None:
@@ -203,7 +205,7 @@ class IncidentContext:
             states = [state for where, state in self.access.states().items() if where not in besides]
             return all(state is not None and state.leader in live and live.issuperset(state.isr) for state in states)
 
-        wait_for("the dead brokers left the isr of all other partitions", left, seconds)
+        wait_for("the dead brokers left the ISR of all other partitions", left, seconds)
 
     def wait_leaderless_everywhere(self, topic: str, number: int, seconds: float = 20) -> None:
         def everywhere() -> bool:
@@ -211,7 +213,7 @@ class IncidentContext:
             views = [each.partitions.get(TopicPartition(topic, number)) if each else None for each in seen]
             return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
-        wait_for(f"every broker says that {topic}-{number} has no leader", everywhere, seconds)
+        wait_for(f"every broker reports that {topic}-{number} has no leader", everywhere, seconds)
 
     def wait_groups(self, groups: Groups, partitions: Iterable[int], seconds: float = 30) -> None:
         for number in partitions:

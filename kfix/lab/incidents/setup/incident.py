@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Incident:
-    """`choices` and `ranges` bound what some of the `options` may be; where nothing is said, the first choice holds.
-    `suits` says why the brokers of a lab will not do, and nothing where they will.
+    """`choices` and `ranges` bound the values of `options`; the first choice is the default.
+
+    `suits` returns why the brokers of a lab do not suit the incident, or an empty text.
     """
 
     name: str
@@ -28,5 +29,5 @@ class Incident:
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranges: Mapping[str, range] = field(default_factory=dict)
-    zones: bool = False  # it cuts the network, so it needs a lab with zones
+    zones: bool = False  # cuts the network, so it needs a lab with zones
     suits: Callable[[Sequence[BrokerDef]], str] = lambda _: ""

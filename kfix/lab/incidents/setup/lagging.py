@@ -1,8 +1,8 @@
-"""Followers that are alive and lag behind on chosen partitions only, as on a slow disk.
+"""Followers that are alive and lag on chosen partitions only, as with a slow disk.
 
-Kafka never throttles a replica in the ISR. So the followers are frozen until their partitions leave them out, the
-leader takes on a backlog, and a throttle on these partitions keeps them from catching up once they go on. Everything
-else they replicate recovers at once.
+Kafka never throttles a replica in the ISR. So the followers are stopped until they leave the ISR, the leader takes a
+backlog, and a throttle on these partitions keeps them from catching up once they continue. Everything else they
+replicate recovers immediately.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from kfix.lab.incidents.setup.context import IncidentContext
 
-# A throttled replica still fetches what is left of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
-# quota's 11 s are over. With a segment a record, the backlog lasts four minutes.
+# A throttled replica still fetches the rest of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
+# quota's 11 s are over. With one record per segment, the backlog lasts four minutes.
 _SEGMENTS = {"segment.bytes": "250000"}
 _BACKLOG_RECORDS = 25
 _HEAD_START_RECORDS = 12
@@ -56,15 +56,15 @@ def fall_behind(
     _wait_rest(context, frozenset(partitions))
     for topic, number in partitions:
         state = context.live_state(topic, number)
-        context.require(not set(state.isr) & set(followers), f"{followers} still lag behind on {topic}-{number}")
+        context.require(not set(state.isr) & set(followers), f"{followers} still lag on {topic}-{number}")
     names = ", ".join(f"{topic}-{number}" for topic, number in partitions)
-    context.say(
-        f"broker {' and '.join(map(str, followers))} fell out of the isr of {names}, while its leader took more records"
+    context.report(
+        f"broker {' and '.join(map(str, followers))} left the ISR of {names}, whose leader took more records"
     )
 
 
 def lift_throttle(context: IncidentContext, topics: Iterable[str], brokers: Iterable[int]) -> None:
-    """Once their leader is dead nothing can be caught up, and no setting gives the lab away."""
+    """Removes the throttle: once the leader is dead a replica cannot catch up, and no setting shows the lab's hand."""
     topics = tuple(topics)
     throttles.lift(context, topics, brokers)
     for topic in topics:
@@ -77,19 +77,19 @@ def _drop_out(context: IncidentContext, partitions: tuple[TopicPartition, ...], 
         context.lab.nodes.stop(context.lab.state, broker)
     for topic, number in partitions:
         context.wait_state(
-            topic, number, f"{followers} left its isr", lambda each: not set(each.isr) & set(followers), 40
+            topic, number, f"{followers} left its ISR", lambda each: not set(each.isr) & set(followers), 40
         )
 
 
 def _wait_replicated(context: IncidentContext, partitions: tuple[TopicPartition, ...]) -> None:
-    """Until then the high watermark is where the frozen followers stand: in sync as soon as they go on."""
+    """Until then the high watermark is the stopped followers' log end: they are in sync as soon as they continue."""
     from kfix.lab.clients.leading import all_replicated  # noqa: PLC0415 - importing the lab loads no client
 
     for topic, number in partitions:
         where = TopicPartition(topic, number)
         leader = context.live_state(topic, number).leader
         wait_for(
-            f"the replicas in sync have the backlog of {topic}-{number}",
+            f"the in-sync replicas have the backlog of {topic}-{number}",
             lambda at=where, by=leader: all_replicated(context.access, at, by),  # type: ignore[misc]
             20,
         )
@@ -110,5 +110,5 @@ def _wait_rest(context: IncidentContext, lagging: frozenset[TopicPartition]) -> 
     try:
         wait_for("all other replicas are in sync again", in_sync, 40)
     except LabError as problem:
-        problem.hint = "kfix lab mend, then once more"
+        problem.hint = "kfix lab mend, then try again"
         raise

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from kfix.lab.incidents.setup.incident import Incident
 
-#: How much data an incident may write, for moves that take measurable time.
+#: How much data an incident may write, for reassignments that take measurable time.
 MEGABYTES = range(1, 20)
 
 
 def checked(incident: Incident, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Under the names the incident knows (`shorter-first` is `shorter_first`), with the defaults of its choices."""
+    """Returns the options under the incident's names (`shorter-first` is `shorter_first`), with defaults of choices."""
     options: dict[str, Any] = {name: choices[0] for name, choices in incident.choices.items()}
     for word, raw in given.items():
         name = word.replace("-", "_")
@@ -35,7 +35,7 @@ def _number(word: str, raw: Any, allowed: range) -> int:
     try:
         number = int(raw)
     except (TypeError, ValueError):
-        raise UsageError(f"option {word}={raw!r} is no number") from None
+        raise UsageError(f"option {word}={raw!r} is not a number") from None
     if number not in allowed:
         raise UsageError(f"option {word}={number} is out of bounds", hint=f"{allowed[0]} to {allowed[-1]}")
     return number

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Broken:
-    """An incident that was put in and then looked at: the cluster is in the state it names."""
+    """An incident that was made and then verified: the cluster is in the state that it names."""
 
     incident: str
     did: tuple[str, ...]
@@ -17,4 +17,4 @@ class Broken:
     partitions: tuple[tuple[str, int], ...]
     dead: tuple[int, ...]
     expect: tuple[str, ...]
-    details: Mapping[str, int | str] = field(default_factory=dict)  # numbers that a remedy is measured by
+    details: Mapping[str, int | str] = field(default_factory=dict)  # numbers that a remedy is compared with

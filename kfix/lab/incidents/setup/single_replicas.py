@@ -1,4 +1,4 @@
-"""What an internal topic with replication factor 1 takes: where its single replicas lie, and which broker dies."""
+"""Internal topics with replication factor 1: where the single replicas are, and which broker dies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 OPTIONS = {
     "brokers": "where the single replicas go, like 1,2",
-    "kill": "which broker dies, or no (default: the one that holds most, rather not the controller)",
+    "kill": "which broker dies, or no (default: the one with most of them, preferably not the controller)",
 }
 
 
@@ -25,15 +25,15 @@ def chosen_brokers(context: IncidentContext) -> tuple[int, ...]:
 
 
 def victim(context: IncidentContext, holders: dict[int, int]) -> int | None:
-    """`holders` is partition -> broker. None where nobody is to die."""
+    """`holders` is {partition: broker}. Returns None if no broker is to die."""
     if context.options.get("kill") == "no":
         return None
     wanted = context.int_option("kill")
     if wanted is not None and wanted not in holders.values():
         raise UsageError(
-            f"option kill={wanted}: holds none of the partitions", hint=f"these do: {sorted(set(holders.values()))}"
+            f"option kill={wanted}: has none of the partitions", hint=f"these do: {sorted(set(holders.values()))}"
         )
     controller = context.access.controller()
     counts = Counter(holders.values())
-    # Rather not the controller: its death is another story, and slower.
+    # Preferably not the controller: its failover takes longer and is another incident.
     return wanted if wanted is not None else max(counts, key=lambda broker: (broker != controller, counts[broker]))

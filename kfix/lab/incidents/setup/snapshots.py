@@ -1,4 +1,4 @@
-"""A look that the lab itself keeps: what a site that runs kfix from cron would have of the moment before."""
+"""A snapshot that the lab keeps: what a site that runs kfix from cron would have from before the incident."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 
 
-def save_look(lab: LabHandle, name: str) -> Path:
-    """A snapshot with the log ends of all partitions, in the lab's folder."""
+def save_snapshot(lab: LabHandle, name: str) -> Path:
+    """Saves a snapshot with the log ends of all partitions in the lab's folder and returns its path."""
     target = make_target(lab.bootstrap_servers, None, None, _SECONDS)
     path = lab.store.dir / f"{name}.json"
     path.unlink(missing_ok=True)

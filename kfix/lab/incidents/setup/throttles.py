@@ -28,7 +28,7 @@ def replicas_key(side: str) -> str:
 
 @dataclass(frozen=True)
 class Throttle:
-    """Bytes a second. `leaders` send slowly to replicas outside the ISR, `followers` outside it fetch slowly."""
+    """`rate` in bytes per second, for `followers` outside the ISR and for `leaders` that send to such followers."""
 
     rate: int
     followers: Mapping[TopicPartition, tuple[int, ...]]
@@ -53,11 +53,11 @@ class Throttle:
 
 
 def put(context: IncidentContext, throttle: Throttle) -> None:
-    """Until every broker named obeys it.
+    """Sets the throttle and returns when every broker applies it.
 
-    No request tells whether a broker obeys a throttle yet, and one frozen before it does would catch up at once. Its
-    log names a change just before the broker applies it, one after the other: so each is written twice, and the second
-    line proves the first. The whole of it is compared, as an earlier change of the same topic may still be on its way.
+    No request shows whether a broker applies a throttle yet, and a broker stopped before it does would catch up at
+    once. Its log names a change just before the broker applies it, one after the other: so each is written twice, and
+    the second line proves the first. The full value is compared: an earlier change of the topic may still be in flight.
     """
     wanted = {f"brokers/{broker}": config for broker, config in throttle.of_brokers().items()}
     wanted |= {f"topics/{topic}": config for topic, config in throttle.of_topics().items()}
@@ -73,21 +73,21 @@ def put(context: IncidentContext, throttle: Throttle) -> None:
             log.seek(read_so_far[broker])
             news = log.readlines()
         mine = {entity: config for entity, config in wanted.items() if entity in {f"brokers/{broker}", *topics}}
-        return all(_told(news, entity, config) > 1 for entity, config in mine.items())
+        return all(_count(news, entity, config) > 1 for entity, config in mine.items())
 
     topics = {entity for entity in wanted if entity.startswith("topics/")}
     for broker in logs:
-        wait_for(f"broker {broker} obeys its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
+        wait_for(f"broker {broker} applies its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
 
 
-def _told(lines: Iterable[str], entity: str, config: Mapping[str, str]) -> int:
-    """How many of the lines say that this entity has all of these settings."""
+def _count(lines: Iterable[str], entity: str, config: Mapping[str, str]) -> int:
+    """Counts the lines that give this entity all of these settings."""
     pairs = [f"{key} -> {value}" for key, value in config.items()]
     return sum(_APPLIES.format(entity) in line and all(_has(line, pair) for pair in pairs) for line in lines)
 
 
 def _has(line: str, pair: str) -> bool:
-    """A value ends where the map does or its next key begins; it may hold commas itself, never one with a blank."""
+    """A value ends with the map or where the next key begins; it may contain commas, but never a comma and a blank."""
     return f"{pair}, " in line or f"{pair})" in line
 
 

@@ -24,7 +24,7 @@ def leader(c: MemoryCluster, tp: TopicPartition = TP) -> tuple[int, int, tuple[i
 
 
 def stuck() -> MemoryCluster:
-    return ALL["stuck-offsets-partition"]().cluster
+    return ALL["coordinator-stuck"]().cluster
 
 
 def test_a_healthy_cluster_agrees_with_itself() -> None:
@@ -59,7 +59,7 @@ def test_the_founding_incident_arises_as_it_did() -> None:
 
 
 def test_while_it_is_latent_nobody_notices() -> None:
-    c = ALL["latent-divergence"]().cluster
+    c = ALL["metadata-divergence"]().cluster
     assert {v.leader for v in c.partition(STUCK).views.values()} == {3}
     assert c.partition(STUCK).diverged is True
     assert c.probe_group(next(f"g{n}" for n in range(999) if partition_of_group(f"g{n}", 50) == 26)).answers
@@ -91,7 +91,7 @@ def test_preferred_answers_80_where_the_preferred_replica_is_not_in_the_live_isr
 
 
 def test_preferred_works_where_it_is() -> None:
-    c = ALL["stuck-preferred-alive"]().cluster
+    c = ALL["coordinator-stuck-preferred-alive"]().cluster
     assert c.elect(STUCK, unclean=False).accepted
     assert leader(c, STUCK)[0] == 2
 
@@ -104,7 +104,7 @@ def test_unclean_with_a_live_isr_member_elects_that_one_and_then_answers_84() ->
 
 
 def test_unclean_without_a_live_isr_member_takes_the_first_live_replica_and_not_the_longest_log() -> None:
-    c = ALL["dead-isr"]().cluster
+    c = ALL["coordinator-stuck-isr-dead"]().cluster
     c.append(STUCK, 50, (2,))
     assert c.elect(STUCK, unclean=True).accepted
     assert leader(c, STUCK)[0] == 3
@@ -112,7 +112,7 @@ def test_unclean_without_a_live_isr_member_takes_the_first_live_replica_and_not_
 
 
 def test_a_reorder_of_an_offline_partition_chooses_the_survivor() -> None:
-    c = ALL["dead-isr"]().cluster
+    c = ALL["coordinator-stuck-isr-dead"]().cluster
     assert c.reassign(STUCK, (2, 3, 1)).accepted
     assert leader(c, STUCK)[0] == -1
     c.elect(STUCK, unclean=True)
@@ -130,13 +130,13 @@ def test_a_no_op_reassignment_heals_the_stuck_state_and_cannot_elect_outside_the
     c = stuck()
     assert c.reassign(STUCK, (3, 1, 2)).accepted
     assert leader(c, STUCK) == (2, 3, (2,))
-    dead = ALL["dead-isr"]().cluster
+    dead = ALL["coordinator-stuck-isr-dead"]().cluster
     dead.reassign(STUCK, (3, 1, 2))
     assert leader(dead, STUCK)[0] == -1
 
 
 def test_a_no_op_reassignment_brings_the_brokers_to_zookeepers_truth() -> None:
-    c = ALL["latent-divergence"]().cluster
+    c = ALL["metadata-divergence"]().cluster
     c.reassign(STUCK, (3, 1, 2))
     assert leader(c, STUCK) == (1, 2, (1, 2))
     assert c.partition(STUCK).diverged is False
@@ -146,7 +146,7 @@ def test_a_no_op_reassignment_brings_the_brokers_to_zookeepers_truth() -> None:
 
 
 def test_elections_do_nothing_about_a_latent_divergence() -> None:
-    c = ALL["latent-divergence"]().cluster
+    c = ALL["metadata-divergence"]().cluster
     assert [c.elect(STUCK, unclean=u).code for u in (False, True)] == [84, 84]
 
 
@@ -185,7 +185,7 @@ def test_the_controller_is_re_elected_only_under_the_expected_version() -> None:
 
 
 def test_a_controller_re_election_uses_an_unclean_topic_uncleanly() -> None:
-    c = ALL["dead-isr"]().cluster
+    c = ALL["coordinator-stuck-isr-dead"]().cluster
     c.records.topic_configs[OFFSETS_TOPIC] = {"unclean.leader.election.enable": "true"}
     c.reelect_controller(epoch_version=2)
     assert leader(c, STUCK)[0] == 3
@@ -276,6 +276,6 @@ def test_incidents_are_what_their_names_say() -> None:
     for name, build in ALL.items():
         incident = build()
         if incident.finding.code in {"KFX101", "KFX102", "KFX201"}:
-            tp = ORDERS if "orders" in name else STUCK
+            tp = ORDERS if name == "partition-stuck" else STUCK
             assert tp in incident.finding.partitions, name
         assert set(incident.finding.partitions) <= incident.cluster.records.assignments.keys()

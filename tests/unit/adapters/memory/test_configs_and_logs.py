@@ -100,7 +100,7 @@ def test_unclean_on_an_offline_topic_elects_at_once_and_in_the_stuck_state_does_
     assert dead.records.states[TP].leader == -1
     dead.alter_configs(TOPIC, "orders", {UNCLEAN: "true"})
     assert (dead.records.states[TP].leader, dead.records.states[TP].isr) == (2, (2,))
-    stuck = ALL["stuck-offsets-partition"]().cluster
+    stuck = ALL["coordinator-stuck"]().cluster
     stuck.alter_configs(TOPIC, OFFSETS_TOPIC, {UNCLEAN: "true"})
     assert stuck.records.states[STUCK].leader == -1
 
@@ -131,7 +131,7 @@ def test_an_open_transaction_holds_the_stable_end_back() -> None:
     with pytest.raises(UnreachableError, match="nowhere-0: does not exist"):
         c.stable_end(TopicPartition("nowhere", 0))
     with pytest.raises(UnreachableError, match="has no leader"):
-        ALL["dead-isr"]().cluster.stable_end(STUCK)
+        ALL["coordinator-stuck-isr-dead"]().cluster.stable_end(STUCK)
     c.phantom_leader(TP, leader=2)
     with pytest.raises(UnreachableError, match="NOT_LEADER_OR_FOLLOWER"):
         c.stable_end(TP)

@@ -48,7 +48,7 @@ def test_a_default_that_is_no_topic_here_is_not_blamed_on_the_person() -> None:
 
 
 def test_findings_of_a_topic() -> None:
-    stuck, orders = ALL["stuck-offsets-partition"]().finding, ALL["stuck-orders-partition"]().finding
+    stuck, orders = ALL["coordinator-stuck"]().finding, ALL["partition-stuck"]().finding
     both = Diagnosis("c", 0.0, (stuck, orders))
     assert findings_for(STUCK, both, None) == (stuck, orders)
     assert findings_for(STUCK, both, None, "orders") == (orders,)
@@ -57,6 +57,6 @@ def test_findings_of_a_topic() -> None:
 
 
 def test_a_finding_that_a_request_runbook_is_not_for_is_refused_by_its_purpose() -> None:
-    stuck = ALL["stuck-offsets-partition"]().finding
+    stuck = ALL["coordinator-stuck"]().finding
     with pytest.raises(RefusedError, match=r"is for requests \(topic\), not for KFX101"):
         findings_for(RAISE, Diagnosis("c", 0.0, (stuck,)), stuck.key)

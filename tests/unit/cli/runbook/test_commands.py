@@ -21,7 +21,7 @@ BEHIND: list[App] = []
 
 @pytest.fixture
 def wired(tmp_path: Path) -> Iterator[FakeWiring]:
-    incident = ALL["stuck-offsets-partition"]()
+    incident = ALL["coordinator-stuck"]()
     fake = FakeWiring(incident.cluster, incident.finding)
     BEHIND.append(fake.app(tmp_path / "state", incident.cluster.clock))
     yield fake
@@ -148,7 +148,7 @@ def test_a_finding_that_healed_meanwhile_needs_no_plan(wired: FakeWiring) -> Non
 
 
 def test_findings_of_one_topic_make_one_plan(wired: FakeWiring) -> None:
-    incident = ALL["five-stuck-partitions"]()
+    incident = ALL["coordinator-stuck-five-partitions"]()
     one = incident.finding
     wired.cluster = incident.cluster
     wired.findings = tuple(replace(one, obj=str(tp), partitions=(tp,)) for tp in one.partitions)
@@ -160,7 +160,7 @@ def test_findings_of_one_topic_make_one_plan(wired: FakeWiring) -> None:
 
 
 def test_a_plan_is_for_one_topic_and_the_choice_is_listed(wired: FakeWiring) -> None:
-    orders = ALL["stuck-orders-partition"]().finding
+    orders = ALL["partition-stuck"]().finding
     wired.findings = (*wired.findings, orders)
     result = kfix("plan", "coordinator-stuck")
     assert result.exit_code == 2

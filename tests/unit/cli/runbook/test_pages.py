@@ -17,7 +17,7 @@ STUCK = "coordinator-stuck"
 
 @pytest.fixture
 def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
-    return wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    return wire("coordinator-stuck", monkeypatch, tmp_path)
 
 
 def _copy(folder: Path, old: str = "", new: str = "", name: str = STUCK) -> Path:
@@ -122,7 +122,7 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
     ("old", "new", "says"),
     [
         (
-            "cluster: stuck-preferred-alive",
+            "cluster: coordinator-stuck-preferred-alive",
             "cluster: stuck-preferred",
             "unknown cluster 'stuck-preferred', did you mean",
         ),
@@ -134,8 +134,8 @@ def test_a_test_that_fails_says_what_was_wanted_and_what_came(tmp_path: Path) ->
         ("{refused_by: partition_has_live_isr}", "{healed: true}", "wanted a plan, it was refused: precondition"),
         ("finding: {code: KFX102}", "finding: {code: KFX201}", "gives KFX102, not KFX201"),
         (
-            "cluster: stuck-preferred-alive\n    finding: {code: KFX101}",
-            "cluster: stuck-preferred-alive\n    finding: {code: KFX101}\n    params: {x: 1}",
+            "cluster: coordinator-stuck-preferred-alive\n    finding: {code: KFX101}",
+            "cluster: coordinator-stuck-preferred-alive\n    finding: {code: KFX101}\n    params: {x: 1}",
             "unknown parameter 'x'",
         ),
         (

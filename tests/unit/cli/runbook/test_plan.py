@@ -89,7 +89,7 @@ def test_a_wrong_wish_is_one_clear_line(weak: FakeWiring, args: list[str], says:
 
 
 def test_a_finding_goes_before_a_request_and_tells_the_topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wire("offsets-with-one-replica", monkeypatch, tmp_path)
+    wire("offsets-rf1-all-alive", monkeypatch, tmp_path)
     _, plan = plan_file(tmp_path, "raise-offsets-rf")
     assert plan["finding"]["code"] == "KFX303"
     assert plan["params"]["topic"] == "__consumer_offsets"
@@ -98,7 +98,7 @@ def test_a_finding_goes_before_a_request_and_tells_the_topic(monkeypatch: pytest
 def test_a_topic_that_was_named_leaves_the_findings_of_others_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    fake = wire("one-rack-topic", monkeypatch, tmp_path)
+    fake = wire("replicas-in-one-rack", monkeypatch, tmp_path)
     other = Finding(
         "KFX305",
         Severity.WARNING,
@@ -163,7 +163,7 @@ def test_moves_of_a_plan_can_be_taken_elsewhere_and_brought_back(weak: FakeWirin
 
 
 def test_a_plan_without_moves_writes_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    wire("coordinator-stuck", monkeypatch, tmp_path)
     result = kfix("plan", "coordinator-stuck", "--json-out", str(tmp_path / "m.json"))
     assert result.exit_code == 2
     assert "moves no replica" in result.output
@@ -195,7 +195,7 @@ def test_what_differs_is_told_as_it_was_and_as_it_is(weak: FakeWiring, tmp_path:
 
 
 def test_a_fact_that_moved_differs_and_a_spent_plan_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     path, plan = plan_file(tmp_path, "coordinator-stuck")
     fake.cluster.brokers[1].alive = True
     rows = {row["what"]: row for row in _diff(tmp_path, "coordinator-stuck")}
@@ -225,7 +225,7 @@ def test_the_wait_for_a_second_look_can_be_chosen(weak: FakeWiring) -> None:
 
 def test_nothing_of_the_clients_settings_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Passwords of --command-config go to the connection and to nothing else."""
-    fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     settings = tmp_path / "client.properties"
     settings.write_text("sasl.jaas.config=... password=hush-hush-4711\n")
     result = kfix("plan", "coordinator-stuck", "--command-config", str(settings), "-o", str(tmp_path / "p.json"))

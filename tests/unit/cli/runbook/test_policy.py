@@ -16,7 +16,7 @@ STUCK = "coordinator-stuck"
 
 @pytest.fixture
 def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
-    return wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    return wire("coordinator-stuck", monkeypatch, tmp_path)
 
 
 # -- a site's policy

@@ -28,7 +28,7 @@ def weak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
 
 @pytest.fixture
 def lax(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeWiring:
-    return wire("lax-topic", monkeypatch, tmp_path)
+    return wire("weak-topic-rf3", monkeypatch, tmp_path)
 
 
 def _stop(weak: FakeWiring, tmp_path: Path) -> Path:
@@ -66,7 +66,7 @@ def test_a_resumed_run_as_json_is_its_records(weak: FakeWiring, tmp_path: Path) 
 
 
 def test_what_was_done_by_hand_is_believed_when_it_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     path, plan = plan_file(tmp_path, "coordinator-stuck")
     assert kfix("apply", "--plan", str(path)).exit_code == 4
     run = last_run(tmp_path)
@@ -266,7 +266,7 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
 
 def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was changed for the first one is in it."""
-    fake = wire("stuck-offsets-partition", monkeypatch, tmp_path)
+    fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     first = fake.findings[0]
     fake.findings = (first, replace(first, code="KFX102"))
     human = Answers(["y"] * 9, reads=lambda: fake.cluster.clock.sleep(5.0))

@@ -97,7 +97,7 @@ def test_a_cluster_under_maintenance_is_told_as_such(tmp_path, engine):
     assert (of(report, "a").maintenance, of(report, "b").maintenance) == ("patching", "")
 
 
-def test_a_run_of_no_cluster_is_refused(tmp_path, engine):
+def test_a_newest_run_no_cluster_is_refused(tmp_path, engine):
     with pytest.raises(UsageError, match="a run of no cluster"):
         night(tmp_path, [], engine)
 
@@ -115,11 +115,11 @@ def test_offenders_are_the_codes_that_most_clusters_fail(tmp_path, engine):
 
 def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
     from kfix.adapters.fleet.places import place_of
-    from kfix.adapters.fleet.runs import run_of
+    from kfix.adapters.fleet.runs import newest_run
     from tests.unit.fleet.nights import again
 
     night(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)
-    run = run_of(place_of(tmp_path), FIRST, "n")
+    run = newest_run(place_of(tmp_path), FIRST, "n")
     with Path(run.table("a")).open("r+b") as file:
         file.truncate(100)
     report = told(tmp_path, again(tmp_path, engine), engine)

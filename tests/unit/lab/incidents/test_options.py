@@ -37,8 +37,8 @@ def test_numbers_arrive_as_numbers():
         ("isr-gone", {"shorter-first": "on"}, "option shorter-first=on: no such choice", "no or yes"),
         ("weak-topic", {"megabytes": "20"}, "option megabytes=20 is out of bounds", "1 to 19"),
         ("weak-topic", {"megabytes": "0"}, "option megabytes=0 is out of bounds", "1 to 19"),
-        ("foreign-reassignment", {"rate": "slow"}, "option rate='slow' is no number", ""),
-        ("left-over-throttles", {"rate": "1e9"}, "option rate='1e9' is no number", ""),
+        ("foreign-reassignment", {"rate": "slow"}, "option rate='slow' is not a number", ""),
+        ("left-over-throttles", {"rate": "1e9"}, "option rate='1e9' is not a number", ""),
     ],
 )
 def test_an_option_that_makes_no_sense_is_told_with_what_would(name, given, said, hint):
@@ -98,7 +98,7 @@ def test_nobody_dies_where_kill_is_no():
     assert victim(context(kill="no"), {0: 1, 1: 2}) is None
 
 
-@pytest.mark.parametrize(("kill", "said"), [("9", "kill=9: holds none"), ("all", "kill='all' is no number")])
+@pytest.mark.parametrize(("kill", "said"), [("9", "kill=9: has none"), ("all", "kill='all' is not a number")])
 def test_a_broker_that_holds_nothing_is_not_killed(kill, said):
     with pytest.raises(UsageError, match=said):
         victim(context(kill=kill), {0: 1, 1: 2})

@@ -8,8 +8,7 @@ from kfix.errors import LabError, UsageError
 from kfix.lab.definition.spec import LabSpec
 from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef, from_json, to_json
 from kfix.lab.definition.zone import LinkCut, Network, Slow, Zone
-from kfix.lab.network import commands, filters
-from kfix.lab.network import faults as weather
+from kfix.lab.network import commands, faults, filters
 
 ZONES = tuple(Zone(f"az{n}", f"kfix-x-az{n}", f"198.18.0.{10 + n}") for n in (1, 2, 3))
 NETWORK = Network("kfix-x-switch", "kfixx", "198.18.0.1", ZONES)
@@ -57,12 +56,12 @@ def test_one_kind_is_cut_by_its_ports_question_and_answer(only, ports):
 
 def test_what_is_cut_or_slow_is_told_once_and_in_words():
     both = (LinkCut("az1", "az2"), LinkCut("az2", "az1"), LinkCut("az3", "az1", "kafka"))
-    assert weather.sentences(state(*both, slow=(Slow("az3", 500, 20),)).network) == (
+    assert faults.sentences(state(*both, slow=(Slow("az3", 500, 20),)).network) == (
         "az1 and az2 are cut from each other",
-        "az1 hears nothing of az3 (kafka only)",
-        "az3 is slow: 500 kbit/s, 20 ms late",
+        "az1 receives nothing from az3 (kafka only)",
+        "az3 is slow: 500 kbit/s, 20 ms delay",
     )
-    assert weather.sentences(None) == ()
+    assert faults.sentences(None) == ()
 
 
 def test_a_lab_remembers_its_network():

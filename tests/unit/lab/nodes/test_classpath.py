@@ -48,7 +48,7 @@ def test_maven_is_asked_once_and_then_the_answer_is_remembered(maven, tmp_path):
     told = []
     first = resolve(told)
     assert first.split(os.pathsep) == [str(tmp_path / "one.jar"), str(tmp_path / "two.jar")]
-    assert any("1 jars fetched" in text for text in told)
+    assert any("1 jars downloaded" in text for text in told)
     assert resolve() == first
     assert calls(tmp_path) == 1
 
@@ -95,7 +95,7 @@ def test_a_folder_that_is_no_distribution_or_of_another_version_is_refused(tmp_p
         class_path(RECIPE, str(tmp_path), lambda _: None)
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "kafka_2.12-3.0.0.jar").touch()
-    with pytest.raises(UsageError, match=r"holds Kafka 3\.0\.0, not 2\.7\.1"):
+    with pytest.raises(UsageError, match=r"contains Kafka 3\.0\.0, not 2\.7\.1"):
         class_path(RECIPE, str(tmp_path), lambda _: None)
 
 

@@ -22,7 +22,13 @@ Stages = Callable[[str], Stage]
 
 
 @pytest.mark.parametrize(
-    "incident", ["stuck-offsets-partition", "stuck-preferred-alive", "five-stuck-partitions", "latent-divergence"]
+    "incident",
+    [
+        "coordinator-stuck",
+        "coordinator-stuck-preferred-alive",
+        "coordinator-stuck-five-partitions",
+        "metadata-divergence",
+    ],
 )
 def test_the_plan(stages: Stages, incident: str) -> None:
     plan = stages(incident).plan()

@@ -80,7 +80,7 @@ def test_a_lock_that_is_lost_in_any_reading_before_the_intent_is_seen(stages: Ca
     number = issued = 0
     while not issued:
         number += 1
-        stage = stages("stuck-offsets-partition")
+        stage = stages("coordinator-stuck")
         plan = stage.plan()
         losing_the_lock(stage, number)
         with pytest.raises(KfixError, match="the lock is lost"):

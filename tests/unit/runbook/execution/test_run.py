@@ -42,20 +42,20 @@ def test_the_founding_incident_is_healed_by_one_no_op_reassignment_and_proved(st
 
 
 def test_a_live_preferred_replica_is_elected_and_nothing_else_is_touched(stages: Stages) -> None:
-    stage = stages("stuck-preferred-alive")
+    stage = stages("coordinator-stuck-preferred-alive")
     stage.run()
     assert [c.args for c in stage.cluster.faults.calls] == [(TP, False)]
 
 
 def test_five_stuck_partitions_are_healed_by_one_answer(stages: Stages) -> None:
-    stage = stages("five-stuck-partitions")
+    stage = stages("coordinator-stuck-five-partitions")
     stage.run()
     assert stage.methods() == ["reassign"] * 5
     assert len(stage.human.asked) == 1
 
 
 def test_the_latent_divergence_is_mended_and_the_isr_is_full_again(stages: Stages) -> None:
-    stage = stages("latent-divergence")
+    stage = stages("metadata-divergence")
     stage.run()
     state = stage.cluster.records.states[TP]
     assert (state.leader, set(state.isr)) == (1, {1, 2, 3})
@@ -63,7 +63,7 @@ def test_the_latent_divergence_is_mended_and_the_isr_is_full_again(stages: Stage
 
 
 def test_what_ran_is_what_was_approved_byte_for_byte(stages: Stages) -> None:
-    for incident in ("stuck-offsets-partition", "five-stuck-partitions", "latent-divergence"):
+    for incident in ("coordinator-stuck", "coordinator-stuck-five-partitions", "metadata-divergence"):
         stage = stages(incident)
         plan = stage.plan()
         stage.run(plan)

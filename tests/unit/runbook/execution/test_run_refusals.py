@@ -146,7 +146,7 @@ def test_a_run_whose_journal_is_damaged_counts_as_run(stage: Stage) -> None:
 
 def test_two_runs_for_one_finding_wait_for_the_cooldown(stage: Stage, tmp_path: Path) -> None:
     healed = stage.run()
-    again = Stage("stuck-offsets-partition", tmp_path)
+    again = Stage("coordinator-stuck", tmp_path)
     again.cluster.clock.slept = stage.cluster.clock.slept + 10
     with pytest.raises(HeldError, match=f"acted on .* as {healed.run}") as caught:
         again.run()

@@ -34,7 +34,7 @@ steps:
       - {check: partition_has_leader, partition: "${tp}"}
 tests:
   - name: n
-    cluster: stuck-offsets-partition
+    cluster: coordinator-stuck
     finding: {code: KFX101}
     expect: {healed: true}
 """

@@ -13,7 +13,7 @@ SCRIPT = """
 import os, pathlib
 from kfix.adapters.memory.incidents import ALL
 from tests.unit.runbook.fake_wiring import FakeWiring
-incident = ALL["stuck-offsets-partition"]()
+incident = ALL["coordinator-stuck"]()
 behind = FakeWiring(incident.cluster, incident.finding).app(pathlib.Path(os.environ["STATE"]))
 from kfix.cli.app import app
 app(["runbook", "apply", "coordinator-stuck"], obj=behind)

@@ -31,7 +31,7 @@ from kfix.runbook.execution.run import run_plan
 from tests.unit.runbook.stage import Stage
 
 home, level = pathlib.Path(os.environ["HOME_OF_RUNS"]), Gate[os.environ["LEVEL"]]
-stage = Stage("stuck-offsets-partition", home)
+stage = Stage("coordinator-stuck", home)
 stage.cluster.clock.at = time.time()
 nudge = stage.runbook.steps[1]
 others = [s for s in stage.runbook.steps[2:3]] if "LADDER" in os.environ else []

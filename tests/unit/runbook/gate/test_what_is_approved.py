@@ -26,7 +26,7 @@ Stages = Callable[[str], Stage]
 
 def test_a_yes_to_one_step_does_not_approve_the_plan(stages: Stages) -> None:
     """A site raises the gate of the first step; the second is of the level "plan" and nobody has seen it."""
-    stage = stages("stuck-preferred-alive")
+    stage = stages("coordinator-stuck-preferred-alive")
     first, second, *_ = stage.runbook.steps
     stage.runbook = replace(stage.runbook, steps=(replace(first, gate=Gate.STEP), second))
     leave_stuck(stage, "elect")
@@ -127,7 +127,7 @@ def test_a_refusal_after_an_earlier_finding_was_healed_does_not_say_that_nothing
         raise KeyboardInterrupt
     with pytest.raises(ApprovalError), after([]):
         raise ApprovalError("no")
-    incident = ALL["stuck-offsets-partition"]()
+    incident = ALL["coordinator-stuck"]()
     behind = FakeWiring(incident.cluster, incident.finding).app(tmp_path)
     assert CliRunner().invoke(app, ["runbook", "apply", "coordinator-stuck"], obj=behind).exit_code == 4
 

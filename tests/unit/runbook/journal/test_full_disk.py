@@ -15,7 +15,7 @@ from kfix.adapters.memory.incidents import ALL
 from kfix.runbook.plan.planfile import read
 from tests.unit.runbook.fake_wiring import FakeWiring
 home = pathlib.Path(os.environ["HOME_OF_RUNS"])
-incident = ALL["stuck-offsets-partition"]()
+incident = ALL["coordinator-stuck"]()
 behind = FakeWiring(incident.cluster, incident.finding).app(home / "state")
 from kfix.cli.app import app
 plan = home / "plan.json"

@@ -108,7 +108,7 @@ class FullDisk:
 @pytest.fixture(scope="module")
 def types(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The records of a good run, in order."""
-    stage = Stage("stuck-offsets-partition", tmp_path_factory.mktemp("good"))
+    stage = Stage("coordinator-stuck", tmp_path_factory.mktemp("good"))
     stage.run()
     return stage.types()
 
@@ -124,7 +124,7 @@ def test_the_parametrised_tests_below_cover_every_record_of_a_good_run(types: li
 def test_a_full_disk_stops_before_the_next_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, types: list[str], room: int
 ) -> None:
-    stage = Stage("stuck-offsets-partition", tmp_path / "full")
+    stage = Stage("coordinator-stuck", tmp_path / "full")
     opened = RunDir.open_journal
     monkeypatch.setattr(RunDir, "open_journal", lambda run: FullDisk(opened(run), room))
     with pytest.raises(KfixError, match="No space left on device") as caught:
@@ -164,7 +164,7 @@ def test_a_gate_whose_text_cannot_be_kept_is_not_asked(stage: Stage, monkeypatch
 def test_ctrl_c_at_any_record_loses_nothing_and_says_whether_something_changed(
     tmp_path: Path, types: list[str], at: int
 ) -> None:
-    stage = Stage("stuck-offsets-partition", tmp_path / "cut")
+    stage = Stage("coordinator-stuck", tmp_path / "cut")
     seen = 0
 
     def cut(_record: object) -> None:

@@ -24,7 +24,7 @@ Stages = Callable[[str], Stage]
 
 
 def test_the_remedies_come_in_the_order_of_least_harm(stages: Stages) -> None:
-    plan = stages("stuck-preferred-alive").plan()
+    plan = stages("coordinator-stuck-preferred-alive").plan()
     assert [s.action for s in plan.steps] == [
         "leader.elect_preferred",
         "reassign.noop",
@@ -44,14 +44,14 @@ def test_a_plan_holds_no_template(stage: Stage) -> None:
 
 
 def test_all_partitions_of_one_finding_become_literal_steps(stages: Stages) -> None:
-    stage = stages("five-stuck-partitions")
+    stage = stages("coordinator-stuck-five-partitions")
     nudges = [s for s in stage.plan().steps if s.action == "reassign.noop"]
     assert [s.args.tp() for s in nudges] == list(stage.finding.partitions)
     assert stage.plan().impact.partitions == 5
 
 
 def test_the_same_world_gives_the_same_plan_id(stage: Stage, tmp_path: Path) -> None:
-    other = Stage("stuck-offsets-partition", tmp_path / "other")
+    other = Stage("coordinator-stuck", tmp_path / "other")
     assert stage.plan().plan_id == other.plan().plan_id
     other.cluster.clock.sleep(1)
     assert stage.plan().plan_id != other.plan().plan_id
@@ -93,7 +93,7 @@ def test_a_plan_for_typed_steps_lives_five_minutes_only(stage: Stage) -> None:
 
 
 def test_over_the_cap_the_planner_refuses_and_cuts_nothing(stages: Stages) -> None:
-    stage = stages("five-stuck-partitions")
+    stage = stages("coordinator-stuck-five-partitions")
     stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, max_partitions=4))
     with pytest.raises(RefusedError, match=r"5 partitions, 4 are allowed \(limits.max_partitions"):
         stage.plan()
@@ -137,14 +137,14 @@ def test_a_reassignment_under_way_refuses_the_plan(stage: Stage) -> None:
 
 
 def test_the_controller_is_not_replanned_under_a_migration(stages: Stages) -> None:
-    plan = stages("stuck-under-migration").plan()
+    plan = stages("coordinator-stuck-in-migration").plan()
     assert "controller.reelect" not in [s.action for s in plan.steps]
     assert any("migration to KRaft" in s.reason for s in plan.skipped_at_plan)
 
 
 def test_an_election_by_the_unclean_name_is_planned_only_with_a_live_isr_member(stages: Stages) -> None:
     with pytest.raises(RefusedError, match="partition_has_live_isr"):
-        stages("dead-isr").plan()
+        stages("coordinator-stuck-isr-dead").plan()
 
 
 def test_the_group_of_the_finding_is_asked_where_it_lives_there(stage: Stage) -> None:

@@ -109,7 +109,7 @@ def test_a_plan_is_made_with_the_policy_and_passes_it(stage: Stage) -> None:
 
 def test_a_plan_over_the_policys_limits_is_not_made(stages: Callable[[str], Stage]) -> None:
     with pytest.raises(RefusedError, match="5 partitions, 4 are allowed"):
-        _made(stages("five-stuck-partitions"), Policy(limits={"max_partitions": 4}))
+        _made(stages("coordinator-stuck-five-partitions"), Policy(limits={"max_partitions": 4}))
 
 
 def test_an_older_plan_is_held_to_the_policy_of_today(stage: Stage) -> None:

@@ -32,7 +32,7 @@ class Site:
     """A stuck cluster, a plan for it, and an application that a program other than the command line uses."""
 
     def __init__(self, folder: Path) -> None:
-        made = ALL["stuck-offsets-partition"]()
+        made = ALL["coordinator-stuck"]()
         self.folder = folder
         self.wiring = FakeWiring(made.cluster, made.finding)
         self.app: App = self.wiring.app(folder / "state", made.cluster.clock)
@@ -136,7 +136,7 @@ def door_of(stage: Stage, looks: list[int], *, policy: Policy = NO_POLICY, just_
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    return Stage("stuck-offsets-partition", tmp_path)
+    return Stage("coordinator-stuck", tmp_path)
 
 
 def test_a_diagnosis_of_just_now_saves_another_and_an_old_one_does_not(stage: Stage) -> None:
@@ -179,7 +179,7 @@ def test_a_passage_sends_nothing_that_its_plan_does_not_have(stage: Stage) -> No
 def test_a_resumed_run_comes_through_the_same_door(tmp_path: Path) -> None:
     from kfix.runbook.execution.run import resume
 
-    stage = Stage("stuck-offsets-partition", tmp_path)
+    stage = Stage("coordinator-stuck", tmp_path)
     stage.human = Answers([], interactive=False)
     with pytest.raises(ApprovalError):
         stage.run()

@@ -1,21 +1,17 @@
-"""Named incidents on the in-memory cluster: a sick cluster and the finding a diagnosis of it would give.
-
-Runbooks name them in their `tests:`; unit tests and examples start from them.
-"""
+"""Incidents of coordinators: ZooKeeper, the controller and the coordinator disagree about the leader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from kfix.adapters.memory import incidents_leading, incidents_placing
 from kfix.adapters.memory.cluster import MemoryCluster
-from kfix.adapters.memory.naming import PreparedIncident
+from kfix.adapters.memory.incidents.prepared import PreparedIncident, found
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, FactValue, Finding, Severity
 
 STUCK = TopicPartition(OFFSETS_TOPIC, 26)
 ORDERS = TopicPartition("orders", 2)
+#: The offsets partition of group payments.
+OFFSETS = TopicPartition(OFFSETS_TOPIC, 13)
 
 
 def stuck_finding(cluster: MemoryCluster, *tps: TopicPartition, group: str = "") -> Finding:
@@ -91,42 +87,37 @@ def _three(order: tuple[int, ...], *tps: TopicPartition) -> MemoryCluster:
 
 
 def _stick(cluster: MemoryCluster, *tps: TopicPartition) -> None:
-    """The founding incident: behind the controller's back the state names broker 1, which then dies."""
+    """The state names broker 1 behind the controller's back, and then broker 1 dies."""
     for tp in tps:
         cluster.corrupt_state(tp, leader=1, isr=(1, 2))
     cluster.kill(1)
 
 
-def stuck_offsets_partition() -> PreparedIncident:
-    """A1: brokers follow 3, ZooKeeper said 1, and 1 died. Leader -1, ISR [2]; controller 2 does nothing."""
+def coordinator_stuck() -> PreparedIncident:
+    """Brokers follow 3, ZooKeeper recorded 1, and 1 died. Leader -1, ISR [2]; controller 2 does not elect."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.groups["payments"] = 42
     _stick(cluster, STUCK)
     return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def stuck_preferred_alive() -> PreparedIncident:
-    """The preferred replica, broker 2, is the one that is alive and in sync. Broker 3 was the leader by then."""
+def coordinator_stuck_preferred_alive() -> PreparedIncident:
+    """The preferred replica, broker 2, is alive and in sync. Broker 3 was the leader when broker 1 died."""
     cluster = _three((2, 3, 1), STUCK)
     cluster.control.memory[STUCK].leader = 3
     _stick(cluster, STUCK)
     return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def five_stuck_partitions() -> PreparedIncident:
+def coordinator_stuck_five_partitions() -> PreparedIncident:
+    """Five partitions of the offsets topic are stuck, each with leader -1 and ISR [2]."""
     tps = tuple(TopicPartition(OFFSETS_TOPIC, p) for p in (3, 11, 26, 31, 48))
     cluster = _three((3, 1, 2), *tps)
     _stick(cluster, *tps)
     return PreparedIncident(cluster, stuck_finding(cluster, *tps))
 
 
-def stuck_orders_partition() -> PreparedIncident:
-    cluster = _three((3, 1, 2), ORDERS)
-    _stick(cluster, ORDERS)
-    return PreparedIncident(cluster, stuck_finding(cluster, ORDERS))
-
-
-def dead_isr() -> PreparedIncident:
+def coordinator_stuck_isr_dead() -> PreparedIncident:
     """Only the dead broker 1 was in sync: no election can help without loss."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.corrupt_state(STUCK, leader=1, isr=(1,))
@@ -134,41 +125,55 @@ def dead_isr() -> PreparedIncident:
     return PreparedIncident(cluster, stuck_finding(cluster, STUCK))
 
 
-def stuck_under_migration() -> PreparedIncident:
-    incident = stuck_offsets_partition()
+def coordinator_stuck_in_migration() -> PreparedIncident:
+    """The same as `coordinator_stuck`, while the cluster migrates to KRaft."""
+    incident = coordinator_stuck()
     incident.cluster.records.migrating = True
     return incident
 
 
-def latent_divergence() -> PreparedIncident:
-    """A1 before the fall: ZooKeeper says 1, every broker follows 3, and everybody works."""
+def partition_stuck() -> PreparedIncident:
+    """The same as `coordinator_stuck`, on a partition of topic orders."""
+    cluster = _three((3, 1, 2), ORDERS)
+    _stick(cluster, ORDERS)
+    return PreparedIncident(cluster, stuck_finding(cluster, ORDERS))
+
+
+def metadata_divergence() -> PreparedIncident:
+    """ZooKeeper records leader 1, every broker follows 3, and all clients work."""
     cluster = _three((3, 1, 2), STUCK)
     cluster.corrupt_state(STUCK, leader=1, isr=(1, 2))
     return PreparedIncident(cluster, diverged_finding(cluster, STUCK))
 
 
-def divergence_with_a_short_log() -> PreparedIncident:
-    incident = latent_divergence()
+def metadata_divergence_short_log() -> PreparedIncident:
+    """Broker 1, which ZooKeeper records as leader, has seven records fewer than the others."""
+    incident = metadata_divergence()
     incident.cluster.append(STUCK, 7, (3, 2))
     return incident
 
 
-def divergence_with_an_unread_log() -> PreparedIncident:
-    incident = latent_divergence()
+def metadata_divergence_unread_log() -> PreparedIncident:
+    """Broker 3 does not answer, so its log end is unknown."""
+    incident = metadata_divergence()
     incident.cluster.silence(3)
     return incident
 
 
-ALL: Mapping[str, Callable[[], PreparedIncident]] = {
-    **incidents_leading.ALL,
-    **incidents_placing.ALL,
-    "dead-isr": dead_isr,
-    "divergence-with-a-short-log": divergence_with_a_short_log,
-    "divergence-with-an-unread-log": divergence_with_an_unread_log,
-    "five-stuck-partitions": five_stuck_partitions,
-    "latent-divergence": latent_divergence,
-    "stuck-offsets-partition": stuck_offsets_partition,
-    "stuck-orders-partition": stuck_orders_partition,
-    "stuck-preferred-alive": stuck_preferred_alive,
-    "stuck-under-migration": stuck_under_migration,
-}
+def coordinator_silent() -> PreparedIncident:
+    """Every broker names a leader that has never received LeaderAndIsr and answers NOT_COORDINATOR."""
+    cluster = MemoryCluster.healthy(groups={"payments": 42})
+    state = cluster.records.states[OFFSETS]
+    other = next(b for b in state.isr if b != state.leader)
+    cluster.phantom_leader(OFFSETS, leader=other)
+    return PreparedIncident(cluster, found("KFX106", f"coordinator on broker {other}", (OFFSETS,)))
+
+
+def coordinator_loading() -> PreparedIncident:
+    """The coordinator answers COORDINATOR_LOAD_IN_PROGRESS eight times, then it works."""
+    cluster = MemoryCluster.healthy(groups={"payments": 42})
+    leader = cluster.records.states[OFFSETS].leader
+    cluster.loading[OFFSETS.partition] = 8
+    return PreparedIncident(
+        cluster, found("KFX106", f"coordinator on broker {leader}", (OFFSETS,), severity=Severity.WARNING)
+    )

@@ -1,4 +1,4 @@
-"""An incident's shape, and the findings that a diagnosis of it gives."""
+"""The shape of a prepared incident, and the findings that a diagnosis of it gives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfix.model.diagnosis.finding import REQUEST, Cause, Confidence, FactValue, 
 
 @dataclass(frozen=True, slots=True)
 class PreparedIncident:
-    """`finding` is what a diagnosis gives, or a person's request where nothing is wrong."""
+    """`finding` is what a diagnosis gives, or a person's request if nothing is wrong."""
 
     cluster: MemoryCluster
     finding: Finding
@@ -26,10 +26,10 @@ def found(
     severity: Severity = Severity.CRITICAL,
     facts: Mapping[str, FactValue] | None = None,
 ) -> Finding:
-    cause = Cause("as the diagnosis tells it", Confidence.LIKELY)
+    cause = Cause("as diagnosed", Confidence.LIKELY)
     return Finding(code, severity, obj, f"{code} on {obj}", cause, partitions=tps, facts=facts or {})
 
 
 def requested(obj: str, tps: tuple[TopicPartition, ...]) -> Finding:
     cause = Cause("a person's request", Confidence.CERTAIN)
-    return Finding(REQUEST, Severity.INFO, obj, "asked for by tests", cause, partitions=tps)
+    return Finding(REQUEST, Severity.INFO, obj, "requested by a test", cause, partitions=tps)

@@ -1,0 +1,48 @@
+"""Named incidents on the in-memory cluster: a sick cluster and the finding that a diagnosis of it gives.
+
+Runbooks name them in their `tests:`; unit tests and examples start from them. An incident has the name that it has in
+the lab (`kfix lab incidents`); a suffix names a variant of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kfix.adapters.memory.incidents import coordinators, leaders, replicas
+from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
+from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
+
+ALL: Mapping[str, Callable[[], PreparedIncident]] = {
+    "broker-ids-gone": replicas.broker_ids_gone,
+    "broker-ids-gone-another-dead": replicas.broker_ids_gone_another_dead,
+    "coordinator-loading": coordinators.coordinator_loading,
+    "coordinator-silent": coordinators.coordinator_silent,
+    "coordinator-stuck": coordinators.coordinator_stuck,
+    "coordinator-stuck-five-partitions": coordinators.coordinator_stuck_five_partitions,
+    "coordinator-stuck-in-migration": coordinators.coordinator_stuck_in_migration,
+    "coordinator-stuck-isr-dead": coordinators.coordinator_stuck_isr_dead,
+    "coordinator-stuck-preferred-alive": coordinators.coordinator_stuck_preferred_alive,
+    "foreign-reassignment": replicas.foreign_reassignment,
+    "healthy": leaders.healthy,
+    "healthy-in-migration": leaders.healthy_in_migration,
+    "isr-gone": leaders.isr_gone,
+    "leader-skew": leaders.leader_skew,
+    "left-over-throttles": replicas.left_over_throttles,
+    "metadata-divergence": coordinators.metadata_divergence,
+    "metadata-divergence-short-log": coordinators.metadata_divergence_short_log,
+    "metadata-divergence-unread-log": coordinators.metadata_divergence_unread_log,
+    "no-live-replica": leaders.no_live_replica,
+    "offsets-rf1": replicas.offsets_rf1,
+    "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
+    "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,
+    "partition-stuck": coordinators.partition_stuck,
+    "replicas-in-one-rack": replicas.replicas_in_one_rack,
+    "stuck-reassignment": replicas.stuck_reassignment,
+    "stuck-reassignment-two": replicas.stuck_reassignment_two,
+    "stuck-reassignment-unsafe": replicas.stuck_reassignment_unsafe,
+    "under-min-isr": leaders.under_min_isr,
+    "weak-topic": replicas.weak_topic,
+    "weak-topic-rf3": replicas.weak_topic_rf3,
+}
+
+__all__ = ["ALL", "ORDERS", "STUCK", "PreparedIncident", "found", "requested"]
