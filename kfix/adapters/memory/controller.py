@@ -90,20 +90,6 @@ class MemoryController:
             if belief.phase is ElectionState.OFFLINE and topic in (None, tp.topic):
                 self.elect_now(tp, allow_unclean=self._unclean_enabled(tp))
 
-<<<<<<< HEAD
-=======
-    def disk_failed(self, broker: int, tp: TopicPartition) -> None:
-        """Takes a replica offline while its broker stays alive: the controller treats it as dead for this partition."""
-        self.brokers[broker].offline.add(tp)
-        self.brokers[broker].leading.pop(tp, None)
-        belief = self.memory[tp]
-        if belief.leader in (broker, NO_LEADER):
-            belief.phase = ElectionState.OFFLINE
-        self._elect_offline()
-        self.leave_isr(tp, broker)
-        self.tell((tp,))
-
->>>>>>> main
     def _online(self, tp: TopicPartition) -> frozenset[int]:
         return frozenset(b for b in self.live if tp not in self.brokers[b].offline)
 
