@@ -1,8 +1,8 @@
-"""Files and folders that belong to one user alone: runs, locks, remembered snapshots, labs, plans.
+"""Private files and folders of one user: runs, locks, stored snapshots, labs, plans.
 
-A folder is made with mode 0700 and a file with mode 0600, whatever the umask is. Before kfix writes into a file that
-exists, it checks the open file itself, not its name: nobody can exchange it in between. It refuses symbolic links, hard
-links, anything that is not a plain file, and whatever another user owns or may write to.
+Folders are created with mode 0700 and files with mode 0600, whatever the umask is. Before kfix writes to an existing
+file, it checks the open file descriptor, not the path, so the file cannot be replaced in between. It refuses symbolic
+links, hard links, anything but regular files, and files that another user owns or may write to.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-#: A file may be made or removed by another process between two calls; it is not so more than a few times in a row.
+#: Another process may create or remove the file between two calls, but not many times in a row.
 _ATTEMPTS: Final = 5
 
 
 class NotPrivateError(OSError):
-    """A place that kfix must not write to. `strerror` says, in half a sentence, what is wrong and how to go on."""
+    """A path that kfix must not write to. `strerror` states what is wrong and how to fix it."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(errno.EPERM, why, str(path))
 
 
 def new_folder(path: Path) -> None:
-    """Makes a folder with mode 0700. Raises FileExistsError where the name is taken."""
+    """Creates a folder with mode 0700. Raises FileExistsError if the path exists."""
     path.mkdir(mode=FOLDER_MODE)
-    # The umask may have taken away the owner's own permissions.
+    # The umask may have removed permissions of the owner.
     path.chmod(FOLDER_MODE)
 
 
 def make_folders(path: Path) -> None:
-    """Makes `path` and each folder that is missing above it, all with mode 0700; leaves those that exist as they are.
+    """Creates `path` and missing parents with mode 0700; existing folders are not changed.
 
-    Raises OSError where one of them cannot be made.
+    Raises OSError if one of them cannot be created.
     """
     missing: list[Path] = []
     folder = path
@@ -57,12 +57,12 @@ def make_folders(path: Path) -> None:
 
 
 def private_folder(path: Path, home: Path | None = None, variable: str = "KFIX_STATE_HOME") -> None:
-    """Makes `path` where it is missing, and takes permission to read away from others where they have it.
+    """Creates `path` if it is missing, and removes permissions of other users.
 
-    `home` is the topmost folder that belongs to kfix, `path` or one above it: every folder from there to `path` is
-    checked. `home` alone may be a symbolic link. `variable` is the environment variable that moves it elsewhere.
+    `home` is the topmost folder of kfix, `path` or one of its parents: every folder from there to `path` is checked.
+    Only `home` may be a symbolic link. `variable` is the environment variable that sets its location.
 
-    Raises NotPrivateError where another user owns one of them or may write to it, OSError where one cannot be made.
+    Raises NotPrivateError if another user owns a folder or may write to it, OSError if one cannot be created.
     """
     top = path if home is None else home
     make_folders(top)
@@ -74,11 +74,12 @@ def private_folder(path: Path, home: Path | None = None, variable: str = "KFIX_S
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Returns a descriptor of `path`, which must be a plain file of this user with one name, in a folder of this user.
+    """Returns a descriptor of `path`, which must be a regular file of this user with one link, in a folder of this
+    user.
 
     `flags` as for `os.open`; with O_TRUNC the file is emptied only after it was checked.
 
-    Raises NotPrivateError where the file or its folder is not private, OSError where it cannot be opened.
+    Raises NotPrivateError if the file or its folder is not private, OSError if it cannot be opened.
     """
     folder = _open_folder(path.parent, "KFIX_STATE_HOME", 0)
     try:
@@ -95,9 +96,9 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def new_private(path: Path) -> int:
-    """Returns a descriptor, for writing, of a new file with mode 0600, in a folder that may be anybody's.
+    """Returns a write descriptor of a new file with mode 0600, in a folder of any user.
 
-    Raises FileExistsError where the name is taken, also by a symbolic link, OSError where the file cannot be made.
+    Raises FileExistsError if the path exists, even as a symbolic link, OSError if the file cannot be created.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
     os.fchmod(handle, FILE_MODE)
@@ -105,11 +106,11 @@ def new_private(path: Path) -> int:
 
 
 def write_private(path: Path, raw: bytes) -> None:
-    """Writes a file with mode 0600 beside `path` and renames it: a reader sees all of it or what was there before.
+    """Writes a file with mode 0600 atomically: a reader sees the old or the new content.
 
-    Raises OSError where it cannot be written; then what was there before is unchanged.
+    Raises OSError if it cannot be written; then the old content is unchanged.
     """
-    # Nobody can foresee the name, and so plant a file or a link there.
+    # The name is unpredictable, so that no other user can create a file or link there first.
     beside = path.with_name(f".kfix-{secrets.token_hex(8)}.tmp")
     try:
         with os.fdopen(new_private(beside), "wb") as out:
@@ -160,7 +161,7 @@ def _open_at(folder: int, path: Path, flags: int) -> int:
             if flags & os.O_EXCL:
                 break
         try:
-            # A named pipe is opened without waiting for its other end, and refused after that.
+            # A named pipe is opened without blocking, and refused afterwards.
             handle = os.open(path.name, (flags & ~os.O_CREAT) | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         except FileNotFoundError:
             if flags & os.O_CREAT:

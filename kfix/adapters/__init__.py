@@ -1,1 +1,4 @@
-"""One outside system a package: each turns it into the model's frozen dataclasses, or into one clear error."""
+"""One package per outside system.
+
+Each converts it to the frozen dataclasses of the model, or raises one clear error.
+"""

@@ -1,4 +1,4 @@
-"""Python's cycle collector, kept out of looks, judgements and audits."""
+"""Switches off Python's cyclic garbage collector while a snapshot is read or a cluster is diagnosed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """A look makes many objects and no cycles: Python's cycle collector would walk all of them, over and over."""
+    """Disables the collector for a while: a snapshot makes many objects and no cycles, which it
+    would scan repeatedly.
+    """
     was = gc.isenabled()
     gc.disable()
     try:

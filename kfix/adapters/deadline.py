@@ -1,4 +1,4 @@
-"""One deadline shared by every question of a look: no source may take more than what is left."""
+"""One deadline shared by all requests of a snapshot: no source may take more than the time that is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.errors import UnreachableError
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """`ends` is on the monotonic clock, in seconds."""
+    """A moment on the monotonic clock, in seconds."""
 
     ends: float
 
@@ -23,7 +23,10 @@ class Deadline:
         return max(0.0, self.ends - time.monotonic())
 
     def require(self, doing: str) -> float:
-        """Seconds left, at least a millisecond; past the end it raises, since a socket reads 0 as "non-blocking"."""
+        """Returns the seconds left, more than a millisecond, since 0 would make a socket non-blocking.
+
+        Raises UnreachableError if the deadline has passed.
+        """
         left = self.left
         if left <= 0.001:
             raise UnreachableError(f"{doing}: no answer in time")

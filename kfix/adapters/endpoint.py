@@ -1,4 +1,4 @@
-"""HOST:PORT, as every option and every setting writes it, and why a connection to one failed, in plain words."""
+"""Parses HOST:PORT addresses, opens connections, and puts connection errors into plain words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from kfix.model.cluster.snapshot import Endpoint
 
-# RFC 1123, and underscores, which Kafka's own clients take too.
+# RFC 1123, plus underscores, which Kafka's own clients also accept.
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _NOT_OF_A_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _LONGEST_NAME: Final = 253
@@ -20,7 +20,7 @@ _PORT: Final = re.compile(r"[0-9]{1,5}")
 
 @dataclass(frozen=True, slots=True)
 class AddressFault:
-    """What is wrong with one part of a list of addresses; `column` counts from 1 over the whole list."""
+    """The error in one part of a list of addresses; `column` counts from 1 over the whole list."""
 
     part: str
     column: int
@@ -31,15 +31,15 @@ class AddressFault:
 
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """Returns None where `text` is not HOST:PORT, IPV4:PORT or [IPV6]:PORT."""
+    """Returns the address, or None where `text` is not HOST:PORT, IPV4:PORT or [IPV6]:PORT."""
     found = _read(text)
     return found if isinstance(found, Endpoint) else None
 
 
 def parse_endpoints(text: str) -> tuple[tuple[Endpoint, ...], tuple[AddressFault, ...]]:
-    """Returns the addresses of a list with commas, and what is wrong with each part that is none, an empty one too.
+    """Returns the addresses of a comma-separated list, and the error of each invalid or empty part.
 
-    Spaces around a part do not matter; spaces inside one do.
+    Spaces around a part are ignored.
     """
     endpoints, faults, begin = list[Endpoint](), list[AddressFault](), 0
     for part in text.split(","):
@@ -54,18 +54,18 @@ def parse_endpoints(text: str) -> tuple[tuple[Endpoint, ...], tuple[AddressFault
 
 
 def _read(text: str) -> Endpoint | tuple[int, str]:
-    """The address, or (where in `text` the fault is, what it is)."""
+    """Returns the address, or (position of the error in `text`, error)."""
     if not text:
-        return 0, "nothing stands here; one comma separates two addresses"
+        return 0, "it is empty; one comma separates two addresses"
     if space := re.search(r"\s", text):
-        return space.start(), "there is a space in it; commas separate several addresses"
+        return space.start(), "it contains a space; separate addresses by commas"
     if text.startswith("["):
         return _bracketed(text)
     host, colon, port = text.rpartition(":")
     if not colon:
-        return len(text), "there is no port"
+        return len(text), "the port is missing"
     if ":" in host and _IPV6.fullmatch(host):
-        return 0, "an IPv6 address stands in brackets, as in [::1]:9092"
+        return 0, "an IPv6 address needs brackets, as in [::1]:9092"
     fault = _name_fault(host) or _port_fault(port, len(host) + 1)
     return fault or Endpoint(host, int(port))
 
@@ -75,11 +75,13 @@ def _bracketed(text: str) -> Endpoint | tuple[int, str]:
     if not closing:
         return len(text), "the bracket is not closed"
     if not inside:
-        return 1, "there is no address between the brackets"
+        return 1, "the brackets are empty"
     if not _is_ipv6(inside):
-        return 1, "what stands between the brackets is no IPv6 address"
+        return 1, "the text in brackets is not an IPv6 address"
     if not rest.startswith(":"):
-        return len(inside) + 2, "there is no port" if not rest else "only a colon and the port follow the bracket"
+        return len(
+            inside
+        ) + 2, "the port is missing" if not rest else "only a colon and the port may follow the bracket"
     return _port_fault(rest[1:], len(inside) + 3) or Endpoint(inside, int(rest[1:]))
 
 
@@ -96,19 +98,19 @@ def _is_ipv6(text: str) -> bool:
 
 def _name_fault(host: str) -> tuple[int, str] | None:
     if not host:
-        return 0, "there is no host"
+        return 0, "the host is missing"
     if odd := _NOT_OF_A_NAME.search(host):
-        return odd.start(), f"{odd[0]!r} cannot be in a host name"
+        return odd.start(), f"{odd[0]!r} is not allowed in a host name"
     if len(host) > _LONGEST_NAME:
         return _LONGEST_NAME, f"a host name has at most {_LONGEST_NAME} characters"
     # One dot at the end makes a name absolute.
     labels, at = host.removesuffix(".").split("."), 0
     for label in labels:
         if not _LABEL.fullmatch(label):
-            return at, "each part of a host name has 1 to 63 characters, and no hyphen at either end"
+            return at, "each part of a host name has 1 to 63 characters and no hyphen at either end"
         at += len(label) + 1
     if labels[-1].isdigit() and not _is_ipv4(host):
-        return 0, "this is no IPv4 address, and no host name ends in a number"
+        return 0, "it is not an IPv4 address, and a host name cannot end in a number"
     return None
 
 
@@ -122,14 +124,14 @@ def _is_ipv4(text: str) -> bool:
 
 def _port_fault(port: str, at: int) -> tuple[int, str] | None:
     if not port:
-        return at, "there is no port"
+        return at, "the port is missing"
     if not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
         return at, "a port is a number from 1 to 65535"
     return None
 
 
 def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
-    """An open connection. OSError where there is none, or UnicodeError; also for an address that no socket takes."""
+    """Returns an open connection. Raises OSError or UnicodeError, also for an address that a socket does not accept."""
     try:
         return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
     except UnicodeError:
@@ -139,12 +141,12 @@ def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
 
 
 def plain_reason(error: OSError | UnicodeError) -> str:
-    """The reason in an operator's words, without Python's errno decoration."""
+    """Returns the reason of a failed connection in plain words, without the errno."""
     if isinstance(error, TimeoutError):
-        return "accepts no connection or does not answer in time"
+        return "connection or response timed out"
     if isinstance(error, ConnectionRefusedError):
         return "connection refused, nothing listens there"
-    # A name that DNS cannot even be asked for, such as one with an empty part, is a UnicodeError of Python's idna.
+    # An invalid name, such as one with an empty part, raises UnicodeError in Python's idna codec.
     if isinstance(error, socket.gaierror | UnicodeError):
         return "the host name cannot be resolved"
     if isinstance(error, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""Which cluster is meant and how to be let in, read once from the options of Kafka's own tools."""
+"""The address of a cluster and the client security settings, from the same options as Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.model.cluster.snapshot import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`timeout` (seconds) bounds one look at the cluster, all sources together."""
+    """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together."""
 
     bootstrap: tuple[Endpoint, ...]
     zookeeper: Connect | None = None
@@ -31,7 +31,7 @@ def make_target(
 ) -> Target:
     if not bootstrap and not zookeeper:
         raise UsageError(
-            "which cluster? neither --bootstrap-server nor --zookeeper is given",
+            "no cluster given: neither --bootstrap-server nor --zookeeper",
             hint="one of them is enough: --bootstrap-server HOST:PORT",
         )
     if not 0 < timeout <= 3600:
@@ -45,7 +45,7 @@ def make_target(
 
 
 def parse_bootstrap(text: str) -> tuple[Endpoint, ...]:
-    """Raises UsageError, which names the first part that is no address and the column of its fault."""
+    """Returns the addresses. Raises UsageError with the first invalid part and its column."""
     found, faults = parse_endpoints(text)
     for fault in faults:
         raise UsageError(f"--bootstrap-server: {fault}", hint="example: broker1:9092,broker2:9092")

@@ -1,4 +1,4 @@
-"""Many clusters read at once into one run of a fleet store. No cluster is changed, none waits for another."""
+"""Reads many clusters in parallel into one run of a fleet store. No cluster is changed; none delays another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kfix.fleet.collection import Collection, check_bounds
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
 
-#: Shows the progress of so many clusters, and hears of each as it is done: (name, error or "").
+#: Shows the progress for a number of clusters; the callback receives (name, error or "") of each finished one.
 Progress = Callable[[int], AbstractContextManager[Callable[[str, str], None]]]
 
 
@@ -33,12 +33,12 @@ def collected(
     processes: int | None = None,
     on: Engine | None = None,
 ) -> tuple[Run, Collection]:
-    """Returns one run, begun or continued, read by threads here or as tasks of the engine `on`.
+    """Returns a new or continued run, read by local threads or as tasks of the engine `on`.
 
-    `timeout` is in seconds, for each cluster. `say` hears what a person should know. Raises UsageError for bounds that
-    are none, StoreError where the store cannot be written.
+    `timeout` is in seconds per cluster. `say` receives messages for the user. Raises UsageError for invalid limits,
+    StoreError if the store cannot be written.
     """
-    # An option that is given and empty is a mistake, never a new run.
+    # An empty option is a mistake, not a new run.
     if run == "":
         raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
     if timeout is not None and not 0 < timeout <= 3600:
@@ -47,7 +47,7 @@ def collected(
     collection = Collection(place, loaded, day, run or "")
     total = len(loaded.inventory.clusters) - len(collection.there)
     if collection.there:
-        say(f"run {collection.id} goes on: {len(collection.there)} clusters are there already")
+        say(f"continuing run {collection.id}: {len(collection.there)} of its clusters are already stored")
     try:
         with progress(total) as hear:
             results = (
@@ -59,10 +59,10 @@ def collected(
                 hear(done.name, done.error)
         return collection.finish(), collection
     except (KeyboardInterrupt, StoreError):
-        say(f"the run is unfinished; go on with it: --run {collection.id} --date {collection.day}")
+        say(f"the run is unfinished; continue it with --run {collection.id} --date {collection.day}")
         raise
 
 
 def stored_runs(place: str, day: date | None) -> tuple[Listed, ...]:
-    """Returns the runs of a store, oldest first, the unfinished ones too."""
+    """Returns the runs of a store, including unfinished ones, oldest first."""
     return listed(place_of(place), day)

@@ -1,4 +1,4 @@
-"""What a report of an incident is made of: files into the time line, one by one, so that memory stays bounded."""
+"""Reads the files of an incident report into the timeline, one by one, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from kfix.runbook.journal.journal import read_back
 from kfix.timeline.build import Material
 from kfix.timeline.journals import at
 
-#: Seconds around the looks and runs in which logs are read where no time was asked for: what led to it comes before.
+#: Without --since and --until, logs are read this many seconds before the first and after the last snapshot or run.
 AROUND: Final = 3600.0
 _TAKEN_AT: Final = re.compile(r'"taken_at"\s*:\s*([0-9.eE+-]+)')
 _ENDINGS: Final = (".json", ".json.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """`since` and `until` bound looks, journals and logs; None: as far as the material goes."""
+class IncidentRequest:
+    """The options of the report. `since` and `until` (seconds since the epoch) limit all material; None: no limit."""
 
-    looks: tuple[str, ...]
+    snapshots: tuple[str, ...]
     journals: tuple[Path, ...] = ()
     logs: tuple[Path, ...] = ()
     log_zone: str = "UTC"
@@ -44,20 +44,23 @@ class Asked:
     title: str = ""
 
 
-def make_report(asked: Asked, tell: Callable[[str], None] = lambda _: None) -> IncidentReport:
-    """`tell` hears what was left out. UsageError for what cannot be read, or is of another cluster."""
-    clock = _clock(asked.log_zone)
-    logs = found(asked.logs)
+def make_report(request: IncidentRequest, notify: Callable[[str], None] = lambda _: None) -> IncidentReport:
+    """Returns the report; `notify` is called with one line for each input that is left out.
+
+    Raises UsageError if a named file cannot be read or is of another cluster.
+    """
+    clock = _clock(request.log_zone)
+    logs = found(request.logs)
     material = Material()
-    for found_look in _ordered(asked, tell):
-        _look(material, found_look, tell)
-    for journal in asked.journals:
-        _journal(material, journal, asked, tell)
+    for file in _ordered(request, notify):
+        _snapshot(material, file, notify)
+    for journal in request.journals:
+        _journal(material, journal, request, notify)
     if logs:
-        material.log_zone = asked.log_zone
-        _logs(material, logs, clock, asked)
-    title = asked.title or f"Incident on {material.cluster.name if material.cluster else 'an unknown cluster'}"
-    return material.report(title, __version__, (asked.since, asked.until))
+        material.log_zone = request.log_zone
+        _logs(material, logs, clock, request)
+    title = request.title or f"Incident on {material.cluster.name if material.cluster else 'an unknown cluster'}"
+    return material.report(title, __version__, (request.since, request.until))
 
 
 def _clock(zone: str) -> LogClock:
@@ -71,23 +74,25 @@ def _clock(zone: str) -> LogClock:
         ) from None
 
 
-# -- looks
+# -- snapshots
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """`named`: it was named itself, so it must be a look. `vantage` tells folders apart where there are several."""
+    """A file to read. If `named`, the user named it, so it must be a snapshot. `vantage` is its folder, if there are
+    several.
+    """
 
     path: Path
     vantage: str
     named: bool
 
 
-def _ordered(asked: Asked, tell: Callable[[str], None]) -> list[_File]:
-    """By the time at which each was taken. Each file is read for its time only, then let go."""
+def _ordered(request: IncidentRequest, notify: Callable[[str], None]) -> list[_File]:
+    """Returns the files in the order in which the snapshots were taken. Only their times are read here."""
     times: dict[Path, float] = {}
     by_name = set()
-    for path, named in _files(asked.looks):
+    for path, named in _files(request.snapshots):
         by_name |= {path} if named else set()
         if path in times:
             continue
@@ -96,41 +101,41 @@ def _ordered(asked: Asked, tell: Callable[[str], None]) -> list[_File]:
         except UsageError as error:
             if named:
                 raise
-            tell(f"left out: {error}")
-    chosen = {p: t for p, t in times.items() if _within(t, asked)}
+            notify(f"left out: {error}")
+    chosen = {p: t for p, t in times.items() if _within(t, request)}
     if len(chosen) < len(times):
-        tell(f"left out: {len(times) - len(chosen)} of {len(times)} looks are not between --since and --until")
-    if not chosen and not asked.journals and not asked.logs:
-        raise UsageError("there is no look to report on", hint="kfix snapshot save FILE makes one")
+        notify(f"left out: {len(times) - len(chosen)} of {len(times)} snapshots are not between --since and --until")
+    if not chosen and not request.journals and not request.logs:
+        raise UsageError("there is no snapshot to report on", hint="take one with: kfix snapshot save FILE")
     several = len({p.resolve().parent for p in chosen}) > 1
     paths = [p for p, _ in sorted(chosen.items(), key=lambda pair: pair[1])]
     return [_File(p, str(p.parent) if several else "", p in by_name) for p in paths]
 
 
-def _within(at: float, asked: Asked) -> bool:
-    return (asked.since is None or at >= asked.since) and (asked.until is None or at <= asked.until)
+def _within(at: float, request: IncidentRequest) -> bool:
+    return (request.since is None or at >= request.since) and (request.until is None or at <= request.until)
 
 
 def _files(places: Sequence[str]) -> Iterator[tuple[Path, bool]]:
-    """(file, whether it was named itself): what only lies in a folder, or fits a pattern, may be something else."""
+    """Yields (file, whether the user named it); a file found by folder or pattern may be something else."""
     for place in places:
         path = Path(place)
         if path.is_dir():
             mine = sorted(p for p in path.iterdir() if p.name.endswith(_ENDINGS) and not p.name.startswith("."))
             if not mine:
-                raise UsageError(f"{path}: holds no file that ends in .json or .json.gz")
+                raise UsageError(f"{path}: contains no .json or .json.gz file")
             yield from ((p, False) for p in mine)
         elif not path.exists() and glob.has_magic(place):
             fitting = sorted(map(Path, glob.glob(place, recursive=True)))  # noqa: PTH207 - a pattern with its folder
             if not fitting:
-                raise UsageError(f"{place}: no file fits this pattern")
+                raise UsageError(f"{place}: no file matches this pattern")
             yield from ((p, False) for p in fitting if p.is_file())
         else:
             yield path, True
 
 
 def _taken_at(path: Path) -> float:
-    """From the head of a snapshot's file, where kfix writes it; else from the whole."""
+    """Returns the time of a snapshot from the head of its file, where kfix writes it, else from the whole file."""
     text = files.read_text(path)
     head = _TAKEN_AT.search(text[:300]) if files.is_snapshot(text) else None
     with suppress(ValueError):
@@ -139,8 +144,8 @@ def _taken_at(path: Path) -> float:
     return load_snapshot(path).taken_at
 
 
-def _look(material: Material, file: _File, tell: Callable[[str], None]) -> None:
-    """In hindsight no broker that is away is "perhaps being restarted": the grace is 0."""
+def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) -> None:
+    """Adds a snapshot. The restart grace is 0: in hindsight, a missing broker is missing."""
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415 - only a report pays for the catalogue
 
     try:
@@ -148,15 +153,15 @@ def _look(material: Material, file: _File, tell: Callable[[str], None]) -> None:
     except UsageError as error:
         if file.named:
             raise
-        tell(f"left out: {error}")
-        material.sources.append(SourceRow("look", file.path.name, "left out", (str(error),)))
+        notify(f"left out: {error}")
+        material.sources.append(SourceRow("snapshot", file.path.name, "left out", (str(error),)))
         return
-    material.look(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), file.vantage)
-    material.sources.append(SourceRow("look", file.path.name, _told(snapshot)))
+    material.add_snapshot(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), file.vantage)
+    material.sources.append(SourceRow("snapshot", file.path.name, _content(snapshot)))
 
 
-def _told(snapshot: Snapshot) -> str:
-    answered = f"{len(snapshot.views)} broker{'' if len(snapshot.views) == 1 else 's'} answered"
+def _content(snapshot: Snapshot) -> str:
+    answered = f"{len(snapshot.views)} broker{'' if len(snapshot.views) == 1 else 's'} responded"
     record = "ZooKeeper read" if snapshot.zookeeper is not None else "ZooKeeper not read"
     return f"{answered}, {record}"
 
@@ -164,25 +169,25 @@ def _told(snapshot: Snapshot) -> str:
 # -- journals
 
 
-def _journal(material: Material, place: Path, asked: Asked, tell: Callable[[str], None]) -> None:
+def _journal(material: Material, place: Path, request: IncidentRequest, notify: Callable[[str], None]) -> None:
     path = place / "journal.ndjson" if place.is_dir() else place
     if not path.is_file():
-        raise UsageError(f"{path}: there is no such journal", hint="kfix runbook history lists the runs")
+        raise UsageError(f"{path}: no such journal", hint="kfix runbook history lists the runs")
     back = read_back(path)
     if not back.records:
-        raise UsageError(f"{path}: holds no record of a run" + (f": {back.broken}" if back.broken else ""))
+        raise UsageError(f"{path}: contains no record of a run" + (f": {back.broken}" if back.broken else ""))
     name = str(back.records[0].get("run") or path.parent.name)
     notes = [back.broken] if back.broken else []
-    notes += ["its last line is torn: the run was cut off while writing"] if back.torn else []
+    notes += ["its last line is incomplete: the run was killed while writing"] if back.torn else []
     records = tuple(back.records)
-    if not any(_within(at(r), asked) for r in records):
-        tell(f"left out: the run {name} is not between --since and --until")
+    if not any(_within(at(r), request) for r in records):
+        notify(f"left out: the run {name} is not between --since and --until")
         return
-    material.journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))
+    material.add_journal(records, name, tuple(notes), _plan(path.parent / "plan.json", str(records[0].get("plan", ""))))
 
 
 def _plan(path: Path, wanted: str) -> Plan | None:
-    """The plan that a run's folder keeps beside its journal; None where it is another's, or cannot be read."""
+    """Returns the plan stored beside the journal, or None where it cannot be read or is of another run."""
     from kfix.runbook.plan import planfile  # noqa: PLC0415 - only a report with a run pays for it
 
     try:
@@ -195,42 +200,44 @@ def _plan(path: Path, wanted: str) -> Plan | None:
 # -- logs
 
 
-def _logs(material: Material, logs: tuple[Path, ...], clock: LogClock, asked: Asked) -> None:
-    window = _window(material, asked)
+def _logs(material: Material, logs: tuple[Path, ...], clock: LogClock, request: IncidentRequest) -> None:
+    window = _window(material, request)
     named = labels(logs)
     material.losses.logs = True
     reads = []
     for path in logs:
         reads.append(read := LogRead(named[path]))
-        for told in read_log(path, read.label, clock, window, read):
-            material.log(told)
+        for entry in read_log(path, read.label, clock, window, read):
+            material.add_log_entry(entry)
     none = not any(read.counted.entries for read in reads)
-    material.sources += [SourceRow("log", read.label, _counted(read), _trouble(read, none=none)) for read in reads]
+    material.sources += [SourceRow("log", read.label, _counted(read), _problems(read, none=none)) for read in reads]
 
 
-def _window(material: Material, asked: Asked) -> TimeWindow:
-    times = [look.at for look in material.findings.looks] + [t for r in material.runs for t in (r.began, r.ended) if t]
-    since = asked.since if asked.since is not None else min(times, default=0.0) - AROUND
-    until = asked.until if asked.until is not None else max(times, default=32_503_680_000.0 - AROUND) + AROUND
+def _window(material: Material, request: IncidentRequest) -> TimeWindow:
+    times = [snapshot.at for snapshot in material.findings.snapshots] + [
+        t for r in material.runs for t in (r.began, r.ended) if t
+    ]
+    since = request.since if request.since is not None else min(times, default=0.0) - AROUND
+    until = request.until if request.until is not None else max(times, default=32_503_680_000.0 - AROUND) + AROUND
     return TimeWindow(max(since, 0.0), until)
 
 
 def _counted(read: LogRead) -> str:
     counted = read.counted
-    return f"{counted.entries} entries in the time, {counted.outside} outside it, {read.told} of them told of something"
+    return f"{counted.entries} entries in the period, {counted.outside} outside, {read.recognized} recognized"
 
 
-def _trouble(read: LogRead, *, none: bool) -> tuple[str, ...]:
-    """`none`: no log has an entry of the time; that one of many rotated ones has none is as it should be."""
-    counted, found_ = read.counted, list(read.trouble)
+def _problems(read: LogRead, *, none: bool) -> tuple[str, ...]:
+    """Returns the problems of one log. `none`: no log at all has an entry in the period, so it is worth a remark."""
+    counted, problems = read.counted, list(read.trouble)
     if counted.torn:
-        found_.append(f"{counted.torn} line{'' if counted.torn == 1 else 's'} could not be read as entries of a log")
+        problems.append(f"{counted.torn} line{'' if counted.torn == 1 else 's'} could not be read as log entries")
     if counted.cut:
-        found_.append(f"{counted.cut} line{'' if counted.cut == 1 else 's'} longer than 16 kB were read in part")
+        problems.append(f"{counted.cut} line{'' if counted.cut == 1 else 's'} longer than 16 kB, read in part")
     if read.dropped:
-        found_.append(f"{read.dropped} more entries told of something and were left out")
+        problems.append(f"{read.dropped} more recognized entries were left out")
     if not counted.entries and not counted.outside:
-        found_.append("holds no entry of Kafka's default pattern ([date] LEVEL message (logger))")
+        problems.append("contains no entry in Kafka's default pattern ([date] LEVEL message (logger))")
     elif none:
-        found_.append("holds no entry of this time; is --log-timezone right?")
-    return tuple(found_)
+        problems.append("contains no entry of this period; check --log-timezone")
+    return tuple(problems)

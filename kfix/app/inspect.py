@@ -1,4 +1,4 @@
-"""What `kfix inspect` is served by: directories read, compared, and what would be lost measured on the disks."""
+"""The use case of `kfix inspect`: reads log directories, compares them, and measures possible losses on the disks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Chosen", "Depth", "inspect_log_dirs"]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Partitions of these topics, and these ones; all where both are empty. `groups` are read of these besides."""
+    """The selected partitions; all of them if `topics` and `partitions` are empty. `groups`: where to read groups."""
 
     topics: Collection[str] = ()
     partitions: Collection[TopicPartition] = ()
@@ -43,12 +43,16 @@ class Chosen:
 
 
 def inspect_log_dirs(paths: Iterable[Path], chosen: Chosen, depth: Depth) -> Inspection:
-    """UsageError where a path is no log directory or nothing chosen is there; RefusedError for different clusters."""
+    """Returns the comparison of all log directories.
+
+    Raises UsageError if a path is not a log directory or a selected partition is missing, RefusedError if the
+    directories belong to different clusters.
+    """
     folders = {shown(folder): folder for folder in find_log_dirs(paths)}
-    _refuse_strangers(folders)
+    _require_one_cluster(folders)
     dirs = tuple(read_log_dir(folder, chosen.wants, depth) for folder in folders.values())
     compared = compare(dirs)
-    _refuse_absent(compared, chosen, folders)
+    _require_present(compared, chosen, folders)
     odd: list[Oddity] = []
     groups = tuple(
         read_groups(winner, _folder(winner, folders), odd.append)
@@ -58,18 +62,18 @@ def inspect_log_dirs(paths: Iterable[Path], chosen: Chosen, depth: Depth) -> Ins
     return Inspection(dirs, tuple(_measured(each, folders) for each in compared), groups, tuple(odd))
 
 
-def _refuse_strangers(folders: Mapping[str, Path]) -> None:
-    """Replicas of different clusters that happen to have one name are not compared."""
+def _require_one_cluster(folders: Mapping[str, Path]) -> None:
+    """Raises RefusedError if the directories belong to different clusters."""
     clusters: dict[str, str] = {}
     for name, folder in folders.items():
         if cluster := read_meta_of(folder).cluster:
             clusters.setdefault(cluster, name)
     if len(clusters) > 1:
-        told = ", ".join(f"{cluster} ({name})" for cluster, name in clusters.items())
-        raise RefusedError(f"directories of different clusters: {told}", hint="inspect those of one cluster together")
+        names = ", ".join(f"{cluster} ({name})" for cluster, name in clusters.items())
+        raise RefusedError(f"directories of different clusters: {names}", hint="inspect those of one cluster together")
 
 
-def _refuse_absent(compared: Iterable[Comparison], chosen: Chosen, folders: Iterable[str]) -> None:
+def _require_present(compared: Iterable[Comparison], chosen: Chosen, folders: Iterable[str]) -> None:
     there = {each.tp for each in compared}
     topics = {tp.topic for tp in there}
     missing = [str(tp) for tp in (*chosen.partitions, *chosen.groups) if tp not in there]
@@ -85,7 +89,7 @@ def _folder(replica: Replica, folders: Mapping[str, Path]) -> Path:
 
 
 def _measured(comparison: Comparison, folders: Mapping[str, Path]) -> Comparison:
-    """With the lost records counted: one walk a replica, whoever would lead."""
+    """Counts the records that would be lost; each replica is read once for all possible leaders."""
     points: defaultdict[Replica, set[int]] = defaultdict(set)
     for loss in comparison.losses:
         points[loss.replica].add(loss.kept)

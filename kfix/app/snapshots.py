@@ -1,4 +1,4 @@
-"""Looks at clusters: taken from live brokers, read from files, merged from several places."""
+"""Snapshots of clusters: taken from live brokers, read from files, merged from several places."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def look(
     every_log_end: bool = False,
     before: Sample | None = None,
 ) -> Snapshot:
-    """One look, whatever it shows; the rest as in `CollectOptions`."""
+    """Returns a snapshot of a live cluster; the options are those of `CollectOptions`.
+
+    With `keep`, it is stored for later runs. Raises UnreachableError if no server responds.
+    """
     store = SnapshotStore(state_folder())
     wanted = CollectOptions(groups, vantage, every_log_end, before, store.recall)
     snapshot = collect(target, wanted)
@@ -48,7 +51,7 @@ def look(
 
 
 def state_folder() -> Path | None:
-    """None where there is no such place: a look must not fail for want of a memory."""
+    """Returns the state folder, or None if there is none: a snapshot does not depend on it."""
     try:
         return state_home(os.environ)
     except UsageError:
@@ -56,9 +59,9 @@ def state_folder() -> Path | None:
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """A snapshot file, or text pasted from `kafka-topics --describe` and its kin.
+    """Returns the snapshot in a file, or one from the text of `kafka-topics --describe` and similar tools.
 
-    Imports inside functions keep each command's start light: nobody pays for the parts that another command uses.
+    Raises UsageError if it cannot be read. Imports are local so that each command loads only what it uses.
     """
     from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
 
@@ -71,45 +74,46 @@ def load_snapshot(path: Path) -> Snapshot:
 
 
 def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
-    """Looks from several places as one (kfix/model/merging); `saying` hears what is taken on trust. One file is read
-    as it is.
+    """Returns one snapshot merged from several places (`derive.merging`); a single file is returned unchanged.
+
+    `saying` receives the assumptions of the merge. Raises UsageError if the files do not fit together.
     """
     from kfix.derive.merging.merge import merge  # noqa: PLC0415
     from kfix.derive.merging.snapshots import taken_on_trust  # noqa: PLC0415
 
     if len(paths) == 1:
         return load_snapshot(paths[0])
-    looks = [_load_look(path) for path in paths]
-    merged = merge(looks)
-    for sentence in taken_on_trust(looks):
+    snapshots = [_load_for_merge(path) for path in paths]
+    merged = merge(snapshots)
+    for sentence in taken_on_trust(snapshots):
         saying(sentence)
     return merged
 
 
-def _load_look(path: Path) -> Snapshot:
+def _load_for_merge(path: Path) -> Snapshot:
     text = files.read_text(path)
     if not files.is_snapshot(text):
         raise UsageError(
-            f"{path}: is no snapshot; text tells neither of which cluster nor from where, and is not merged",
-            hint="give it alone, or save a look there: kfix snapshot save --vantage NAME FILE",
+            f"{path}: is not a snapshot; text names neither its cluster nor its vantage, so it cannot be merged",
+            hint="give it alone, or take a snapshot there: kfix snapshot save --vantage NAME FILE",
         )
     return files.parse(text, path)
 
 
 def save_snapshot(snapshot: Snapshot, path: Path) -> int:
-    """Writes a snapshot, gzip where the name ends in .gz; returns the number of bytes."""
+    """Writes a snapshot, gzipped if the name ends in .gz, and returns the number of bytes."""
     return files.save(snapshot, path)
 
 
 def snapshot_dict(snapshot: Snapshot) -> dict[str, Any]:
-    """Returns the snapshot as its file holds it (docs/snapshot-format.md)."""
+    """Returns the content of a snapshot file (docs/snapshot-format.md)."""
     return encode(snapshot)
 
 
 def look_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
-    """One look at a cluster of the fleet, with what earlier looks remember of its groups and brokers.
+    """Returns a snapshot of a cluster of the fleet, with groups and brokers from earlier snapshots.
 
-    What this one knows is noted for the next; the snapshot itself is the run's, and is not kept a second time.
+    With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run.
     """
     config = Path(entry.command_config) if entry.command_config else None
     target = make_target(entry.bootstrap, entry.zookeeper, config, entry.timeout)

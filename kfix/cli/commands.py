@@ -25,11 +25,14 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "inspect": CommandGroup(
-        "Read brokers' disks, without a broker: nothing is written to them.",
+        "Read the disks of brokers without a broker; nothing is written to them.",
         {
             "log-dir": Command(
                 "kfix.cli.inspect:log_dir",
-                "Epochs, log ends and damage of log directories; where replicas part, and what each would lose.",
+                (
+                    "Compare log directories: leader epochs, log ends, damage, where replicas diverge and "
+                    "what each would lose."
+                ),
             ),
         },
     ),
@@ -116,11 +119,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "report": CommandGroup(
-        "Tell what happened, from saved looks, journals and brokers' logs.",
+        "Post-mortems from snapshots, run journals and broker logs.",
         {
             "incident": Command(
                 "kfix.cli.report:incident",
-                "The post-mortem of an incident: when it began, what was affected, why, who did what, what was lost.",
+                "Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.",
             ),
         },
     ),

@@ -1,4 +1,4 @@
-"""`kfix inspect`: brokers' disks read without a broker."""
+"""`kfix inspect`: reads the disks of brokers without a broker."""
 
 from __future__ import annotations
 
@@ -21,42 +21,41 @@ from kfix.report.terminal import say, say_document
 
 def log_dir(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Log directories of brokers, or folders that hold some.")
+        list[Path], typer.Argument(metavar="PATH...", help="Log directories of brokers, or folders that contain some.")
     ],
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only partitions of this topic.")
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only partitions of this topic (repeatable).")
     ] = None,
     partition: Annotated[
-        list[str] | None, typer.Option("--partition", metavar="TOPIC-N", help="Only this partition.")
+        list[str] | None, typer.Option("--partition", metavar="TOPIC-N", help="Only this partition (repeatable).")
     ] = None,
     only_divergent: Annotated[
-        bool, typer.Option("--only-divergent", help="Leave out partitions whose replicas do not differ.")
+        bool, typer.Option("--only-divergent", help="Leave out partitions without a difference.")
     ] = False,
     groups: Annotated[
         list[str] | None,
         typer.Option(
             "--groups",
             metavar="TOPIC-N|all",
-            help="Name the groups in this partition of __consumer_offsets, or in all of them.",
+            help="List the groups in this partition of __consumer_offsets, or in all of them.",
         ),
     ] = None,
-    names: Annotated[
-        bool, typer.Option("--names", help="With --groups: print their names and nothing else, one a line.")
-    ] = False,
+    names: Annotated[bool, typer.Option("--names", help="With --groups: print only the names, one per line.")] = False,
     all_segments: Annotated[
-        bool, typer.Option("--all-segments", help="Walk every segment, also those that can tell nothing about epochs.")
+        bool, typer.Option("--all-segments", help="Read every segment, even if it cannot contain another epoch.")
     ] = False,
     check_crc: Annotated[
-        bool, typer.Option("--check-crc", help="Check every batch walked, not only the last of each segment.")
+        bool,
+        typer.Option("--check-crc", help="Check the CRC of every batch read, not only of the last of each segment."),
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Epochs, log ends and damage of log directories; where replicas part, and what each would lose.
+    """Compare log directories: leader epochs, log ends, damage, where replicas diverge and what each would lose.
 
-    Exit code: 0 no difference and nothing odd, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
+    Exit code: 0 no difference and no odd files, 20 replicas behind or odd files, 21 divergent, 22 could not be read.
     """
     if names and (not groups or json_output):
-        raise UsageError("--names goes with --groups, and without --json")
+        raise UsageError("--names needs --groups, and excludes --json")
     every = "all" in (groups or [])
     chosen = Chosen(
         topics=tuple(topic or ()),
@@ -76,18 +75,16 @@ def log_dir(
 
 
 def _partition(text: str, option: str) -> TopicPartition:
-
     topic, dash, number = text.rpartition("-")
     if not (dash and topic and number.isascii() and number.isdecimal() and len(number) <= 10):
-        raise UsageError(f"{option}: {text!r} is no partition", hint="a topic and a number, such as orders-3")
+        raise UsageError(f"{option}: {text!r} is not a partition", hint="use a topic and a number, such as orders-3")
     return TopicPartition(topic, int(number))
 
 
 def _offsets_partition(text: str) -> TopicPartition:
-
     found = _partition(text, "--groups")
     if found.topic != OFFSETS_TOPIC:
         raise UsageError(
-            f"--groups: {text!r}: groups are kept in {OFFSETS_TOPIC} alone", hint=f"{OFFSETS_TOPIC}-3, all"
+            f"--groups: {text!r}: groups are stored only in {OFFSETS_TOPIC}", hint=f"{OFFSETS_TOPIC}-3, all"
         )
     return found

@@ -1,4 +1,4 @@
-"""`kfix report`: what happened, told afterwards from files. Nothing is asked of any cluster."""
+"""`kfix report`: post-mortems from files. No cluster is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.incident import Asked, make_report
+from kfix.app.incident import IncidentRequest, make_report
 from kfix.cli.options import AsJson
 from kfix.cli.output_files import check_outputs
 from kfix.errors import UsageError
@@ -21,54 +21,52 @@ from kfix.report.terminal import say, say_document
 
 
 def incident(
-    looks: Annotated[
+    snapshots: Annotated[
         list[str] | None,
-        typer.Option("--from", metavar="FILE", help="A saved snapshot, a folder of them, or a pattern in quotes."),
+        typer.Option("--from", metavar="FILE", help="Snapshot file, folder, or quoted pattern (repeatable)."),
     ] = None,
     journal: Annotated[
         list[Path] | None,
-        typer.Option("--journal", metavar="FILE", help="The journal of a runbook's run, or the run's folder."),
+        typer.Option("--journal", metavar="FILE", help="Journal or folder of a runbook run (repeatable)."),
     ] = None,
     broker_log: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--broker-log", metavar="PATH", help="A broker's log, or a folder of logs, rotated and .gz ones too."
-        ),
+        typer.Option("--broker-log", metavar="PATH", help="Broker log, or folder of logs, also rotated or .gz."),
     ] = None,
     log_timezone: Annotated[
-        str, typer.Option("--log-timezone", metavar="ZONE", help="Of the brokers' logs, which do not tell it.")
+        str, typer.Option("--log-timezone", metavar="ZONE", help="Time zone of the broker logs.")
     ] = "UTC",
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Like 2026-11-21T10:00; UTC unless it has a zone.")
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Start, such as 2026-11-21T10:00; UTC unless it has a zone."),
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="As --since.")] = None,
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Headline of the report.")] = "",
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="End, in the format of --since.")] = None,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = "",
     html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="One page for any browser, offline, printable.")
+        str | None, typer.Option("--html", metavar="FILE", help="Write one HTML page: offline, printable.")
     ] = None,
     markdown: Annotated[
-        str | None, typer.Option("--markdown", metavar="FILE", help="The same as text, for a wiki or a ticket.")
+        str | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown for a wiki or a ticket.")
     ] = None,
     json_output: AsJson = False,
 ) -> None:
-    """The post-mortem of an incident: when it began, what was affected, why, who did what, what was lost.
+    """Write the post-mortem of an incident: when it began, impact, cause, actions taken, data loss.
 
-    Exit code: 0 the report is made, 2 a file cannot be read or is of another cluster.
+    Exit code: 0 the report is written, 2 a file cannot be read or is of another cluster.
     """
-    if not looks and not journal and not broker_log:
-        raise UsageError("there is nothing to report on", hint="give --from FILE, twice or more")
+    if not snapshots and not journal and not broker_log:
+        raise UsageError("there is nothing to report on", hint="give --from FILE, at least twice")
     check_outputs((html, markdown), json=json_output)
     begin, end = _time("--since", since), _time("--until", until)
     if begin is not None and end is not None and begin >= end:
         raise UsageError("--since is not before --until")
-    asked = Asked(
-        tuple(looks or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
+    request = IncidentRequest(
+        tuple(snapshots or ()), tuple(journal or ()), tuple(broker_log or ()), log_timezone, begin, end, title.strip()
     )
-    _tell(make_report(asked, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
+    _write(make_report(request, lambda text: say(f"note: {text}", err=True)), html, markdown, json_output)
 
 
 def _time(option: str, text: str | None) -> float | None:
-
     if text is None:
         return None
     try:
@@ -76,12 +74,12 @@ def _time(option: str, text: str | None) -> float | None:
         return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{option}: {text!r} is no time", hint="like 2026-11-21T10:00 or 2026-11-21T11:00+01:00"
+            f"{option}: {text!r} is not a time", hint="use 2026-11-21T10:00 or 2026-11-21T11:00+01:00"
         ) from None
 
 
-def _tell(report: IncidentReport, html: str | None, markdown: str | None, json_output: bool) -> None:
-    """Files first; standard output takes the JSON, an output that is "-", or else the summary."""
+def _write(report: IncidentReport, html: str | None, markdown: str | None, json_output: bool) -> None:
+    """Writes the files, then the JSON, the output named "-" or the summary to standard output."""
     if html is not None:
         write_output(render_incident(report), html)
     if markdown is not None:

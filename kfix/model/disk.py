@@ -1,7 +1,7 @@
-"""What brokers' log directories hold, read from their disks: no broker is asked, no cluster is needed.
+"""The content of broker log directories, read from disk: no broker and no cluster is needed.
 
-Offsets are Kafka's: a log end is the offset that the next record will get. Times are milliseconds since the epoch, UTC,
-as record batches carry them; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
+Offsets are as in Kafka: the log end offset is that of the next record. Times are milliseconds since the epoch, UTC,
+from the record batches; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 
 class Grade(StrEnum):
-    """How much a remark about a file weighs.
+    """The weight of a remark about a file.
 
-    NOTE: usual after a crash or on a running broker. ODD: damaged, or not as Kafka leaves it. UNREAD: nothing is known
-    of what is in it.
+    NOTE: normal after a crash or on a running broker. ODD: damaged, or not as Kafka leaves it. UNREAD: not read, so its
+    content is unknown.
     """
 
     NOTE = "note"
@@ -26,7 +26,7 @@ class Grade(StrEnum):
 
 
 class Oddity(NamedTuple):
-    """A remark about one file; `at` is the byte in it where it begins, None where it is about the whole file."""
+    """A remark about one file; `at` is the byte position, None where it is about the whole file."""
 
     file: str
     at: int | None
@@ -35,7 +35,7 @@ class Oddity(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """From offset `start` on, records were appended under this leader epoch."""
+    """A leader epoch and the first offset that was appended under it."""
 
     epoch: int
     start: int
@@ -43,21 +43,21 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One partition's folder on one disk.
+    """The folder of one partition on one disk.
 
     broker           id of `meta.properties`; None where that file is missing
-    directory        the log directory it lies in; `folder` is its own path
+    directory        its log directory; `folder` is its own path
     state            "" for a replica in service; delete, future or stray by the folder's suffix
     topic_id         of `partition.metadata` (2.8 and later), else ""
     log_start        of `log-start-offset-checkpoint`, else the base offset of the first segment
-    log_end          behind the last whole batch
+    log_end          the offset after the last complete batch
     high_watermark   of `replication-offset-checkpoint`: a lower bound, written every 5 s; None where it has no entry
-    recovery_point   up to here was flushed to the disk; cleaned: up to here the log cleaner compacted
-    written          epochs of the record batches; of skipped segments only what their first batches prove
+    recovery_point   flushed to disk up to this offset; cleaned: compacted by the log cleaner up to this offset
+    written          epochs of the record batches; of skipped segments only those of their first batches
     checkpoint       epochs of `leader-epoch-checkpoint`; None where there is no such file
-    segments         how many, and how many of them were walked batch by batch
+    segments         number of segments; walked: how many of them were read batch by batch
     size             bytes of all segments
-    last_ms          largest timestamp of the walked batches
+    last_ms          largest timestamp of the batches read
     """
 
     tp: TopicPartition
@@ -80,15 +80,15 @@ class Replica:
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence."""
+        """The name of the replica in a sentence."""
         return self.directory if self.broker is None else f"broker {self.broker}"
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
-        """The epochs that count when replicas are compared: of the batches, and the newer ones of the checkpoint.
+        """The epochs used to compare replicas: those of the batches, and newer ones of the checkpoint.
 
-        A leader notes its epoch before it appends under it. Such an epoch without records is kept here from the log end
-        on: it proves that this replica led, and what others hold beyond that offset is not of its log.
+        A leader writes its epoch to the checkpoint before it appends records. Such an epoch without records starts at
+        the log end: it proves that this replica was leader, so records of others beyond that offset are not of its log.
         """
         if not self.written:
             return tuple(e for e in self.checkpoint or () if e.start <= self.log_end)
@@ -97,7 +97,7 @@ class Replica:
 
     @property
     def last_epoch(self) -> int:
-        """-1 where there is none: an empty log, or record formats older than 0.11."""
+        """The last leader epoch, or -1 for an empty log or record formats older than 0.11."""
         return self.epochs[-1].epoch if self.epochs else -1
 
 
@@ -106,7 +106,7 @@ class LogDir:
     """One entry of a broker's `log.dirs`.
 
     broker, cluster  of `meta.properties`; None and "" where it is missing
-    clean            the broker was shut down cleanly and has not been started since
+    clean            whether the broker was shut down cleanly and has not been started since
     """
 
     path: str
@@ -119,10 +119,10 @@ class LogDir:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Records from offset `start` to before `end`: how many, how large, from when to when.
+    """Records from offset `start` up to, not including, `end`: number, bytes, first and last timestamp (ms).
 
-    records counts control records (ends of transactions) too. None where the segments do not tell: old formats that are
-    compressed, or more batches than were counted.
+    `records` includes control records (transaction markers). It is None where unknown: old compressed formats, or more
+    batches than are counted.
     """
 
     start: int
@@ -139,7 +139,7 @@ class StoredGroup:
 
     offsets      partitions it has committed offsets for; topics: their topics
     last_commit  milliseconds, None where it has no offsets
-    members      as last stored; None where no group metadata was found, or in a form that is not read
+    members      as last stored; None where no group metadata was found, or only of an unsupported version
     """
 
     name: str
@@ -151,7 +151,10 @@ class StoredGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredGroups:
-    """The groups of one replica, by name. `complete` is False where batches could not be read: others may be there."""
+    """The groups of one replica, by name.
+
+    `complete` is False where batches could not be read, so groups may be missing.
+    """
 
     replica: Replica
     groups: tuple[StoredGroup, ...]

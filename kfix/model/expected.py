@@ -1,4 +1,4 @@
-"""What a site demands of its clusters: the thresholds of the checks of prevention, named in their conditions too."""
+"""What a site expects of its clusters: thresholds of the checks for latent risks, also used in their conditions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """`rf`: replicas a partition; `min_isr`: min.insync.replicas. A condition knows them as `expected_rf` and so on."""
+    """Expected replication factor and min.insync.replicas; in conditions `expected_rf` and `expected_min_isr`."""
 
     rf: int = 3
     min_isr: int = 2
 
 
 EXPECTED: Final = Expected()
-#: The names that a condition may use beside the facts. They are the same for all rows of a cluster.
+#: The names that a condition may use in addition to the facts. They are the same for all rows of a cluster.
 EXPECTED_TYPES: Final[Mapping[str, type]] = {"expected_rf": int, "expected_min_isr": int}
 
 

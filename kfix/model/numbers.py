@@ -1,4 +1,4 @@
-"""Ranges of Kafka's numbers, and whole numbers out of text that anybody may have written."""
+"""Ranges of Kafka's numbers, and safe parsing of integers from untrusted text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MOST_DIGITS: Final = 19
 
 
 def whole_number(text: str, largest: int = LARGEST_INT64) -> int | None:
-    """The number that plain digits spell; None where they spell none, or one above `largest`.
+    """Returns the number in ASCII digits, or None where the text is not a number or exceeds `largest`.
 
-    Python calls a superscript two a digit, and refuses to read thousands of them.
+    For Python, a superscript two is a digit, too, and `int` raises for thousands of digits.
     """
     if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
         return None
@@ -24,7 +24,7 @@ def whole_number(text: str, largest: int = LARGEST_INT64) -> int | None:
 
 
 def broker_id(text: str) -> int | None:
-    """The id that a key or a znode's name spells; None where it spells none."""
+    """Returns the broker id in a key or in the name of a znode, or None."""
     return whole_number(text, LARGEST_INT32)
 
 

@@ -1,7 +1,7 @@
-"""The terminal, or the pipe, that reports are printed on: rich, with no way to it for what a terminal would act on.
+"""The console for reports on a terminal or pipe: rich, without any control characters from foreign text.
 
-Every text that is printed is one line, whatever it holds, unless it is `Lines` or came from `block`. What slips
-through, as within a renderable of rich's own, is caught where rich turns it into segments.
+Every printed text is one line, whatever it contains, unless it is `Lines` or a `block`. Anything else, such as text
+inside a renderable of rich, is escaped when rich converts it to segments.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from kfix.harmless import Lines, for_terminal, one_line, shown
 from kfix.report.terminal import beneath
 
 _WIDTH = 120
-#: Where a long line goes on below, so that no part of a value stands where kfix's own lines begin.
+#: Indentation of continuation lines, so that no part of a value is at the start of a line.
 _HANG = 2
 
 
 class Block(Text):
-    """Several lines, made by `block`."""
+    """Several lines, created by `block`."""
 
 
 class HarmlessConsole(Console):
-    """Where the reader of a pipe is gone, rich ends the process; a run must go on, so here only the telling ends."""
+    """A console that stops printing when the reader of a pipe is gone; rich would end the process, and so the run."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -49,14 +49,14 @@ class HarmlessConsole(Console):
 
 
 class _FirstCell(Text):
-    """A cell at the left edge: where it is folded, its text does not begin a line of the output."""
+    """A cell in the first column: continuation lines are indented."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
         yield from Text.__rich_console__(_hung(self, console, options.max_width), console, options)
 
 
 class HarmlessTable(Table):
-    """A table whose cells are one line each, unless they are a `block`."""
+    """A table whose cells are single lines, unless they are a `block`."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         first, *rest = map(_harmless, cells)
@@ -68,20 +68,20 @@ class HarmlessTable(Table):
 
 
 def console_on(file: TextIO) -> HarmlessConsole:
-    """Piped text has a fixed width, so that it does not depend on who reads it."""
+    """Returns a console for this file. Piped text has a fixed width, so that it does not depend on the terminal."""
     file = beneath(file)
     width = None if file.isatty() else _WIDTH
     return HarmlessConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def overwrite(console: Console, text: str, blanks: int = 0) -> None:
-    """A line over itself, beneath rich, which counts lines and knows no return to the start of one."""
+    """Overwrites the current line, below rich, which does not support carriage returns."""
     console.file.write(f"\r{one_line(text).ljust(blanks)}")
     console.file.flush()
 
 
 def console_for_text(out: TextIO, width: int) -> HarmlessConsole:
-    """Without colour, for files, tests and tickets."""
+    """Returns a console without colours, for files, tests and tickets."""
     return HarmlessConsole(
         file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False, markup=False, emoji=False
     )
@@ -92,17 +92,17 @@ def table(box: Box | None = None, **options: Any) -> HarmlessTable:
 
 
 def styled(text: str, style: str = "") -> Text:
-    """One line, or the lines that `Lines` are."""
+    """Returns one line of text, or several for `Lines`."""
     return Block(shown(text), style) if isinstance(text, Lines) else Text(one_line(text), style)
 
 
 def joined(*parts: tuple[str, str]) -> Text:
-    """One line of parts, each with its style."""
+    """Returns one line that consists of (text, style) parts."""
     return Text.assemble(*((one_line(text), style) for text, style in parts))
 
 
 def block(*rows: Text) -> Text:
-    """Several lines, each of which was made by `styled` or `joined`."""
+    """Returns several lines, each created by `styled` or `joined`."""
     made = Block("")
     for number, row in enumerate(rows):
         if number:
@@ -133,7 +133,7 @@ def _harmless(value: Any) -> Any:
 
 
 def _hung(text: Text, console: Console, width: int) -> Text:
-    """A line that is too long, folded under itself."""
+    """Wraps a line that is too long, with indented continuation lines."""
     if text.cell_len <= width or text.no_wrap or width <= _HANG:
         return text
     first, *rest = text.wrap(console, width - _HANG)

@@ -1,8 +1,8 @@
-"""The door through which kfix writes to standard output and standard error, and the net behind it.
+"""The only module that writes to standard output and standard error, with a guard for everything else.
 
-`say` takes a line, `say_document` a finished document. Whatever else is written (a library's warning, a traceback)
-falls into the net: while a command runs, both streams are `Guarded`. Rich writes beneath the net, since its colours are
-escape sequences; `kfix.report.console` makes its text harmless before that. Nothing else in kfix prints.
+`say` writes a line, `say_document` a finished document. While a command runs, both streams are `Guarded`, so that other
+output, such as warnings of a library or a traceback, is escaped. Rich writes below the guard, since its colours are
+escape sequences; `kfix.report.console` escapes its text first. No other module of kfix prints.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kfix.harmless import for_document, for_json, shown
 
 
 class Guarded:
-    """A text stream that escapes what a terminal would act on. It has no `buffer`, which would be a way around it."""
+    """A text stream that escapes control characters. It has no `buffer`, which would bypass the escaping."""
 
     def __init__(self, beneath: TextIO) -> None:
         self.beneath = beneath
@@ -70,7 +70,7 @@ class Guarded:
 
 
 def guard_streams() -> None:
-    """From now on, for the whole process."""
+    """Guards both streams for the rest of the process."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, Guarded):
@@ -79,7 +79,7 @@ def guard_streams() -> None:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """The same for a while: a test's streams, or those of a program that calls kfix, come back."""
+    """Guards both streams for a while and restores them, for tests and programs that call kfix."""
     before = sys.stdout, sys.stderr
     guard_streams()
     try:
@@ -89,12 +89,12 @@ def guarded() -> Iterator[None]:
 
 
 def beneath(stream: TextIO) -> TextIO:
-    """The stream that a guard stands before; for rich, and for documents whose line ends are CRLF."""
+    """Returns the stream below the guard; for rich, and for documents with CRLF line ends."""
     return stream.beneath if isinstance(stream, Guarded) else stream
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """One line, and a line end. Only `kfix.harmless.Lines` are several."""
+    """Writes one line and a line end; several lines only for `kfix.harmless.Lines`."""
     _write(f"{shown(text)}\n", err)
 
 
@@ -103,7 +103,7 @@ def say_json(value: Any, *, indent: int | None = None, ascii_only: bool = True) 
 
 
 def say_document(text: str) -> None:
-    """What one of the writers of `kfix.harmless` has been through; it ends with one line end."""
+    """Writes a document that a function of `kfix.harmless` has escaped, with one line end at the end."""
     if text:
         _write(for_document(text if text.endswith("\n") else f"{text}\n"), err=False)
 
@@ -112,7 +112,7 @@ def _write(text: str, err: bool) -> None:
     stream: TextIO | None = sys.stderr if err else sys.stdout
     if stream is None:
         return
-    # A name that the stream's encoding does not have becomes an escape, and is no reason to fail.
+    # Characters that the encoding of the stream lacks become escapes instead of an error.
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()

@@ -1,1 +1,1 @@
-"""A time line out of saved looks, journals of runs and entries of brokers' logs: pure, it reads no file."""
+"""The timeline of an incident, built from snapshots, run journals and broker log entries. Pure: reads no file."""

@@ -1,4 +1,4 @@
-"""Looks, journals and entries of logs, one after another, into the report. Looks must come in the order of time."""
+"""Builds the report from snapshots, journals and log entries, added one by one. Snapshots must be in order of time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.incident.report import IncidentReport, RunRow, SourceRow
 from kfix.model.incident.timeline import Event, LogStatement, Span, SpanCertainty
 from kfix.model.plan.plan import Plan
-from kfix.timeline import first_snapshot as first_look
-from kfix.timeline import journals
+from kfix.timeline import first_snapshot, journals
 from kfix.timeline.changes import compare
 from kfix.timeline.deletions import Deletions
 from kfix.timeline.findings import Findings
@@ -25,15 +24,15 @@ from kfix.timeline.summary import summarise
 from kfix.timeline.tracks import Tracks
 from kfix.timeline.when import name_of
 
-#: Events that are kept; a report of more is no report. What comes after is counted and told.
+#: Most events that are kept; further events are counted, and the report states how many.
 MOST_EVENTS = 300_000
-#: Seconds since the epoch of the first and the last moment that a calendar knows.
+#: The first and the last moment that Python's calendar knows, in seconds since the epoch.
 _CALENDAR = (-62_135_596_800.0, 253_402_300_799.0)
 
 
 @dataclass(slots=True)
 class Material:
-    """`look`, `journal` and `log` take the material, `report` makes the report of it."""
+    """Collects snapshots, journals and log entries; `report` makes the report from them."""
 
     cluster: ClusterIdentity | None = None
     first_file: str = ""
@@ -48,54 +47,61 @@ class Material:
     dropped: int = 0
     _before: dict[str, Snapshot] = field(default_factory=dict)
 
-    def look(self, snapshot: Snapshot, diagnosis: Diagnosis, vantage: str = "") -> None:
-        """UsageError where it is of another cluster. Compared with the look before from the same vantage point."""
+    def add_snapshot(self, snapshot: Snapshot, diagnosis: Diagnosis, vantage: str = "") -> None:
+        """Adds a snapshot and compares it with the previous one from the same vantage point.
+
+        Raises UsageError if it is of another cluster.
+        """
         self._same_cluster(snapshot.cluster, name_of(snapshot))
         before = self._before.get(vantage)
         if before is not None:
             self._add(compare(before, snapshot))
             self.losses.pair(before, snapshot)
             self.deletions.pair(before, snapshot)
-        elif not self.findings.looks:
-            self._add(first_look.signs(snapshot))
+        elif not self.findings.snapshots:
+            self._add(first_snapshot.signs(snapshot))
         self._before[vantage] = snapshot
-        self.tracks.look(snapshot)
-        self.losses.look(snapshot)
-        self.findings.look(snapshot, diagnosis, vantage)
+        self.tracks.add_snapshot(snapshot)
+        self.losses.add_snapshot(snapshot)
+        self.findings.add_snapshot(snapshot, diagnosis, vantage)
 
-    def journal(
+    def add_journal(
         self, records: tuple[Mapping[str, Any], ...], name: str, notes: tuple[str, ...] = (), plan: Plan | None = None
     ) -> None:
-        """`plan`: what the run carried out, where it lies beside. UsageError where the run was on another cluster."""
+        """Adds the journal of a run; `plan` is the plan that the run carried out, if it was found.
+
+        Raises UsageError if the run was on another cluster.
+        """
         run = journals.run_row(records, name, notes, plan)
         start = next((r for r in records if r["type"] == "run.start"), None)
         if start is not None and self.cluster is not None:
-            told = str(start.get("cluster", ""))
-            if told not in {self.cluster.id, self.cluster.name, self.cluster.bootstrap}:
+            run_cluster = str(start.get("cluster", ""))
+            if run_cluster not in {self.cluster.id, self.cluster.name, self.cluster.bootstrap}:
                 raise UsageError(
-                    f"{name}: is the journal of a run on cluster {told}; {self.first_file} is of {self.cluster.name}"
+                    f"{name}: is the journal of a run on cluster {run_cluster}; {self.first_file} is of "
+                    f"{self.cluster.name}"
                 )
         if run is not None:
             self.runs.append(run)
         self._add(journals.events(records, f"journal {name}"))
         self.sources.append(SourceRow("journal", name, f"{len(records)} records", notes))
 
-    def log(self, told: LogStatement) -> None:
+    def add_log_entry(self, entry: LogStatement) -> None:
         self.losses.logs = True
-        self._add(told.events)
-        self.tracks.told(told.partitions)
-        self.tracks.told_brokers(told.brokers)
-        if told.controller is not None:
-            self.tracks.controller.append(told.controller)
-        if told.cut is not None:
-            self.losses.cuts.append(told.cut)
-        if told.deleted is not None:
-            self.deletions.add(*told.deleted)
-        if told.unclean is not None:
-            self.losses.unclean.add(told.unclean)
+        self._add(entry.events)
+        self.tracks.add_partitions(entry.partitions)
+        self.tracks.add_brokers(entry.brokers)
+        if entry.controller is not None:
+            self.tracks.controller.append(entry.controller)
+        if entry.cut is not None:
+            self.losses.cuts.append(entry.cut)
+        if entry.deleted is not None:
+            self.deletions.add(*entry.deleted)
+        if entry.unclean is not None:
+            self.losses.unclean.add(entry.unclean)
 
     def report(self, title: str, version: str, window: tuple[float | None, float | None]) -> IncidentReport:
-        """`window`: since and until as they were asked for; None is what the material holds."""
+        """Returns the report; `window` is (since, until) in seconds since the epoch, None where not limited."""
         begin, end = self._extent(*window)
         rows = merged(self.deletions.quieted([*self.events, *self.findings.events]))
         runs = tuple(sorted(self.runs, key=lambda r: r.began))
@@ -103,9 +109,9 @@ class Material:
         self.tracks.without(self.deletions.within)
         drawn = picture(self.tracks, begin, end, spans)
         summary = summarise(self.findings, rows, runs)
-        looks = tuple(self.findings.looks)
+        snapshots = tuple(self.findings.snapshots)
         if self.dropped:
-            note = (f"{self.dropped} more events are not told: choose a shorter time with --since and --until",)
+            note = (f"{self.dropped} more events were left out; choose a shorter period with --since and --until",)
             self.sources.append(SourceRow("report", "events", f"{MOST_EVENTS} kept", note))
         cluster = self.cluster or ClusterIdentity("", Mode.UNKNOWN)
         return IncidentReport(
@@ -121,8 +127,8 @@ class Material:
             losses=self.losses.rows(runs),
             picture=drawn,
             events=rows,
-            questions=questions(summary, drawn, looks, runs, self.sources, rows),
-            looks=looks,
+            questions=questions(summary, drawn, snapshots, runs, self.sources, rows),
+            snapshots=snapshots,
             sources=tuple(self.sources),
             log_zone=self.log_zone,
         )
@@ -140,14 +146,16 @@ class Material:
         elif cluster.id and self.cluster.id and cluster.id != self.cluster.id:
             raise UsageError(
                 f"{name}: is of cluster {cluster.id}; {self.first_file} is of cluster {self.cluster.id}",
-                hint="a report is about one cluster: leave one of them out",
+                hint="a report covers one cluster: leave one of the files out",
             )
         elif cluster.id and not self.cluster.id:
             self.cluster = cluster
 
     def _extent(self, since: float | None, until: float | None) -> tuple[float, float]:
-        """Of all material, with a little air; at least ten seconds, so that one look has a picture."""
-        times = [look.at for look in self.findings.looks]
+        """Returns the period of all material plus a margin of at least 5 s on each side, so that one snapshot is
+        visible.
+        """
+        times = [snapshot.at for snapshot in self.findings.snapshots]
         times += [e.at for e in self.events] + [r.ended for r in self.runs if r.ended is not None]
         first, last = min(times, default=0.0), max(times, default=0.0)
         air = min(max((last - first) * 0.02, 5.0), 3600.0)

@@ -1,4 +1,4 @@
-"""Topics that were deleted on purpose: their partitions lose leaders and replicas then, which is no sign."""
+"""Deleted topics: their partitions lose leaders and replicas on purpose, which is not a sign of the incident."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.incident.timeline import Event, Theme, Tone
 
 _OF_REPLICAS = frozenset({Theme.LEADER, Theme.ISR, Theme.LOSS, Theme.VIEWS})
-#: Seconds by which a broker's line may come after the end of a deletion.
+#: A broker may log up to this many seconds after the end of a deletion.
 _AFTER = 5.0
 
 
 @dataclass(slots=True)
 class Deletions:
-    """By topic: (from, to) within which it was deleted."""
+    """The periods (begin, end), in seconds since the epoch, in which each topic was being deleted."""
 
     times: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 

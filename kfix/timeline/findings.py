@@ -1,4 +1,4 @@
-"""Findings of the catalogue over the looks: first seen, last seen, gone."""
+"""Findings over all snapshots: first seen, last seen, resolved."""
 
 from __future__ import annotations
 
@@ -14,29 +14,33 @@ from kfix.timeline.when import name_of, where
 
 @dataclass(slots=True)
 class Seen:
-    """One finding through the looks; `worst`: where it was worst, by its last words. `gone` None: never after.
+    """One finding over all snapshots, with times in seconds since the epoch.
 
-    `head`: in one look at least it stood by itself, and was not told as following from another.
+    first, last  when it was first and last found
+    worst        the most severe occurrence, and of equal ones the last
+    snapshots    how many snapshots show it
+    gone         the first snapshot without it after `last`; None where it is still there
+    head         whether at least one snapshot shows it as a cause, not as the consequence of another finding
     """
 
     first: float
     last: float
     worst: Finding
-    looks: int = 1
+    snapshots: int = 1
     gone: float | None = None
     head: bool = False
 
 
 @dataclass(slots=True)
 class Findings:
-    """Looks in the order of time, all vantage points together: a finding that one of them sees is there."""
+    """The findings of all snapshots, added in order of time; a finding counts if any vantage point sees it."""
 
     seen: dict[str, Seen] = field(default_factory=dict)
-    looks: list[SnapshotRow] = field(default_factory=list)
+    snapshots: list[SnapshotRow] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     _last: dict[str, tuple[float, frozenset[str]]] = field(default_factory=dict)
 
-    def look(self, snapshot: Snapshot, diagnosis: Diagnosis, vantage: str) -> None:
+    def add_snapshot(self, snapshot: Snapshot, diagnosis: Diagnosis, vantage: str) -> None:
         at = snapshot.taken_at
         now = {f.key: f for f in diagnosis.walk() if f.severity > Severity.INFO}
         before = self._last.get(vantage)
@@ -49,8 +53,8 @@ class Findings:
                 self._gone(key, at, before[0], snapshot)
         self._last[vantage] = (at, frozenset(now))
         worst = max((f.severity for f in now.values()), default=None)
-        word = worst.word if worst is not None else "nothing found"
-        self.looks.append(SnapshotRow(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
+        word = worst.word if worst is not None else "no findings"
+        self.snapshots.append(SnapshotRow(at, name_of(snapshot), vantage, len(now), word, diagnosis.could_not_read))
 
     def _there(
         self, key: str, finding: Finding, at: float, snapshot: Snapshot, before: tuple[float, frozenset[str]] | None
@@ -64,7 +68,7 @@ class Findings:
         if held is None:
             self.seen[key] = Seen(at, at, finding)
             return
-        held.last, held.looks, held.gone = at, held.looks + 1, None
+        held.last, held.snapshots, held.gone = at, held.snapshots + 1, None
         if finding.severity >= held.worst.severity:
             held.worst = finding
 
@@ -72,13 +76,11 @@ class Findings:
         held = self.seen[key]
         if held.gone is None and held.last < at:
             held.gone = at
-            text = f"{held.worst.code} {held.worst.obj} is no longer found"
+            text = f"{held.worst.code} {held.worst.obj} is resolved"
             self.events.append(Event(at, Theme.FINDING, Tone.GOOD, text, where(snapshot), since))
 
     def causes(self) -> tuple[CauseRow, ...]:
-        """Causes before what only followed from them; the gravest first, then what was there longest: what one look saw
-        in passing is not the headline.
-        """
+        """Returns causes before consequences, the most severe first, then the longest-lasting."""
         rows = sorted(
             self.seen.values(),
             key=lambda s: (not s.head, -s.worst.severity, s.first - s.last, s.first, s.worst.key),
@@ -86,12 +88,16 @@ class Findings:
         return tuple(map(_row, rows))
 
     def clear_from(self, least: Severity) -> tuple[float, float] | None:
-        """(last look with such a finding, first look after it); None where there was none, or it is not over."""
+        """Returns the times of the last snapshot with a finding of at least this severity and of the first one after
+        it.
+
+        None where there was no such finding, or one is still there.
+        """
         grave = [s for s in self.seen.values() if s.worst.severity >= least]
         if not grave or any(s.gone is None for s in grave):
             return None
         last = max(s.last for s in grave)
-        after = [look.at for look in self.looks if look.at > last]
+        after = [snapshot.at for snapshot in self.snapshots if snapshot.at > last]
         return (last, min(after)) if after else None
 
     def first(self) -> Iterator[Seen]:
@@ -110,7 +116,7 @@ def _row(seen: Seen) -> CauseRow:
         first=seen.first,
         last=seen.last,
         gone=seen.gone,
-        looks=seen.looks,
+        snapshots=seen.snapshots,
         partitions=worst.partitions,
         groups=worst.blocked.groups,
     )

@@ -1,4 +1,4 @@
-"""What the first look already shows: its beginning lies before; the time of writing where it is kept."""
+"""Signs in the first snapshot: they began earlier, at the recorded write time where there is one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kfix.timeline.when import stamped, states, where
 def signs(first: Snapshot) -> Iterator[Event]:
     for tp, state in states(first).items():
         if state.leader == -1:
-            _, text = leaders.told(-2, -1, state.leader_epoch)
+            _, text = leaders.sentence(-2, -1, state.leader_epoch)
             written = stamped(state.mtime_ms, first.taken_at)
             at = first.taken_at if written is None else written
-            known = "" if written is not None else " (before the first look, unknown when)"
+            known = "" if written is not None else " (before the first snapshot, time unknown)"
             key = f"leader:{tp}:{state.leader_epoch}"
             yield Event(at, Theme.LEADER, Tone.BAD, text + known, where(first), None, tp, key=key)
     for tp in sorted(disagreeing(first)):
-        text = "brokers disagree about the leader, already at the first look"
+        text = "brokers disagree on the leader, already in the first snapshot"
         yield Event(first.taken_at, Theme.VIEWS, Tone.BAD, text, where(first), None, tp)

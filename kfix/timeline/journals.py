@@ -1,7 +1,6 @@
-"""What kfix itself did: the records of a run's journal as events, and the run in one row.
+"""Turns the journal of a run into events and into one row for the run.
 
-Samples of checks and locks are not told one by one: a post-mortem asks who decided what, what was sent, what came of
-it.
+Single samples and lock records are left out: a post-mortem needs who decided what, what was sent, and the result.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.model.plan.plan import Plan
 
 Record = Mapping[str, Any]
-_Told = Callable[[Record], tuple[Tone, str] | None]
+_Sentence = Callable[[Record], tuple[Tone, str] | None]
 
 
 def _who(record: Record) -> str:
@@ -26,9 +25,9 @@ def _who(record: Record) -> str:
 def _ended(record: Record) -> tuple[Tone, str]:
     good = record.get("exit") == 0
     seconds = record.get("seconds_to_proof")
-    took = f", {seconds:.1f} s from the approval to the proof" if isinstance(seconds, int | float) else ""
+    took = f", {seconds:.1f} s from approval to verification" if isinstance(seconds, int | float) else ""
     left = record.get("left") or []
-    more = f"; left on: {'; '.join(map(str, left))}" if left else ""
+    more = f"; still in place: {'; '.join(map(str, left))}" if left else ""
     return (
         Tone.GOOD if good else Tone.BAD,
         f"run ended: {record.get('outcome')} (exit {record.get('exit')}){took}{more}",
@@ -36,7 +35,7 @@ def _ended(record: Record) -> tuple[Tone, str]:
 
 
 def _result(record: Record) -> tuple[Tone, str]:
-    what = {True: "accepted", False: "refused", None: "answer lost"}[record.get("changed")]
+    what = {True: "accepted", False: "rejected", None: "response lost"}[record.get("changed")]
     error = f": {record['error']}" if record.get("error") else ""
     return Tone.ACT if record.get("changed") else Tone.BAD, f"{record.get('step')}: {what}{error}"
 
@@ -45,38 +44,38 @@ def _args(record: Record) -> str:
     return ", ".join(f"{name}={value}" for name, value in (record.get("args") or {}).items())
 
 
-#: What each type of record is told as; those that are left out are in no post-mortem.
-_TOLD: Mapping[str, _Told] = {
-    "run.start": lambda r: (Tone.ACT, f"run of {r.get('runbook')} began for {r.get('finding')}, by {_who(r)}"),
-    "run.resumed": lambda r: (Tone.ACT, f"run taken up again by {_who(r)}"),
+#: The sentence of each record type; other types do not appear in a post-mortem.
+_SENTENCES: Mapping[str, _Sentence] = {
+    "run.start": lambda r: (Tone.ACT, f"run of {r.get('runbook')} started for {r.get('finding')}, by {_who(r)}"),
+    "run.resumed": lambda r: (Tone.ACT, f"run resumed by {_who(r)}"),
     "run.end": _ended,
-    "lock.lost": lambda r: (Tone.BAD, f"lost its lock on {r.get('scope')}"),
+    "lock.lost": lambda r: (Tone.BAD, f"lost the lock on {r.get('scope')}"),
     "gate.asked": lambda r: (Tone.PLAIN, f"{r.get('step')}: asked for approval (level {r.get('level')})"),
     "gate.answered": lambda r: (
         Tone.ACT if r.get("passed") else Tone.BAD,
         f"{r.get('step')}: {'approved' if r.get('passed') else 'declined'} by {_who(r)}: {r.get('answer')}",
     ),
-    "facts.recheck": lambda r: (Tone.BAD, f"a fact had changed: {r.get('key')}: {r.get('was')} \u2192 {r.get('is_')}"),
+    "facts.recheck": lambda r: (Tone.BAD, f"a fact changed: {r.get('key')}: {r.get('was')} \u2192 {r.get('is_')}"),
     "step.intent": lambda r: (Tone.ACT, f"{r.get('step')}: sends {r.get('action')} ({_args(r)})"),
     "step.result": _result,
-    "step.verified": lambda r: (Tone.GOOD, f"{r.get('step')}: its effect was verified"),
-    "step.unproved": lambda r: (Tone.BAD, f"{r.get('step')}: not proved ({r.get('verdict')}): {r.get('text')}"),
+    "step.verified": lambda r: (Tone.GOOD, f"{r.get('step')}: effect verified"),
+    "step.unproved": lambda r: (Tone.BAD, f"{r.get('step')}: not verified ({r.get('verdict')}): {r.get('text')}"),
     "step.skipped": lambda r: (Tone.PLAIN, f"{r.get('step')}: skipped ({str(r.get('why')).replace('_', ' ')})"),
     "step.refused": lambda r: (Tone.BAD, f"{r.get('step')}: refused: {r.get('text')}"),
-    "step.operator_did": lambda r: (Tone.ACT, f"{r.get('step')}: done by hand: {r.get('text')}"),
-    "step.waiting": lambda r: (Tone.PLAIN, f"{r.get('step')}: waits"),
+    "step.operator_did": lambda r: (Tone.ACT, f"{r.get('step')}: manual step confirmed: {r.get('text')}"),
+    "step.waiting": lambda r: (Tone.PLAIN, f"{r.get('step')}: waiting"),
     "throttle.intent": lambda r: (Tone.ACT, f"{r.get('step')}: changes the throttle ({_args(r)})"),
-    "limit.hit": lambda r: (Tone.BAD, f"hit its limit {r.get('limit')}"),
+    "limit.hit": lambda r: (Tone.BAD, f"limit exceeded: {r.get('limit')}"),
     "note": lambda r: (Tone.PLAIN, str(r.get("text"))),
 }
 
 
 def events(records: Iterable[Record], source: str) -> Iterator[Event]:
     for record in records:
-        tell = _TOLD.get(str(record.get("type")))
-        said = None if tell is None else tell(record)
-        if said is not None:
-            yield Event(at(record), Theme.RUN, said[0], said[1], source)
+        sentence = _SENTENCES.get(str(record.get("type")))
+        event = None if sentence is None else sentence(record)
+        if event is not None:
+            yield Event(at(record), Theme.RUN, event[0], event[1], source)
 
 
 def at(record: Record) -> float:
@@ -84,7 +83,7 @@ def at(record: Record) -> float:
 
 
 def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan: Plan | None = None) -> RunRow | None:
-    """None where the journal has no beginning."""
+    """Returns the run in one row, or None where the journal has no start record."""
     start = next((r for r in records if r["type"] == "run.start"), None)
     if start is None:
         return None
@@ -112,7 +111,10 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
 
 
 def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[tuple[str, bool]]:
-    """What the plan said of steps that were sent; a step whose answer was lost may have been carried out."""
+    """Yields the possible loss that the plan states for each step that was sent, and whether it is a number.
+
+    A step whose response was lost counts as sent.
+    """
     sent = {r.get("step") for r in records if r["type"] == "step.result" and r.get("changed") is not False}
     for step in plan.steps:
         if step.id in sent and not step.estimate.max_loss.startswith("none"):
@@ -125,6 +127,6 @@ def _changed(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _proof(records: Iterable[Record]) -> str:
-    """The last answer of each check of the proof."""
+    """Returns the last result of each final check."""
     last = {r.get("check"): r for r in records if r["type"] == "verify.sample" and r.get("part") == "proof"}
     return "; ".join(f"{r.get('observed')} ({r.get('verdict')})" for r in last.values())

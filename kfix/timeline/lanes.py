@@ -1,4 +1,4 @@
-"""Lanes of the picture: those that changed, equal histories as one, the worst first, and no more than fit a page."""
+"""Lanes of the picture: changed partitions only, one lane per distinct history, worst first, as many as fit a page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kfix.model.incident.timeline import Lane, Span, SpanCertainty, changes_over
 from kfix.timeline.spans import spans
 from kfix.timeline.tracks import Tracks
 
-#: Histories that are drawn; a page with more is no picture.
+#: Most histories that are drawn; more would not be readable.
 MOST: Final = 30
-#: Changes closer than this, in seconds, are one moment when histories are compared.
+#: Changes within this many seconds count as one moment when histories are compared.
 TOGETHER: Final = 2.0
 
 
@@ -38,7 +38,7 @@ def picture(tracks: Tracks, begin: float, end: float, runs: tuple[Span, ...]) ->
 
 
 def _without_leader(lanes: Iterable[Lane]) -> Leaderless:
-    """Of all histories, those too that are not drawn."""
+    """Returns the partitions without a leader, including those that are not drawn."""
     mine = [(lane, [s for s in lane.spans if s.value == -1]) for lane in lanes]
     mine = [(lane, none) for lane, none in mine if none]
     return Leaderless(
@@ -66,7 +66,7 @@ def _grouped(changed: Mapping[TopicPartition, tuple[Span, ...]]) -> Iterable[Lan
 
 
 def _moments(times: Iterable[float]) -> dict[float, int]:
-    """Each time's place among the moments; times that follow each other closely are one."""
+    """Numbers the moments; times within `TOGETHER` seconds of the previous one share its number."""
     found: dict[float, int] = {}
     number, last = 0, float("-inf")
     for at in sorted(set(times)):

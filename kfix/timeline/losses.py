@@ -1,4 +1,4 @@
-"""What was lost: proven by logs that ended earlier than before, at most what a cut replica held, or not known."""
+"""Lost records: proven by log ends that went back, bounded by what a truncated replica held, or unknown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kfix.model.incident.report import Certainty, LossRow, RunRow
 from kfix.model.incident.timeline import LogTruncation
 from kfix.timeline.changes.log_ends import ends, lost_records
 
-#: Partitions of which each is told by itself; more are told as a sum.
+#: This many partitions are listed one by one; the rest is summed up.
 MOST = 20
 
 
 @dataclass(slots=True)
 class Losses:
-    """`held`: the highest log end that any look read, by partition and broker."""
+    """Evidence of lost records. `held` has the log end offsets by (partition, broker) as (time in seconds, offset)."""
 
     proven: dict[TopicPartition, int] = field(default_factory=dict)
     cuts: list[LogTruncation] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Losses:
         for tp, n in lost_records(before, after).items():
             self.proven[tp] = self.proven.get(tp, 0) + n
 
-    def look(self, snapshot: Snapshot) -> None:
+    def add_snapshot(self, snapshot: Snapshot) -> None:
         for tp, rows in snapshot.log_ends.items():
             for broker, end in ends(rows).items():
                 seen = self.held.setdefault((tp, broker), [])
@@ -41,9 +41,9 @@ class Losses:
 
     def _proven(self) -> Iterator[LossRow]:
         for tp, n in sorted(self.proven.items())[:MOST]:
-            text = f"{n} offsets of {tp} were on a replica before and are on none of the replicas after"
+            text = f"{n} offsets of {tp} were on a replica before and are on no replica now"
             yield LossRow(
-                Certainty.PROVEN, f"{text}; whether a producer had been told of success is not in the logs", (tp,)
+                Certainty.PROVEN, f"{text}; whether they had been acknowledged to a producer is not in the logs", (tp,)
             )
         rest = sorted(self.proven.items())[MOST:]
         if rest:
@@ -65,17 +65,20 @@ class Losses:
             else:
                 unbounded.add(cut.partition)
         for tp, n in sorted(bounded.items())[:MOST]:
-            text = f"{n} offsets of {tp}, by the log end that the last look before had read, and more if it grew since"
-            yield LossRow(Certainty.AT_MOST if n else Certainty.UNKNOWN, f"a replica cut its log: {text}", (tp,))
+            text = f"{n} offsets of {tp}, by the log end offset in the previous snapshot, or more if it had grown since"
+            yield LossRow(Certainty.AT_MOST if n else Certainty.UNKNOWN, f"a replica truncated its log: {text}", (tp,))
         left = tuple(sorted(unbounded - bounded.keys()))
         if left:
-            text = "replicas cut their logs to follow another leader; no look had read how far they reached"
-            more = "; with acks=all only records that were never acknowledged go so, unless the election was unclean"
+            text = "replicas truncated their logs to follow another leader; no snapshot has their log end offsets"
+            more = "; with acks=all only unacknowledged records are lost this way, unless the election was unclean"
             yield LossRow(Certainty.UNKNOWN, text + more, left)
 
     def _unclean(self, runs: tuple[RunRow, ...]) -> Iterator[LossRow]:
         if self.unclean:
-            text = "an unclean election was triggered: what only the lost replicas held is gone, acknowledged or not"
+            text = (
+                "an unclean election was triggered: records that only the lost replicas held are gone, "
+                "acknowledged or not"
+            )
             yield LossRow(Certainty.UNKNOWN, text, tuple(sorted(self.unclean)))
         for run in runs:
             for stake, bounded in run.stakes:
@@ -86,6 +89,7 @@ class Losses:
                 yield LossRow(Certainty.UNKNOWN, text)
 
     def _nothing(self) -> LossRow:
-        looked = "no look and no log shows" if self.logs else "no look shows (brokers' logs were not given)"
-        text = f"{looked} that records were lost; producers with acks=0 or 1 may still have lost some"
+        shown_by = "no snapshot and no log shows" if self.logs else "no snapshot shows"
+        given = "" if self.logs else " (broker logs were not given)"
+        text = f"{shown_by} that records were lost{given}; producers with acks=0 or acks=1 may still have lost some"
         return LossRow(Certainty.NONE_SEEN, text)

@@ -1,4 +1,4 @@
-"""One row for one fact: what several sources told is joined, and equal events of many partitions are one row."""
+"""Merges events: one fact from several sources becomes one row, and so do equal events of several partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from kfix.model.incident.report import EventRow
 from kfix.model.incident.timeline import Event, Tone
 
-#: Seconds within which equal events of several partitions are one row.
+#: Equal events of several partitions within this many seconds become one row.
 TOGETHER: Final = 2.0
 _Fact = tuple[Event, tuple[str, ...]]
 
@@ -19,7 +19,7 @@ def merged(events: Iterable[Event]) -> tuple[EventRow, ...]:
 
 
 def _facts(events: Iterable[Event]) -> list[_Fact]:
-    """Events that are one fact as one event, with all sources."""
+    """Returns one event per fact, with all of its sources."""
     alone: list[_Fact] = []
     keyed: dict[str, list[Event]] = {}
     for event in events:
@@ -33,7 +33,7 @@ def _facts(events: Iterable[Event]) -> list[_Fact]:
 
 
 def _near(same: list[Event]) -> list[list[Event]]:
-    """Exact ones that follow each other closely; one that is only bounded goes to an exact one within its bounds."""
+    """Groups exact events that are close in time; an event with a time range joins an exact event within that range."""
     groups: list[list[Event]] = []
     for event in sorted(same, key=lambda e: (e.not_before is not None, e.at)):
         mine = next((g for g in groups if _touch(g[0], event) or _touch(g[-1], event)), None)
@@ -52,15 +52,15 @@ def _touch(exact: Event, other: Event) -> bool:
 
 
 def _one(same: list[Event]) -> _Fact:
-    """The time of the one that knows it best, the words of the one that says most."""
+    """Returns one event with the most precise time and the most informative text of the group."""
     best = min(same, key=lambda e: (e.not_before is not None, e.at))
-    loudest = max(same, key=lambda e: (e.tone != Tone.PLAIN, e.source.startswith("look "), len(e.text)))
-    told = replace(best, tone=loudest.tone, text=loudest.text, theme=loudest.theme)
-    return told, tuple(dict.fromkeys(e.source for e in sorted(same, key=lambda e: e.at)))
+    loudest = max(same, key=lambda e: (e.tone != Tone.PLAIN, e.source.startswith("snapshot "), len(e.text)))
+    joined = replace(best, tone=loudest.tone, text=loudest.text, theme=loudest.theme)
+    return joined, tuple(dict.fromkeys(e.source for e in sorted(same, key=lambda e: e.at)))
 
 
 def _rows(facts: Iterable[_Fact]) -> Iterable[EventRow]:
-    """Equal but for the partition, and close: one row."""
+    """Yields one row for events that differ only in the partition and are close in time."""
     open_rows: dict[tuple[object, ...], list[_Fact]] = {}
     for event, sources in sorted(facts, key=lambda f: f[0].at):
         kind = (event.theme, event.tone, event.text, event.broker, event.not_before, event.partition is None)
@@ -91,7 +91,9 @@ def _row(held: list[_Fact]) -> EventRow:
 
 
 def _files(sources: Iterable[str]) -> tuple[str, ...]:
-    """Of each log the first line only: a row of forty partitions stands on forty lines of it."""
+    """Returns the sources with only the first line of each log: a row of 40 partitions may rest on
+    40 lines of one log.
+    """
     first: dict[str, str] = {}
     for source in sources:
         name, _, line = source.rpartition(":")

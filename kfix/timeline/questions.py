@@ -1,4 +1,4 @@
-"""What the material does not answer, said as such: gaps, silent sources, clocks, runs without an end."""
+"""Open questions of the report: gaps, sources that did not respond, clock conflicts, runs without an end."""
 
 from __future__ import annotations
 
@@ -15,64 +15,78 @@ MOST = 12
 def questions(
     summary: Summary,
     picture: Picture,
-    looks: tuple[SnapshotRow, ...],
+    snapshots: tuple[SnapshotRow, ...],
     runs: Iterable[RunRow],
     sources: Iterable[SourceRow],
     events: Iterable[EventRow],
 ) -> tuple[str, ...]:
     asked = [
-        *_few(looks),
-        *_ends(summary, looks),
-        *_gaps(picture, looks),
-        *_unread(looks),
-        *(f"how run {run.id} ended: its journal has no end" for run in runs if run.ended is None),
-        *(f"{row.name}: {each}" for row in sources for each in row.trouble),
-        *_ahead(looks, events),
+        *_few(snapshots),
+        *_ends(summary, snapshots),
+        *_gaps(picture, snapshots),
+        *_unread(snapshots),
+        *(f"how run {run.id} ended: its journal has no final record" for run in runs if run.ended is None),
+        *(f"{row.name}: {each}" for row in sources for each in row.problems),
+        *_ahead(snapshots, events),
     ]
     more = [f"and {len(asked) - MOST} more of this kind"] if len(asked) > MOST else []
     return (*asked[:MOST], *more)
 
 
-def _few(looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
-    if not looks:
-        yield "what the cluster was like: no look was given"
-    elif len(looks) == 1:
-        yield f"what changed: there is one look only ({clock(looks[0].at)}), so there is nothing to compare it with"
+def _few(snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]:
+    if not snapshots:
+        yield "the state of the cluster: no snapshot was given"
+    elif len(snapshots) == 1:
+        yield f"what changed: only one snapshot was given ({clock(snapshots[0].at)}), so there is nothing to compare"
 
 
-def _ends(summary: Summary, looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
-    if looks and looks[0].findings:
-        yield f"what it was like before: the first look ({clock(looks[0].at)}) already shows {looks[0].worst} findings"
-    if looks and looks[-1].findings:
-        yield f"when it was whole again: the last look ({clock(looks[-1].at)}) still shows {looks[-1].worst} findings"
+def _ends(summary: Summary, snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]:
+    if snapshots and snapshots[0].findings:
+        yield (
+            f"the state before: the first snapshot ({clock(snapshots[0].at)}) already shows "
+            f"{snapshots[0].worst} findings"
+        )
+    if snapshots and snapshots[-1].findings:
+        yield (
+            f"time of full recovery: the last snapshot ({clock(snapshots[-1].at)}) still shows "
+            f"{snapshots[-1].worst} findings"
+        )
     if summary.others_unknown:
-        yield "which other consumer groups were blocked: while their coordinator was away no source could list them"
+        yield (
+            "which other consumer groups were blocked: no source could list them while their coordinator was "
+            "unavailable"
+        )
 
 
-def _gaps(picture: Picture, looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
-    """Only gaps in which something changed are a question; the longest first."""
+def _gaps(picture: Picture, snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]:
+    """Yields the gaps in which something changed, at most four, longest first."""
     unknown = {(s.begin, s.end) for lane in picture.partitions for s in lane.spans if s.proof is SpanCertainty.UNKNOWN}
     found = []
-    for before, after in pairwise(looks):
+    for before, after in pairwise(snapshots):
         if any(begin < after.at and end > before.at and begin > picture.begin for begin, end in unknown):
             found.append((after.at - before.at, before.at, after.at))
     for _, begin, end in sorted(found, reverse=True)[:4]:
-        yield f"what led from one state to the next between {clock(begin)} and {clock(end)}: no look in between"
+        yield (
+            f"what happened between {clock(begin)} and {clock(end)}: the state changed and there is no "
+            "snapshot in between"
+        )
 
 
-def _unread(looks: tuple[SnapshotRow, ...]) -> Iterator[str]:
+def _unread(snapshots: tuple[SnapshotRow, ...]) -> Iterator[str]:
     lost: dict[str, list[float]] = {}
-    for look in looks:
-        for each in look.could_not_read:
-            lost.setdefault(each.split(":")[0], []).append(look.at)
+    for snapshot in snapshots:
+        for each in snapshot.could_not_read:
+            lost.setdefault(each.split(":")[0], []).append(snapshot.at)
     for source, times in sorted(lost.items()):
-        when = clock(times[0]) if len(times) == 1 else f"{clock(times[0])} to {clock(times[-1])}, {len(times)} looks"
-        yield f"what {source} saw ({when}): it did not answer"
+        when = (
+            clock(times[0]) if len(times) == 1 else f"{clock(times[0])} to {clock(times[-1])}, {len(times)} snapshots"
+        )
+        yield f"state as seen by {source} ({when}): it did not respond"
 
 
-def _ahead(looks: tuple[SnapshotRow, ...], events: Iterable[EventRow]) -> Iterator[str]:
-    if looks and any(e.at > looks[-1].at + 1 and e.sources[0].startswith("look ") for e in events):
-        yield "whose clock is right: a source of a look tells times after the look itself"
+def _ahead(snapshots: tuple[SnapshotRow, ...], events: Iterable[EventRow]) -> Iterator[str]:
+    if snapshots and any(e.at > snapshots[-1].at + 1 and e.sources[0].startswith("snapshot ") for e in events):
+        yield "which clock is right: a source in a snapshot reports times later than the snapshot itself"
 
 
 def clock(at: float) -> str:

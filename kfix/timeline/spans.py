@@ -1,8 +1,8 @@
-"""Spans out of what was known at points: between two looks only what is proved is drawn as known.
+"""Builds spans from observations: between two observations, only what is proved is drawn as known.
 
-Proof is the znode's version (or the broker's czxid, the controller's epoch): equal at both ends, nothing was written
-between; one higher, exactly one thing was, at the time that the source kept. All else is unknown, or "the same at both
-ends", which is not "constant".
+The proof is the version of the state znode (for a broker its czxid, for the controller its epoch). An equal version at
+both ends proves that nothing was written in between; a version that is one higher proves exactly one write, at the time
+that the source recorded. Everything else is unknown, or "the same at both ends", which does not mean "constant".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kfix.timeline.when import SKEW
 
 
 def spans(known: Iterable[Observation], begin: float, end: float) -> tuple[Span, ...]:
-    """From `begin` to `end`, without holes and without overlaps."""
+    """Returns contiguous, non-overlapping spans from `begin` to `end` (seconds since the epoch)."""
     points = _in_order(_of_record(tuple(known)), end)
     if not points:
         return (Span(begin, end, None, SpanCertainty.UNKNOWN),)
@@ -30,14 +30,14 @@ def spans(known: Iterable[Observation], begin: float, end: float) -> tuple[Span,
 
 
 def _of_record(known: tuple[Observation, ...]) -> Iterable[Observation]:
-    """Where any look read ZooKeeper's record of a partition, what brokers believed in others is not mixed into it."""
+    """Drops the brokers' own metadata where at least one snapshot contains ZooKeeper's record of the partition."""
     if not any(k.version >= 0 and k.isr is not None for k in known):
         return known
     return (k for k in known if k.version >= 0 or k.since is not None or k.isr is None)
 
 
 def _in_order(known: Iterable[Observation], end: float) -> list[Observation]:
-    """By time; a line that lacks a leader (-2) or an ISR takes what was known before it; a repeated word is dropped."""
+    """Sorts by time. An observation without a leader (-2) or ISR inherits the previous one; repetitions are dropped."""
     found: list[Observation] = []
     for each in sorted(known, key=lambda k: (k.at if k.since is None else min(k.since, k.at), k.epoch, k.version)):
         one = each
@@ -50,9 +50,9 @@ def _in_order(known: Iterable[Observation], end: float) -> list[Observation]:
             if 0 <= one.epoch < last.epoch or (0 <= one.version < last.version and one.epoch <= last.epoch):
                 continue
             if one.since is not None and one.since < last.last - SKEW and not _same(last, one):
-                one = one._replace(since=None)  # the look before saw something else after that time
-            told_again = one.version == last.version or -1 in (one.version, last.version)
-            if told_again and _same(last, one) and _proved_same(last, one):
+                one = one._replace(since=None)  # the previous snapshot shows a different state after that time
+            repeated = one.version == last.version or -1 in (one.version, last.version)
+            if repeated and _same(last, one) and _proved_same(last, one):
                 keep = one if last.version < 0 else last
                 found[-1] = keep._replace(at=last.at, since=last.since, until=max(last.last, one.last))
                 continue
@@ -68,7 +68,7 @@ def _same(a: Observation, b: Observation) -> bool:
 
 
 def _proved_same(a: Observation, b: Observation) -> bool:
-    """The same write told twice: equal versions, or the time of writing of one fits the other."""
+    """Whether both observations are of the same write: equal versions, or matching write times."""
     if a.version >= 0 and a.version == b.version:
         return True
     return (a.since is not None and b.since is not None and abs(a.since - b.since) < 1.0) or (
@@ -91,7 +91,7 @@ def _held(known: Observation) -> Iterator[Span]:
 
 
 def _gap(before: Observation, after: Observation) -> Iterator[Span]:
-    """From the last word of `before` to the first of `after`."""
+    """Yields the span between the last moment of `before` and the first moment of `after`."""
     begin, end = before.last, _start(after)
     if end <= begin:
         return
@@ -100,19 +100,19 @@ def _gap(before: Observation, after: Observation) -> Iterator[Span]:
     elif _same(before, after) and (before.isr is not None or before.epoch == ABSENT):
         yield Span(begin, end, before.leader, SpanCertainty.SAME, before.isr, before.epoch)
     elif before.epoch == ABSENT and after.since is not None:
-        # Not there before, and not there until it registered: not proved to have been away all the time.
+        # Absent before, and absent until it registered; this does not prove that it was absent all the time.
         yield Span(begin, end, before.leader, SpanCertainty.SAME, None, before.epoch)
     elif before.leader == after.leader and before.epoch == after.epoch:
-        # Every election raises the epoch: the leader is proved, its ISR is not.
+        # Every election raises the leader epoch, so the leader is proved; the ISR is not.
         yield Span(begin, end, before.leader, SpanCertainty.SAME, None, before.epoch)
     else:
         yield Span(begin, end, None, SpanCertainty.UNKNOWN)
 
 
 def _follows(before: Observation, after: Observation) -> bool:
-    """`after` is the very next write, and it is known when. Absence has no epoch: a log tells of it as it happens.
+    """Whether `after` is the very next write, at a known time. Absence has no epoch: a log records it when it happens.
 
-    Where a line of a log has no version, the epochs prove the leader; an ISR change between would be in the logs too.
+    Where a log line has no version, the epochs prove the leader; an ISR change in between would also be in the logs.
     """
     if after.since is None:
         return False
@@ -124,7 +124,7 @@ def _follows(before: Observation, after: Observation) -> bool:
 
 
 def _clipped(made: Iterable[Span], begin: float, end: float) -> Iterator[Span]:
-    """Later ones win nothing: where clocks differ, a span begins where the one before ended."""
+    """Clips spans to the window. Where clocks disagree, a span begins where the previous one ended."""
     at = begin
     for span in made:
         first, last = max(span.begin, at), min(span.end, end)

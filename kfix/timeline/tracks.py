@@ -1,4 +1,4 @@
-"""What was known of each partition, broker and controller, compact: one entry for what did not change."""
+"""Observations of each partition, broker and controller over time; an unchanged state is one entry."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from kfix.timeline.when import stamped, states
 
 @dataclass(slots=True)
 class Tracks:
-    """`partitions` by name; `brokers` by id, leader = the id while registered, -1 while not; `controller`."""
+    """Observations by partition, by broker id (`leader` is the id while it is registered, else -1), and of the
+    controller.
+    """
 
     partitions: dict[TopicPartition, list[Observation]] = field(default_factory=dict)
     brokers: dict[int, list[Observation]] = field(default_factory=dict)
     controller: list[Observation] = field(default_factory=list)
 
-    def look(self, snapshot: Snapshot) -> None:
+    def add_snapshot(self, snapshot: Snapshot) -> None:
         at = snapshot.taken_at
         for tp, state in states(snapshot).items():
             since = stamped(state.mtime_ms, at)
-            told = Observation(at, since, state.leader, state.leader_epoch, state.isr, state.version)
-            _add(self.partitions.setdefault(tp, []), told)
+            observation = Observation(at, since, state.leader, state.leader_epoch, state.isr, state.version)
+            _add(self.partitions.setdefault(tp, []), observation)
         zookeeper = snapshot.zookeeper
         if zookeeper is None:
             return
@@ -41,36 +43,41 @@ class Tracks:
             self.controller, Observation(at, since, leader, node.epoch, None, -1 if node.broker is None else node.epoch)
         )
 
-    def told(self, entries: Iterable[tuple[TopicPartition, Observation]]) -> None:
-        """What lines of logs say of partitions, in any order."""
+    def add_partitions(self, entries: Iterable[tuple[TopicPartition, Observation]]) -> None:
+        """Adds observations of partitions from log lines, in any order."""
         for tp, known in entries:
             self.partitions.setdefault(tp, []).append(known)
 
     def without(self, unwanted: Callable[[TopicPartition, float], bool]) -> None:
-        """Takes out what was written while a topic was deleted."""
+        """Removes observations for which `unwanted` is true, such as writes during the deletion of a topic."""
         for tp, known in self.partitions.items():
             self.partitions[tp] = [k for k in known if not unwanted(tp, k.at if k.since is None else k.since)] or known[
                 :1
             ]
 
-    def told_brokers(self, entries: Iterable[tuple[int, Observation]]) -> None:
+    def add_brokers(self, entries: Iterable[tuple[int, Observation]]) -> None:
         for broker, known in entries:
             self.brokers.setdefault(broker, []).append(known)
 
 
-def _add(seen: list[Observation], told: Observation) -> None:
-    """Equal to the last word, provably nothing written between: that one lasts longer. A lagging look is dropped."""
+def _add(seen: list[Observation], observation: Observation) -> None:
+    """Appends an observation, or extends the last one where nothing was written since; an outdated one is dropped."""
     if not seen:
-        seen.append(told)
+        seen.append(observation)
         return
     last = seen[-1]
-    if told.version >= 0 and last.version > told.version and told.epoch <= last.epoch:
+    if observation.version >= 0 and last.version > observation.version and observation.epoch <= last.epoch:
         return
-    same = (last.leader, last.epoch, last.isr, last.version) == (told.leader, told.epoch, told.isr, told.version)
-    if same and told.version >= 0:
-        seen[-1] = last._replace(until=told.at)
+    same = (last.leader, last.epoch, last.isr, last.version) == (
+        observation.leader,
+        observation.epoch,
+        observation.isr,
+        observation.version,
+    )
+    if same and observation.version >= 0:
+        seen[-1] = last._replace(until=observation.at)
     else:
-        seen.append(told)
+        seen.append(observation)
 
 
 def _assigned(snapshot: Snapshot) -> set[int]:

@@ -1,4 +1,4 @@
-"""When something between two looks happened: exactly, where a source kept the time of its writing."""
+"""When an event between two snapshots happened: exactly where the source recorded the write time, else a range."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SKEW = 5.0
 
 
 def between(before: Snapshot, after: Snapshot, stamp_ms: int = 0) -> tuple[float, float | None]:
-    """(at, not_before) of an event; `stamp_ms` is used where it lies between the looks."""
+    """Returns (at, not_before) in seconds; `stamp_ms` (milliseconds) is used where it lies between the snapshots."""
     stamp = stamp_ms / 1000
     if stamp_ms > 0 and before.taken_at - SKEW <= stamp <= after.taken_at + SKEW:
         return stamp, None
@@ -19,13 +19,13 @@ def between(before: Snapshot, after: Snapshot, stamp_ms: int = 0) -> tuple[float
 
 
 def stamped(ms: int, at: float) -> float | None:
-    """A time that a source kept; None where it has none, or where its clock is ahead of the look by too much."""
+    """Returns a recorded time in seconds, or None where there is none or its clock is ahead by more than `SKEW`."""
     return ms / 1000 if 0 < ms / 1000 <= at + SKEW else None
 
 
 def where(after: Snapshot) -> str:
-    """The look as a source: its file's name."""
-    return f"look {name_of(after)}"
+    """Returns the name of the snapshot as a source: its file name."""
+    return f"snapshot {name_of(after)}"
 
 
 def name_of(snapshot: Snapshot) -> str:
@@ -33,9 +33,9 @@ def name_of(snapshot: Snapshot) -> str:
 
 
 def states(snapshot: Snapshot) -> dict[TopicPartition, PartitionState]:
-    """ZooKeeper's record of every partition; where it was not read, what the view with the highest epoch says.
+    """Returns ZooKeeper's record of every partition; without ZooKeeper, the broker metadata with the highest epoch.
 
-    A view's record has version -1 and no times.
+    A record from broker metadata has version -1 and no times.
     """
     if snapshot.zookeeper is not None:
         return dict(snapshot.zookeeper.states)
@@ -48,5 +48,5 @@ def states(snapshot: Snapshot) -> dict[TopicPartition, PartitionState]:
 
 
 def comparable(before: Snapshot, after: Snapshot) -> bool:
-    """Both told by the same kind of source: ZooKeeper's record and a broker's belief are not the same thing."""
+    """Whether both snapshots have the same kind of source; ZooKeeper's record is not compared with broker metadata."""
     return (before.zookeeper is None) == (after.zookeeper is None)

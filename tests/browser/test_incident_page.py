@@ -67,7 +67,7 @@ def test_the_picture_comes_first_and_marks_what_is_not_known(opened):
     assert page.run("document.querySelectorAll('rect.bar.none').length") >= 1
     assert page.run("document.querySelectorAll('rect.unknown').length") > 1
     assert page.run("[...document.querySelectorAll('.flag')].map(f => f.textContent).join(',')") == (
-        "began,noticed,served again,whole again"
+        "began,detected,service restored,fully recovered"
     )
 
 

@@ -135,7 +135,7 @@ def test_a_wrong_password_does_not_make_the_rest_healthy(kfix, lab, tmp_path):
 
 def test_no_command_config_at_a_sasl_listener_says_what_it_wants(kfix, lab):
     said = diagnose(kfix, lab, None)
-    assert (said.code, "it wants SASL (--command-config)" in one_line(said)) == (22, True)
+    assert (said.code, "it requires SASL (--command-config)" in one_line(said)) == (22, True)
     assert said.seconds < 20
 
 

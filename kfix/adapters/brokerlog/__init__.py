@@ -1,1 +1,1 @@
-"""Brokers' own logs: controller.log, state-change.log and server.log, rotated or packed, or all loggers in one file."""
+"""Broker logs: controller.log, state-change.log and server.log, rotated or gzipped, or all loggers in one file."""

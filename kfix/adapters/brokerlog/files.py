@@ -1,4 +1,4 @@
-"""Which files are brokers' logs, and their lines; rotated (`server.log.2026-11-21-09`) and `.gz` too."""
+"""Finds broker logs, including rotated (`server.log.2026-11-21-09`) and `.gz` ones, and reads their lines."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from kfix.adapters.brokerlog.lines import LONGEST
 from kfix.documents.opening import open_file
 from kfix.errors import UsageError
 
-#: Kafka's own names, and the lab's `broker-1.log`; a start script's `kafkaServer.out` holds the console.
+#: Kafka's own names, the lab's `broker-1.log`, and `kafkaServer.out`, the console output of Kafka's start script.
 _LOG: Final = re.compile(r"(server|controller|state-change|broker-\d+|kafka)\.log(\.[\w.-]+)?|kafkaServer\.out")
 _GZIP: Final = b"\x1f\x8b"
-#: Of one packed log; brokers rotate theirs at 100 MB or every hour. A gigabyte is read in some seconds.
+#: Largest uncompressed size of a gzipped log. Brokers rotate at 100 MB or hourly; 1 GB is read in a few seconds.
 _MOST_UNPACKED: Final = 4 << 30
 
 
 def found(places: Sequence[Path]) -> tuple[Path, ...]:
-    """Files that were named, and all logs in folders that were. UsageError where a place is not there or holds none."""
+    """Returns the given files, and all broker logs in the given folders.
+
+    Raises UsageError if a path does not exist or a folder has no broker log.
+    """
     files: dict[Path, None] = {}
     for place in places:
         if place.is_dir():
             mine = sorted(p for p in place.rglob("*") if _LOG.fullmatch(p.name) and p.is_file())
             if not mine:
                 raise UsageError(
-                    f"{place}: holds no broker's log",
-                    hint="server.log, controller.log, state-change.log and their rotated ones are looked for; "
-                    "or name the files",
+                    f"{place}: contains no broker log",
+                    hint="expected server.log, controller.log, state-change.log or rotated ones; or give the files",
                 )
             files |= dict.fromkeys(mine)
         elif place.exists():
             files[place] = None
         else:
-            raise UsageError(f"{place}: there is no such file or folder")
+            raise UsageError(f"{place}: no such file or folder")
     return tuple(files)
 
 
 def labels(files: Sequence[Path]) -> dict[Path, str]:
-    """The shortest end of each path that no other has: every broker calls its log server.log."""
+    """Returns the shortest unique end of each path, since the log of every broker is named server.log."""
     named: dict[Path, str] = {}
     for file in files:
         parts = file.parts
@@ -55,7 +57,10 @@ def labels(files: Sequence[Path]) -> dict[Path, str]:
 
 
 def lines(path: Path, trouble: list[str]) -> Iterator[str]:
-    """Lines without their ends, no longer than LONGEST. What ends the file too early is told in `trouble`."""
+    """Yields lines without line ends, at most LONGEST characters long. Read errors are appended to `trouble`.
+
+    Raises UsageError if the file cannot be opened.
+    """
     try:
         with open_file(path) as raw:
             packed = raw.read(2) == _GZIP
@@ -66,18 +71,18 @@ def lines(path: Path, trouble: list[str]) -> Iterator[str]:
             else:
                 yield from _text(raw, trouble)
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        trouble.append("the gzip file is damaged or ends too early; what stands before that was read")
+        trouble.append("the gzip file is damaged or truncated; the part before was read")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
 
 
 def _text(raw: IO[bytes], trouble: list[str], most: float = math.inf) -> Iterator[str]:
-    """At most about `most` bytes are read."""
+    """Yields lines, of about `most` bytes in total."""
     while line := raw.readline(LONGEST):
         whole, most = line.endswith(b"\n"), most - len(line)
         yield line.decode("utf-8", "replace").rstrip("\r\n")
         while not whole and most > 0 and (rest := raw.readline(LONGEST)):
             whole, most = rest.endswith(b"\n"), most - len(rest)
         if most <= 0:
-            trouble.append(f"it unpacks to more than {_MOST_UNPACKED >> 30} GiB; the rest was not read")
+            trouble.append(f"its uncompressed size exceeds {_MOST_UNPACKED >> 30} GiB; the rest was not read")
             return

@@ -1,6 +1,6 @@
-"""Lines of a log into entries, one pass, bounded memory. Nothing that stands in a log can end the reading.
+"""Parses log lines into entries in one pass, with bounded memory. No content of a log can stop it.
 
-The pattern is the one Kafka ships: `[%d] %p %m (%c)%n` of `config/log4j.properties` (to 3.9) and of
+The pattern is Kafka's default: `[%d] %p %m (%c)%n` of `config/log4j.properties` (to 3.9) and of
 `config/log4j2.yaml` (4.x); `%d` is local time without a zone. A stack trace follows its entry and has no time.
 """
 
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-#: Characters of a line that are read; the rest of a longer one is skipped. Kafka's own longest are some thousand.
+#: Most characters of a line that are read. Kafka's longest lines have a few thousand.
 LONGEST: Final = 16_384
 _HEAD: Final = re.compile(
     r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d):(\d\d)[,.](\d{3})\] (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +(.*)", re.DOTALL
@@ -23,9 +23,9 @@ _UNTEXT: Final = re.compile("[\x00-\x08\x0e-\x1a\ufffd]")
 
 
 class Entry(NamedTuple):
-    """`logger` "" where the message goes on in the next line: Kafka writes its settings so.
+    """A log entry. `logger` is "" where the message continues on the next line, as in Kafka's config dump.
 
-    `writer` is the broker whose log it is, by what the log says of itself; -1: it does not.
+    `at` is in seconds since the epoch; `writer` is the broker id according to the log, or -1.
     """
 
     at: float
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Counted:
-    """What was in a file. `outside`: entries out of the time that was asked for. `torn`: lines that are no log's."""
+    """Counts for a file. `outside`: entries outside the requested period; `torn`: lines that are not log lines."""
 
     entries: int = 0
     outside: int = 0
@@ -50,9 +50,9 @@ class Counted:
 
 
 class LogClock:
-    """Local times of a zone into seconds since the epoch; a minute is worked out once.
+    """Converts local times of a time zone to seconds since the epoch; each minute is converted once.
 
-    In the hour that a zone repeats in autumn the first passage is meant, since the log does not tell.
+    In the repeated hour at the end of daylight saving time, the first one is assumed: a log does not distinguish them.
     """
 
     def __init__(self, zone: str) -> None:
@@ -60,7 +60,7 @@ class LogClock:
         self._minutes: dict[str, float] = {}
 
     def seconds(self, minute: str, second: str, milli: str) -> float:
-        """ValueError where the digits are no time."""
+        """Returns seconds since the epoch. Raises ValueError for an invalid time."""
         known = self._minutes.get(minute)
         if known is None:
             local = datetime.strptime(minute.replace("T", " "), "%Y-%m-%d %H:%M").replace(tzinfo=self._zone)
@@ -70,26 +70,26 @@ class LogClock:
         return known + int(second) + int(milli) / 1000
 
     def text(self, at: float) -> str:
-        """As a log of this zone writes it, so that lines can be compared before they are worked out."""
+        """Returns a time as a log in this zone writes it, so that lines can be compared without conversion."""
         moment = datetime.fromtimestamp(at, UTC).astimezone(self._zone)
         return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """Seconds since the epoch, both ends included."""
+    """A period in seconds since the epoch, both ends included."""
 
     since: float
     until: float
 
     def texts(self, clock: LogClock) -> tuple[str, str]:
-        """Bounds for a comparison of texts, wider by what a change of clocks can move: outside them is outside."""
+        """Returns text bounds for a fast check, wider by 3 h because of daylight saving time."""
         spare = timedelta(hours=3).total_seconds()
         return clock.text(max(self.since - spare, 0.0)), clock.text(min(self.until + spare, 32_503_680_000.0))
 
 
 def entries(lines: Iterable[str], clock: LogClock, window: TimeWindow, counted: Counted) -> Iterator[Entry]:
-    """Entries in the window; `counted` is filled on the way."""
+    """Yields the entries in the window and updates `counted`."""
     low, high = window.texts(clock)
     inside = False
     for number, line in enumerate(lines, 1):

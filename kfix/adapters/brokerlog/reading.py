@@ -1,4 +1,4 @@
-"""Logs into what they tell: each entry is shown to the wordings of its logger, and to no other."""
+"""Interprets log entries: each entry is matched with the wordings of its logger only."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from kfix.adapters.brokerlog.wording import Wording
 from kfix.adapters.brokerlog.wordings import ALL
 from kfix.model.incident.timeline import LogStatement
 
-#: Lines of a file among which its writer is looked for: a broker names itself at its start and at every change.
+#: Lines in which the broker id is searched: a broker logs its id at the start and at every change.
 _HEAD: Final = 5000
-#: What a broker says of itself.
+#: Messages in which a broker logs its own id.
 _SELF: Final = re.compile(
     r"(?:INFO|WARN|ERROR|FATAL) \[(?:(?:Controller|Broker|KafkaServer|BrokerServer) id=(\d{1,9})\b|"
     r"Partition \S+ broker=(\d{1,9})\])"
 )
-#: Lines of one file that are kept as told; a broker in a loop must not fill the memory. The rest is counted.
+#: Most recognized entries of one file that are kept, since a broker may log in a loop; the rest is counted.
 MOST: Final = 20_000
 
 
 @dataclass(slots=True)
 class LogRead:
-    """One file: its name in the report, what was counted, what hindered. `told`: entries that a wording fitted.
+    """The result for one file. `recognized` counts the entries that match a wording; `dropped` those not kept.
 
-    `writer`: the broker that wrote it, by the first line that names its own id; -1 where none of the first does.
+    `writer` is the broker id from the first line that contains it, -1 if there is none near the start.
     """
 
     label: str
     counted: Counted = field(default_factory=Counted)
     writer: int = -1
-    told: int = 0
+    recognized: int = 0
     dropped: int = 0
     trouble: list[str] = field(default_factory=list)
 
@@ -50,35 +50,38 @@ def by_logger() -> Mapping[str, tuple[Wording, ...]]:
 
 
 def read_log(path: Path, label: str, clock: LogClock, window: TimeWindow, read: LogRead) -> Iterator[LogStatement]:
-    """UsageError where the file cannot be opened; all else that is wrong with it is in `read`."""
+    """Yields the statements of a log; `read` receives counts and problems.
+
+    Raises UsageError if the file cannot be opened.
+    """
     wordings = by_logger()
     read.writer = _writer(path)
     for entry in entries(files.lines(path, read.trouble), clock, window, read.counted):
-        told = tell(entry._replace(writer=read.writer), wordings, f"{label}:{entry.number}")
-        if told is None:
+        statement = interpret(entry._replace(writer=read.writer), wordings, f"{label}:{entry.number}")
+        if statement is None:
             continue
-        read.told += 1
-        if read.told > MOST:
+        read.recognized += 1
+        if read.recognized > MOST:
             read.dropped += 1
             continue
-        yield told
+        yield statement
 
 
 def _writer(path: Path) -> int:
-    """By the head of the file, whatever its time: what it says of itself may lie before the time that is asked for."""
+    """Returns the broker id from the start of the file, even if that is outside the requested period."""
     for line in islice(files.lines(path, []), _HEAD):
-        said = _SELF.search(line)
-        if said is not None:
-            return int(said[1] or said[2])
+        match = _SELF.search(line)
+        if match is not None:
+            return int(match[1] or match[2])
     return -1
 
 
-def tell(entry: Entry, wordings: Mapping[str, tuple[Wording, ...]], source: str) -> LogStatement | None:
+def interpret(entry: Entry, wordings: Mapping[str, tuple[Wording, ...]], source: str) -> LogStatement | None:
     for wording in wordings.get(entry.logger.rpartition(".")[2], ()):
-        said = wording.pattern.match(entry.text)
-        if said is not None:
+        match = wording.pattern.match(entry.text)
+        if match is not None:
             try:
-                return wording.tell(said, entry, source)
+                return wording.interpret(match, entry, source)
             except (ValueError, OverflowError):
-                return None  # digits that are no number of Kafka's
+                return None  # digits that are not a valid Kafka number
     return None

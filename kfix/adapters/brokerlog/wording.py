@@ -1,4 +1,4 @@
-"""One wording of Kafka: which logger writes it, since when, what it looks like, what it tells."""
+"""One kind of log message: its logger, its pattern and its meaning."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from kfix.adapters.brokerlog.lines import Entry
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.incident.timeline import LogStatement
 
-Tell = Callable[[re.Match[str], Entry, str], LogStatement]
+Interpret = Callable[[re.Match[str], Entry, str], LogStatement]
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """`loggers`: last part of the loggers' names, which outlive moves of packages (`kafka.log.Log` became
-    `org.apache.kafka.storage.internals.log.UnifiedLog`). `pattern` must fit from the message's first character on.
+    """A log message of Kafka.
 
-    `examples` are real lines' messages, each with where it was taken from; tests read every one.
+    loggers    last part of the logger names, since packages change (`kafka.log.Log` became
+               `org.apache.kafka.storage.internals.log.UnifiedLog`)
+    pattern    must match from the first character of the message
+    interpret  converts a match to a `LogStatement`
+    examples   (source, message) of real messages; tests parse each of them
     """
 
     name: str
     loggers: tuple[str, ...]
     pattern: re.Pattern[str]
-    tell: Tell
+    interpret: Interpret
     examples: tuple[tuple[str, str], ...]
 
 
 def partition(name: str) -> TopicPartition:
-    """`orders-3`: the number is after the last dash, names of topics have dashes too."""
+    """Parses `orders-3`: the number follows the last dash, since topic names may contain dashes."""
     topic, _, number = name.rpartition("-")
     return TopicPartition(topic, int(number))
 
 
 def ids(text: str) -> tuple[int, ...]:
-    """`1,2`, `1, 2`, `List(1, 2)`, `[1, 2]`; also `List(BrokerState(brokerId=1, ...), ...)` of 3.5 and later."""
+    """Parses `1,2`, `1, 2`, `List(1, 2)`, `[1, 2]`, and `List(BrokerState(brokerId=1, ...), ...)` of 3.5 and later."""
     if "brokerId" in text:
         return tuple(map(int, re.findall(r"brokerId=(-?\d+)", text)))
     return tuple(map(int, re.findall(r"-?\d+", text)))

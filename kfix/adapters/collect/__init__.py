@@ -1,1 +1,1 @@
-"""One look at a live cluster: every source at once, within one deadline, each failure recorded as a source."""
+"""Takes a snapshot of a live cluster: all sources in parallel, one deadline, each failure recorded as a source."""

@@ -1,4 +1,4 @@
-"""The authority behind the brokers: ZooKeeper, where there is one. A KRaft quorum will have its reader here too."""
+"""The metadata authority behind the brokers: ZooKeeper. The reader of a KRaft quorum will be added here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kfix.adapters.zookeeper.view import Unread, read_view
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 
-#: Unreadable znodes that are shown one by one.
+#: Most unreadable znodes that are listed one by one.
 _MOST_ZNODES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperAnswer:
-    """`unread` are znodes that hold no record of Kafka, with what is wrong: {path: why}."""
+    """The answer of ZooKeeper. `unread` maps each znode with invalid content to the error: {path: error}."""
 
     cluster_id: str
     view: ZooKeeperView | None
@@ -30,15 +30,15 @@ class ZooKeeperAnswer:
 
 
 class ZooKeeperQuestion:
-    """The bulk read and one `srvr` a server, all begun at once."""
+    """The bulk read and one `srvr` request per server, all started at once."""
 
-    def __init__(self, look: Questions, connect: Connect, target: Target, deadline: Deadline) -> None:
+    def __init__(self, questions: Questions, connect: Connect, target: Target, deadline: Deadline) -> None:
         self._connect = connect
         self._deadline = deadline
-        self._view: Task[tuple[str, ZooKeeperView, Unread]] = look.start(
+        self._view: Task[tuple[str, ZooKeeperView, Unread]] = questions.start(
             f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline)
         )
-        # A server that does not answer is a fact about the ensemble, not a source that the snapshot lacks.
+        # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
         aside = Questions()
         self._nodes: list[Task[ZooKeeperNode]] = [
             aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline))  # type: ignore[misc]
@@ -56,7 +56,7 @@ class ZooKeeperQuestion:
 
 
 def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
-    """What a broker's own settings say of the authority; DescribeConfigs gives the chroot too (tried on 2.7.1)."""
+    """Returns mode and ZooKeeper address from the configs of a broker, including the chroot (tried on 2.7.1)."""
     if configs.get("process.roles"):
         return Mode.KRAFT, None
     try:
@@ -65,9 +65,9 @@ def discover(configs: Mapping[str, str]) -> tuple[Mode, Connect | None]:
         return Mode.UNKNOWN, None
 
 
-def note_unread(unread: Mapping[str, str], look: Questions) -> None:
-    """A failed source for each znode, so that each is known not to be known; a thousand of them are one story."""
+def note_unread(unread: Mapping[str, str], questions: Questions) -> None:
+    """Records a failed source per unreadable znode, at most `_MOST_ZNODES`, and one for the rest."""
     for path, why in sorted(unread.items())[:_MOST_ZNODES]:
-        look.failed(f"znode {path}", why)
+        questions.failed(f"znode {path}", why)
     if len(unread) > _MOST_ZNODES:
-        look.failed("znodes", f"{len(unread) - _MOST_ZNODES} more znodes hold no record of Kafka")
+        questions.failed("znodes", f"{len(unread) - _MOST_ZNODES} more znodes have invalid content")

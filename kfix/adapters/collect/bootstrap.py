@@ -1,4 +1,4 @@
-"""Finding the cluster: all bootstrap servers are asked at once, so that dead ones cost no time."""
+"""Finds the cluster: contacts all bootstrap servers in parallel, so that dead ones cost no time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from kfix.model.cluster.snapshot import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Bootstrapped:
-    """`metadata` without partitions: who is there, fast. `broker` is the id behind the connection, None where its own
-    list names another address; then its `configs` cannot be asked for.
+    """The first bootstrap server that responded. `metadata` has no partitions.
+
+    `broker` is the id behind the connection, or None where the broker list has no such address, as with a load
+    balancer; then its `configs` cannot be read.
     """
 
     metadata: MetadataResponse
@@ -29,7 +31,7 @@ class Bootstrapped:
 
 
 class _Race:
-    """The first to arrive keeps its connection open; the others close theirs, and have told who they are."""
+    """The first server to respond keeps its connection; the others report their broker id and close theirs."""
 
     def __init__(self, target: Target, deadline: Deadline) -> None:
         self._target = target
@@ -39,9 +41,10 @@ class _Race:
     def ask(self, endpoint: Endpoint) -> tuple[int | None, Bootstrapped | None]:
         connection = BrokerConnection(endpoint, self._target.security)
         try:
-            said = ask_brokers(connection, self._deadline)
-            own = _own_id(endpoint, said)
-            # They say where ZooKeeper is, whose long reading can begin while the brokers are still telling theirs.
+            metadata = ask_brokers(connection, self._deadline)
+            own = _own_id(endpoint, metadata)
+            # The configs contain the ZooKeeper address, so that its bulk read can start while the brokers are being
+            # read.
             configs = {} if own is None else ask_configs(connection, own, self._deadline)
         except BaseException:
             connection.close()
@@ -49,60 +52,62 @@ class _Race:
         if not self._won.acquire(blocking=False):
             connection.close()
             return own, None
-        return own, Bootstrapped(said, connection, own, configs)
+        return own, Bootstrapped(metadata, connection, own, configs)
 
 
 class Bootstrap:
-    """All bootstrap servers under way. A cut cluster has brokers that only these addresses lead to."""
+    """Requests to all bootstrap servers. In a partitioned network, some brokers are only known by these addresses."""
 
-    def __init__(self, look: Questions, target: Target, deadline: Deadline) -> None:
-        self._look = look
+    def __init__(self, questions: Questions, target: Target, deadline: Deadline) -> None:
+        self._questions = questions
         self._deadline = deadline
         race = _Race(target, deadline)
         self._tasks = {
-            e: look.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
+            e: questions.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
             for e in target.bootstrap
         }
 
     def first(self) -> Bootstrapped | None:
-        """None, with the errors in the look, where no bootstrap server answers."""
+        """Returns the first response, or None where no bootstrap server responds; the errors are in the sources."""
         for task in as_finished(self._tasks.values(), self._deadline):
             answer = task.result(self._deadline)
             if answer is not None and answer[1] is not None:
-                self._forgive()
+                self._retract()
                 return answer[1]
         return None
 
-    def strangers(self, known: Collection[Endpoint]) -> dict[int, Endpoint]:
-        """Who has answered by now at an address that nobody else told: {its id by its own word: the address}."""
+    def unlisted(self, known: Collection[Endpoint]) -> dict[int, Endpoint]:
+        """Returns {broker id: address} of the servers that responded at an address not in `known`."""
         found = {}
         for endpoint, task in self._tasks.items():
             answer = task.result(self._deadline) if endpoint not in known and task.done else None
             if answer is not None and answer[0] is not None:
                 found[answer[0]] = endpoint
-        self._forgive()
+        self._retract()
         return found
 
     def unanswered(self, known: Collection[Endpoint]) -> dict[str, str]:
-        """{address that led to no broker: why}. Waits for those that are still being asked."""
+        """Returns {address: error} of those that led to no broker. Waits for pending requests."""
         asked = {e: task for e, task in self._tasks.items() if e not in known}
         lost = {e: task for e, task in asked.items() if task.result(self._deadline) is None}
-        self._forgive()
+        self._retract()
         return {str(e): task.error.removeprefix(f"{task.name}: ") for e, task in lost.items()}
 
-    def _forgive(self) -> None:
-        """Every broker is asked again under its own name: a dead bootstrap address alone hides nothing."""
+    def _retract(self) -> None:
+        """Removes the errors: every broker is read again by its own address, so a dead bootstrap
+        address hides nothing.
+        """
         for task in self._tasks.values():
-            self._look.forgive(task.name)
+            self._questions.retract(task.name)
 
 
-def unreachable(look: Questions) -> UnreachableError:
-    errors = [s.error for s in look.sources() if not s.ok]
+def unreachable(questions: Questions) -> UnreachableError:
+    errors = [s.error for s in questions.sources() if not s.ok]
     return UnreachableError(
         "the cluster cannot be reached: " + ("; ".join(errors) or "no address given"),
-        hint="check the address, the listener's protocol (--command-config) and the network; nothing was read",
+        hint="check the address, the security protocol (--command-config) and the network; nothing was read",
     )
 
 
-def _own_id(endpoint: Endpoint, said: MetadataResponse) -> int | None:
-    return next((i for i, e in said.brokers.items() if e == endpoint), None)
+def _own_id(endpoint: Endpoint, metadata: MetadataResponse) -> int | None:
+    return next((i for i, e in metadata.brokers.items() if e == endpoint), None)

@@ -1,4 +1,4 @@
-"""What one broker is asked in a look, over its own connection."""
+"""The requests to one broker for a snapshot, over its own connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, BrokerView
 
 PROTOCOL = "inter.broker.protocol.version"
-#: What the diagnostics and the audit read of a broker's settings; each also tells where ZooKeeper is.
+#: The broker configs that the diagnostics and the audit use; they include the address of ZooKeeper.
 BROKER_KEYS = (
     "authorizer.class.name",
     "auto.create.topics.enable",
@@ -53,7 +53,7 @@ TOPIC_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswers:
-    """`groups` is None where the broker refused to list them; `problems` are the parts that it refused."""
+    """The responses of one broker. `groups` is None where it refused to list them; `problems` lists refused parts."""
 
     view: BrokerView
     cluster_id: str
@@ -63,12 +63,12 @@ class BrokerAnswers:
 
 
 def ask_brokers(connection: BrokerConnection, deadline: Deadline) -> MetadataResponse:
-    """Which brokers there are, of which cluster; no partitions."""
+    """Returns cluster id and brokers, without partitions."""
     return connection.call(requests.metadata(()), responses.metadata, deadline)
 
 
 def ask_configs(connection: BrokerConnection, broker: int, deadline: Deadline) -> Mapping[str, str]:
-    """Empty where the broker refuses to tell."""
+    """Returns the configs of a broker; empty where it refuses."""
     described = connection.call(_configs_of(broker), responses.describe_configs, deadline)
     return next((_settings(c) for c in described if not c.error), {})
 
@@ -77,29 +77,29 @@ def _configs_of(broker: int) -> Request:
     return requests.describe_configs(requests.BROKER_RESOURCE, (str(broker),), BROKER_KEYS, synonyms=True)
 
 
-def _settings(said: responses.DescribedConfig) -> dict[str, str]:
-    newest = said.defaults.get(PROTOCOL)
-    return said.values if newest is None else said.values | {NEWEST_PROTOCOL: newest}
+def _settings(response: responses.DescribedConfig) -> dict[str, str]:
+    newest = response.defaults.get(PROTOCOL)
+    return response.values if newest is None else response.values | {NEWEST_PROTOCOL: newest}
 
 
-def as_view(broker: int, said: MetadataResponse) -> BrokerView:
-    return BrokerView(broker, said.controller, said.brokers, said.racks, said.partitions)
+def as_view(broker: int, response: MetadataResponse) -> BrokerView:
+    return BrokerView(broker, response.controller, response.brokers, response.racks, response.partitions)
 
 
 def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) -> BrokerAnswers:
     asked = [requests.metadata(), _configs_of(broker), requests.list_groups()]
     metadata, configs, listed = connection.exchange(asked, deadline)
-    said = responses.metadata(metadata)
+    response = responses.metadata(metadata)
     problems = []
     config = next(iter(responses.describe_configs(configs)), None)
     if config is None or config.error:
-        problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty answer'}")
+        problems.append(f"configs of broker {broker}: {name_of(config.error) if config else 'empty response'}")
     error, groups = responses.list_groups(listed)
     if error:
         problems.append(f"groups on broker {broker}: {name_of(error)}")
     return BrokerAnswers(
-        view=as_view(broker, said),
-        cluster_id=said.cluster_id,
+        view=as_view(broker, response),
+        cluster_id=response.cluster_id,
         configs=_settings(config) if config else {},
         groups=None if error else tuple(name for name, _ in groups),
         problems=tuple(problems),
@@ -109,7 +109,7 @@ def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) ->
 def ask_topic_configs(
     connection: BrokerConnection, topics: tuple[str, ...], deadline: Deadline
 ) -> dict[str, dict[str, str]]:
-    """Effective values: a topic's own, or the broker's default behind it."""
+    """Returns the effective topic configs: the override of the topic, or the default of the broker."""
     request = requests.describe_configs(requests.TOPIC_RESOURCE, topics, TOPIC_KEYS)
     described = connection.call(request, responses.describe_configs, deadline)
     return {c.name: c.values for c in described if not c.error}

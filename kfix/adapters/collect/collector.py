@@ -1,4 +1,4 @@
-"""The look itself: who is asked what, in which order, and how the answers become one snapshot."""
+"""Takes a snapshot: which source is read when, and how the responses become one `Snapshot`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, 
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
-from kfix.adapters.collect.logs import led_anew, replicas_of, suspicious
+from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.probes import representatives
-from kfix.adapters.collect.strangers import strangers
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
+from kfix.adapters.collect.unlisted import unlisted_brokers
 from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -40,12 +40,14 @@ def _remember_nothing(_: str) -> Memory:
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """Groups to probe by name, and who can tell, by cluster id, what earlier snapshots remember.
+    """What to read beyond the default.
 
-    With a `vantage`, the name of this place, a look is meant to be laid beside those of other places: it tells whom it
-    did not reach, and asks for what only another place can compare (logs of partitions that miss a replica here).
-    `every_log_end` asks for the logs of all partitions, so that a later look can tell what was lost since; `before` is
-    such an earlier look.
+    groups         consumer groups to probe, by name
+    vantage        name of this place, for a snapshot that is merged with those of other places: it then records which
+                   servers were unreachable, and reads the logs of partitions with a replica that is unreachable here
+    every_log_end  reads the log end offsets of all partitions, so that a later snapshot can show lost records
+    before         such an earlier snapshot
+    recall         returns the groups and brokers of earlier snapshots, by cluster id
     """
 
     groups: tuple[str, ...] = ()
@@ -55,14 +57,17 @@ class CollectOptions:
     recall: Callable[[str], Memory] = _remember_nothing
 
 
-#: A hung broker costs the first round this share of the deadline, so that the second round keeps its own.
+#: Share of the deadline for the first round, so that a hung broker leaves time for the second.
 _FIRST_ROUND = 0.6
-#: Who is not listed is most often dead, and a dead machine's address answers nothing at all.
-_STRANGERS_SECONDS = 1.5
+#: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
+_UNLISTED_SECONDS = 1.5
 
 
 def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
-    """Raises `UnreachableError` only where no broker and no ZooKeeper answers; all else is in `sources`."""
+    """Returns a snapshot of the cluster within `target.timeout` seconds; failed sources are listed in `sources`.
+
+    Raises UnreachableError only if no broker and no ZooKeeper server responds.
+    """
     collection = _Collection(target, wanted or CollectOptions())
     try:
         return collection.run()
@@ -74,7 +79,7 @@ class _Collection:
     def __init__(self, target: Target, wanted: CollectOptions) -> None:
         self._target = target
         self._wanted = wanted
-        self._look = Questions()
+        self._questions = Questions()
         self._deadline = Deadline.after(target.timeout)
         self._first = Deadline.after(target.timeout * _FIRST_ROUND)
         self._lines: dict[int, BrokerConnection] = {}
@@ -92,27 +97,27 @@ class _Collection:
         taken_at = time.time()
         target = self._target
         asked_zookeeper = (
-            ZooKeeperQuestion(self._look, target.zookeeper, target, self._first) if target.zookeeper else None
+            ZooKeeperQuestion(self._questions, target.zookeeper, target, self._first) if target.zookeeper else None
         )
-        bootstrap = Bootstrap(self._look, target, self._first)
-        booted = bootstrap.first()
-        if booted is None and asked_zookeeper is None:
-            raise unreachable(self._look)
-        mode, asked_zookeeper = self._named_by(booted, asked_zookeeper)
-        if booted is not None:
-            self._ask(booted.metadata.brokers, booted)
+        bootstrap = Bootstrap(self._questions, target, self._first)
+        bootstrapped = bootstrap.first()
+        if bootstrapped is None and asked_zookeeper is None:
+            raise unreachable(self._questions)
+        mode, asked_zookeeper = self._named_by(bootstrapped, asked_zookeeper)
+        if bootstrapped is not None:
+            self._ask(bootstrapped.metadata.brokers, bootstrapped)
         if mode is Mode.UNKNOWN:
             mode, asked_zookeeper = self._named_by_others()
         authority = asked_zookeeper.answer() if asked_zookeeper is not None else ZooKeeperAnswer("", None, "")
-        note_unread(authority.unread, self._look)
+        note_unread(authority.unread, self._questions)
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
         self._gather()
-        self._one_cluster(authority.cluster_id, booted)
-        self._ask_strangers(bootstrap, authority)
-        self._one_cluster(authority.cluster_id, booted)
+        self._one_cluster(authority.cluster_id, bootstrapped)
+        self._ask_unlisted(bootstrap, authority)
+        self._one_cluster(authority.cluster_id, bootstrapped)
         if not self._answers and authority.view is None:
-            raise unreachable(self._look)
+            raise unreachable(self._questions)
         snapshot = self._snapshot(taken_at, mode, authority)
         if self._wanted.vantage:
             tried = {broker_called(b): why for b, why in self._dead.items()}
@@ -120,30 +125,30 @@ class _Collection:
             snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
         return replace(snapshot, seconds=round(time.time() - taken_at, 3))
 
-    def _ask(self, brokers: Mapping[int, Endpoint], booted: Bootstrapped | None = None) -> None:
+    def _ask(self, brokers: Mapping[int, Endpoint], bootstrapped: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
             if broker in self._tasks:
                 continue
-            own = booted if booted is not None and booted.broker == broker else None
+            own = bootstrapped if bootstrapped is not None and bootstrapped.broker == broker else None
             line = own.connection if own is not None else BrokerConnection(endpoint, self._target.security)
             self._lines[broker] = line
             self._addresses[broker] = endpoint
-            self._tasks[broker] = self._look.start(
+            self._tasks[broker] = self._questions.start(
                 f"broker {broker}",
                 lambda line=line, broker=broker: ask_broker(line, broker, self._first),  # type: ignore[misc]
             )
-        if booted is not None and booted.broker is None:
-            booted.connection.close()
+        if bootstrapped is not None and bootstrapped.broker is None:
+            bootstrapped.connection.close()
 
     def _named_by(
-        self, booted: Bootstrapped | None, asked: ZooKeeperQuestion | None
+        self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
     ) -> tuple[Mode, ZooKeeperQuestion | None]:
         if asked is not None:
             return Mode.ZOOKEEPER, asked
-        return self._ask_authority(booted.configs) if booted is not None else (Mode.UNKNOWN, None)
+        return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
 
     def _named_by_others(self) -> tuple[Mode, ZooKeeperQuestion | None]:
-        """The bootstrap server cannot tell (a load balancer, say): whichever broker answers first will do."""
+        """Uses the first broker that responds, where the bootstrap server has no configs, such as a load balancer."""
         silent = []
         for task in as_finished(self._tasks.values(), self._first):
             answer = task.result(self._first)
@@ -154,34 +159,36 @@ class _Collection:
                 return mode, asked
             silent.append(task.name)
         if silent:
-            self._look.failed("zookeeper", f"{silent[0]} does not tell where its ZooKeeper is: give --zookeeper")
+            self._questions.failed(
+                "zookeeper", f"{silent[0]} does not report the address of ZooKeeper: give --zookeeper"
+            )
         return Mode.UNKNOWN, None
 
     def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
         mode, connect = discover(configs)
         if mode is Mode.KRAFT:
-            # What nobody asked is not healthy: the quorum may be lost and the metadata frozen (kraft-facts 8).
-            self._look.failed(
-                "KRaft quorum", "not asked: this release judges a KRaft cluster by its brokers' views alone"
+            # A quorum that was not read is not healthy: it may be lost and the metadata frozen (docs/facts/kraft.md).
+            self._questions.failed(
+                "KRaft quorum", "not read: this release evaluates a KRaft cluster by the metadata of its brokers only"
             )
         if connect is None:
             return mode, None
-        return mode, ZooKeeperQuestion(self._look, connect, self._target, self._first)
+        return mode, ZooKeeperQuestion(self._questions, connect, self._target, self._first)
 
-    def _ask_strangers(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
-        # Without ZooKeeper the cluster has no sure name yet, and so no memory.
+    def _ask_unlisted(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
+        # Without ZooKeeper the cluster id is not confirmed yet, so no earlier snapshots are used.
         remembered = self._recalled(authority.cluster_id).brokers if authority.view is not None else {}
-        told = bootstrap.strangers(self._addresses.values())
+        by_bootstrap = bootstrap.unlisted(self._addresses.values())
         views = (answer.view for answer in self._answers.values())
-        found = strangers(authority.view, views, remembered, told, self._addresses)
+        found = unlisted_brokers(authority.view, views, remembered, by_bootstrap, self._addresses)
         if found:
-            self._first = self._deadline.within(min(_STRANGERS_SECONDS, self._deadline.left / 2))
+            self._first = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
             self._ask(found)
             self._gather()
-            # Who does not list itself there is another one, behind an address that has changed hands.
+            # A broker that does not list this id belongs to an address that has been reused.
             for broker in [b for b in found if b in self._answers and b not in self._answers[b].view.alive]:
                 del self._answers[broker]
-                self._tasks[broker].error = f"another broker answers at {found[broker]}"
+                self._tasks[broker].error = f"another broker responds at {found[broker]}"
 
     def _recalled(self, cluster_id: str) -> Memory:
         if self._memory is None:
@@ -196,32 +203,34 @@ class _Collection:
             if answer is not None:
                 self._answers[broker] = answer
                 for problem in answer.problems:
-                    self._look.failed(problem.partition(":")[0], problem)
+                    self._questions.failed(problem.partition(":")[0], problem)
 
-    def _one_cluster(self, cluster_id: str, booted: Bootstrapped | None) -> None:
-        """ZooKeeper of one cluster and brokers of another would be judged, and healed, as one."""
+    def _one_cluster(self, cluster_id: str, bootstrapped: Bootstrapped | None) -> None:
+        """Raises UsageError if ZooKeeper and the brokers belong to different clusters."""
         if not cluster_id:
             return
-        said = booted.metadata.cluster_id if booted is not None else ""
-        if said not in ("", cluster_id):
+        other = bootstrapped.metadata.cluster_id if bootstrapped is not None else ""
+        if other not in ("", cluster_id):
             raise UsageError(
-                f"two clusters: the brokers of --bootstrap-server are of cluster {said}, ZooKeeper is of {cluster_id}",
-                hint="give one of the two options, and kfix finds the other side by itself",
+                f"two clusters: the brokers of --bootstrap-server are of cluster {other}, ZooKeeper is of {cluster_id}",
+                hint="give only one of the two options; kfix finds the other address itself",
             )
         for broker in [b for b, answer in self._answers.items() if answer.cluster_id not in ("", cluster_id)]:
-            said = self._answers.pop(broker).cluster_id
-            self._look.failed(f"broker {broker}", f"{self._addresses[broker]} is a broker of another cluster, {said}")
+            other = self._answers.pop(broker).cluster_id
+            self._questions.failed(
+                f"broker {broker}", f"{self._addresses[broker]} is a broker of another cluster, {other}"
+            )
 
     def _snapshot(self, taken_at: float, mode: Mode, authority: ZooKeeperAnswer) -> Snapshot:
         views = {broker: answer.view for broker, answer in sorted(self._answers.items())}
         view = authority.view
         live = frozenset(view.registrations) if view is not None else frozenset(views)
         if view is not None:
-            # One that ZooKeeper does not list and that does not answer is dead, which is knowledge, not a gap.
+            # A broker that is not registered and does not respond is dead: a fact, not a failed source.
             for broker in self._tasks.keys() - live - views.keys():
-                self._look.forgive(f"broker {broker}")
+                self._questions.retract(f"broker {broker}")
                 self._dead[broker] = self._tasks.pop(broker).error
-        details = Details(self._look, {b: self._lines[b] for b in views}, self._deadline)
+        details = Details(self._questions, {b: self._lines[b] for b in views}, self._deadline)
         controller = view.controller.broker if view is not None else majority_controller(views, mode)
         topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
@@ -230,17 +239,17 @@ class _Collection:
         memory = self._recalled(cluster_id)
         apart = bool(self._wanted.vantage)
         doubtful = suspicious(view, views, live, apart=apart)
-        changed = led_anew(self._wanted.before, view)
+        changed = newly_led(self._wanted.before, view)
         doubtful |= replicas_of(
             view, None if self._wanted.every_log_end else {tp for tps in changed.values() for tp in tps}
         )
-        # Log ends before high watermarks: what was seen later and is lower does not move.
+        # Log end offsets before high watermarks: a high watermark that is read later and is still lower is stuck.
         log_ends = details.log_ends(doubtful)
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller)
         probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
-        # Last: a broker that is cut off from ZooKeeper does not answer this, and its line is blocked from then on.
+        # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
         return Snapshot(
             taken_at=taken_at,
@@ -270,13 +279,15 @@ class _Collection:
             },
             remembered_groups=memory.groups,
             remembered_brokers=memory.brokers,
-            sources=self._look.sources(),
+            sources=self._questions.sources(),
         )
 
     def _topic_configs(
         self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]
     ) -> Mapping[str, Mapping[str, str]]:
-        """Effective values. A broker reads one znode a topic to answer this (0.5 ms each); we have them all already."""
+        """Returns effective topic configs, from ZooKeeper where it was read: a broker needs 0.5 ms
+        per topic for this.
+        """
         if view is None:
             return details.topic_configs(topics) if topics else {}
         defaults = next((a.configs for a in self._answers.values() if a.configs), {})
@@ -286,7 +297,7 @@ class _Collection:
     def _probes(
         self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]
     ) -> tuple[CoordinatorProbe, ...]:
-        # FindCoordinator would create the offsets topic where it is missing: never ask then.
+        # FindCoordinator would create a missing offsets topic, so it is not sent then.
         partitions = max((offsets_partitions(v) for v in views.values()), default=0)
         if not partitions:
             return ()

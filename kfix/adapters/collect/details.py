@@ -1,4 +1,4 @@
-"""The second round: questions that need to know brokers, topics and groups, one thread and one line a broker."""
+"""The second round: requests that need the brokers, topics and groups. One thread and one connection per broker."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from kfix.model.cluster.snapshot import (
 )
 
 T = TypeVar("T")
-#: DescribeGroups is asked for so many groups at most, so that a cluster with 100 000 of them costs no minute.
+#: Most groups per DescribeGroups request, so that 100 000 groups do not take a minute.
 MOST_DESCRIBED = 1000
 
 
 class Details:
-    """`connections` are the brokers that have answered; a broker's questions follow each other on its own line."""
+    """Sends the requests of the second round to the brokers that responded, in sequence per connection."""
 
-    def __init__(self, look: Questions, connections: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
-        self._look = look
+    def __init__(self, questions: Questions, connections: Mapping[int, BrokerConnection], deadline: Deadline) -> None:
+        self._questions = questions
         self._connections = connections
         self._deadline = deadline
 
     def _each(self, name: str, brokers: Iterable[int], ask: Callable[[int, BrokerConnection], T]) -> dict[int, T]:
         tasks: dict[int, Task[T]] = {
-            b: self._look.start(f"{name} broker {b}", lambda b=b: ask(b, self._connections[b]))  # type: ignore[misc]
+            b: self._questions.start(f"{name} broker {b}", lambda b=b: ask(b, self._connections[b]))  # type: ignore[misc]
             for b in brokers
             if b in self._connections
         }
@@ -93,24 +93,27 @@ class Details:
         return self._each("reassignments", [controller], ask).get(controller)
 
     def probes(self, groups: Mapping[str, int]) -> tuple[CoordinatorProbe, ...]:
-        """Empty where no group is known: no one is known to be blocked, and no one is known to work."""
+        """Returns one probe per group; empty where no group is known, which shows neither health nor a problem."""
         if not groups:
             return ()
-        task = self._look.start(
+        task = self._questions.start(
             "coordinator probe", lambda: find_coordinators(self._connections.values(), groups, self._deadline)
         )
         found = task.result(self._deadline) or {}
         unasked = sorted(p.group for p in found.values() if p.find_error == NO_ANSWER)
         if unasked:
-            why = f"no broker told the coordinator of {len(unasked)} groups, such as {unasked[0]}"
-            self._look.failed("coordinator probe", f"{why}: {found[unasked[0]].error}")
+            why = (
+                f"no broker returned the coordinator of {len(unasked)} "
+                f"group{'' if len(unasked) == 1 else 's'}, such as {unasked[0]}"
+            )
+            self._questions.failed("coordinator probe", f"{why}: {found[unasked[0]].error}")
         named: dict[int, list[CoordinatorProbe]] = {}
         finished = []
         for probe in found.values():
             if probe.coordinator is None:
                 finished.append(probe)
             elif probe.coordinator not in self._connections:
-                finished.append(without_answer(probe, f"broker {probe.coordinator} does not answer"))
+                finished.append(without_answer(probe, f"broker {probe.coordinator} does not respond"))
             else:
                 named.setdefault(probe.coordinator, []).append(probe)
         answers = self._each("offset fetch", named, lambda b, line: fetch_offsets(line, named[b], self._deadline))
@@ -135,9 +138,10 @@ class Details:
     def claimed(
         self, wanted: Mapping[TopicPartition, tuple[int, ...]], views: Mapping[int, BrokerView], *, apart: bool = False
     ) -> tuple[dict[TopicPartition, dict[int, int]], dict[TopicPartition, EpochEnd]]:
-        """High watermarks at all who call themselves leader, and where the newer of two says that the older ended.
+        """Returns high watermarks at every broker that claims leadership, and epoch ends at the newer of two leaders.
 
-        With `apart` also where the epoch before ended: another place may see who goes on under that one.
+        With `apart`, the end of the previous epoch is also read: from another place, a leader of that epoch may be
+        seen.
         """
         claimed = claims(wanted, views)
         led: dict[int, list[TopicPartition]] = {}
@@ -159,6 +163,8 @@ class Details:
     def epoch_ends(
         self, name: str, asked: Mapping[int, Mapping[TopicPartition, int]]
     ) -> dict[TopicPartition, EpochEnd]:
-        """`asked` is {whom: {partition: the epoch}}; `name` is that of the source."""
+        """Reads where leader epochs ended; `asked` is {broker: {partition: epoch}}, `name` is the
+        name of the source.
+        """
         told = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
         return {tp: end for found in told.values() for tp, end in found.items()}

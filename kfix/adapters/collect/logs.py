@@ -1,4 +1,4 @@
-"""Log ends of every live replica of the partitions where a finding will need them."""
+"""Log end offsets of all live replicas, for the partitions whose findings need them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.model.cluster.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, Sample, TopicPartition, ZooKeeperView
 
-#: More than these in one look are not compared: the first tell the story, and the question stays cheap.
+#: Most partitions of one kind per snapshot; the first ones show the problem, and the request stays cheap.
 MOST_PARTITIONS = 200
-#: A saved look has the log ends of so many: 20 bytes each on the wire, and one question a broker.
+#: Most partitions with `every_log_end`: 20 bytes each, in one request per broker.
 MOST_OF_ALL = 50_000
 
 
 def suspicious(
     zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int], *, apart: bool = False
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Partitions whose logs a finding will ask about, with their assigned replicas, at most `MOST_PARTITIONS` a kind.
+    """Returns partitions whose logs a finding may need, with their replicas, at most `MOST_PARTITIONS` per kind.
 
-    Leaderless ones, those that brokers and record tell differently, those that a broker with a stale view leads (its
-    high watermark may be stuck), and those where a living replica is not in sync. With `apart` also those with a
-    leader here whose other replicas do not answer here: elsewhere they may go on.
+    These are partitions without a leader, partitions where brokers and ZooKeeper disagree, partitions led by a broker
+    with stale metadata (its high watermark may be stuck), and partitions with a live replica that is not in the ISR.
+    With `apart`, also partitions led here with replicas that are unreachable from here: they may be active elsewhere.
     """
     picked: dict[TopicPartition, tuple[int, ...]] = {}
     for tp, replicas in _candidates(zookeeper, views, live):
@@ -68,20 +68,20 @@ def _candidates(
 def _parted(
     zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
 ) -> list[tuple[TopicPartition, tuple[int, ...]]]:
-    """First those whose first replica is missed here, then by name: two places that count alike pick the same."""
+    """Partitions with an unreachable preferred leader first, then by name, so that two places choose the same ones."""
     if zookeeper is not None:
-        told = [(tp, a.replicas) for tp, a in zookeeper.assignments.items()]
+        known = [(tp, a.replicas) for tp, a in zookeeper.assignments.items()]
     else:
-        told = [(tp, p.replicas) for view in views.values() for tp, p in view.partitions.items()]
-    led = claims(dict(told), views)
-    found = {tp: replicas for tp, replicas in told if tp in led and not views.keys() >= set(replicas)}
+        known = [(tp, p.replicas) for view in views.values() for tp, p in view.partitions.items()]
+    led = claims(dict(known), views)
+    found = {tp: replicas for tp, replicas in known if tp in led and not views.keys() >= set(replicas)}
     return sorted(found.items(), key=lambda item: (item[1][0] in views, item[0]))
 
 
 def claims(
     replicas: Mapping[TopicPartition, tuple[int, ...]], views: Mapping[int, BrokerView]
 ) -> dict[TopicPartition, dict[int, int]]:
-    """{partition: {replica that calls itself its leader: under which epoch}}"""
+    """Returns {partition: {replica that claims leadership: leader epoch}}."""
     found: dict[TopicPartition, dict[int, int]] = {}
     for tp, ids in replicas.items():
         for broker in ids:
@@ -92,7 +92,7 @@ def claims(
 
 
 def older_epochs(claimed: Mapping[TopicPartition, Mapping[int, int]]) -> dict[int, dict[TopicPartition, int]]:
-    """Where two call themselves leader: {the newer one: {partition: the epoch of the older}}, which it can place."""
+    """Returns {newer leader: {partition: epoch of the older leader}} for partitions with two leaders."""
     found: dict[int, dict[TopicPartition, int]] = {}
     for tp, leaders in claimed.items():
         newest = max(leaders, key=lambda b: leaders[b])
@@ -105,7 +105,7 @@ def older_epochs(claimed: Mapping[TopicPartition, Mapping[int, int]]) -> dict[in
 def epochs_before(
     claimed: Mapping[TopicPartition, Mapping[int, int]], views: Mapping[int, BrokerView]
 ) -> dict[int, dict[TopicPartition, int]]:
-    """Where one calls itself leader and a replica does not answer here: {the leader: {partition: the epoch before}}."""
+    """Returns {leader: {partition: previous epoch}} for partitions with one leader and an unreachable replica."""
     found: dict[int, dict[TopicPartition, int]] = {}
     for tp, leaders in claimed.items():
         for broker, epoch in leaders.items() if len(leaders) == 1 else ():
@@ -114,8 +114,8 @@ def epochs_before(
     return found
 
 
-def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[int, dict[TopicPartition, int]]:
-    """Where another epoch has begun since: {leader of today: {partition: epoch of the leader before}}."""
+def newly_led(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[int, dict[TopicPartition, int]]:
+    """Returns {current leader: {partition: previous leader epoch}} for partitions with an election since `before`."""
     found: dict[int, dict[TopicPartition, int]] = {}
     if before is None or zookeeper is None:
         return found
@@ -129,7 +129,7 @@ def led_anew(before: Sample | None, zookeeper: ZooKeeperView | None) -> dict[int
 def replicas_of(
     zookeeper: ZooKeeperView | None, wanted: Collection[TopicPartition] | None
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Of these partitions; None: of all, at most `MOST_OF_ALL`."""
+    """Returns the replicas of these partitions, or with None of all, at most `MOST_OF_ALL`."""
     if zookeeper is None:
         return {}
     if wanted is not None:
@@ -140,28 +140,28 @@ def replicas_of(
 def ask_visible(
     connection: BrokerConnection, tps: tuple[TopicPartition, ...], deadline: Deadline
 ) -> dict[TopicPartition, int]:
-    """High watermarks, as consumers of this leader see them."""
+    """Returns high watermarks as consumers of this leader see them."""
     request = requests.list_offsets(tps, requests.LATEST, replica=-1)
     found = connection.call(request, responses.list_offsets, deadline)
-    return {tp: said.offset for tp, said in found.items() if not said.error}
+    return {tp: each.offset for tp, each in found.items() if not each.error}
 
 
 def ask_epoch_ends(
     connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, EpochEnd]:
-    said = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    ends = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
     return {
         tp: EpochEnd(leader, epochs[tp], -1, name_of(s.error)) if s.error else EpochEnd(leader, epochs[tp], s.offset)
-        for tp, s in said.items()
+        for tp, s in ends.items()
     }
 
 
 def ask_ends_before(
     connection: BrokerConnection, leader: int, epochs: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, EpochEnd]:
-    """As `ask_epoch_ends`, of whatever epoch there was last: the answer names it."""
-    said = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
-    return {tp: EpochEnd(leader, s.leader_epoch, s.offset) for tp, s in said.items() if not s.error and s.offset >= 0}
+    """Like `ask_epoch_ends`, but returns the end of the latest epoch up to the requested one."""
+    ends = connection.call(requests.epoch_ends(epochs), responses.epoch_ends, deadline)
+    return {tp: EpochEnd(leader, s.leader_epoch, s.offset) for tp, s in ends.items() if not s.error and s.offset >= 0}
 
 
 def ask_log_ends(

@@ -1,4 +1,7 @@
-"""Does a group's coordinator answer? FindCoordinator and OffsetFetch decide, never a listing (kafka-facts L)."""
+"""Probes group coordinators by FindCoordinator and OffsetFetch; a group listing proves nothing.
+
+Source: docs/facts/operations.md.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from kfix.model.cluster.snapshot import CoordinatorProbe
 
 
 def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, int]:
-    """One group for each offsets partition that has any, and every wanted one: all of a partition share its fate."""
+    """Returns {group: offsets partition}: one group per offsets partition, plus every group in `wanted`.
+
+    All groups of an offsets partition have the same coordinator, so one of them is enough.
+    """
     chosen: dict[int, str] = {}
     for group in groups:
         chosen.setdefault(partition_of_group(group, partitions), group)
@@ -26,7 +32,7 @@ def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: in
 def find_coordinators(
     askers: Iterable[BrokerConnection], groups: Mapping[str, int], deadline: Deadline
 ) -> dict[str, CoordinatorProbe]:
-    """Asks one broker for all; what it cannot name is asked of the others, since one may be stale."""
+    """Asks one broker for the coordinators of all groups, and the others for those that are still unknown."""
     found: dict[str, CoordinatorProbe] = {}
     for asker in askers:
         open_questions = [g for g in groups if g not in found or found[g].find_error != 0]
@@ -57,7 +63,7 @@ def find_coordinators(
 def fetch_offsets(
     connection: BrokerConnection, probes: list[CoordinatorProbe], deadline: Deadline
 ) -> list[CoordinatorProbe]:
-    """The probes of one coordinator, completed by what it answers to OffsetFetch."""
+    """Returns the probes of one coordinator with its responses to OffsetFetch."""
     began = time.monotonic()
     try:
         answers = connection.call_many(

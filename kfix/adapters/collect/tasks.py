@@ -1,4 +1,4 @@
-"""Questions asked in parallel. A hung one is left behind at the deadline: its daemon thread holds up nobody."""
+"""Runs requests in parallel. A hung request is abandoned at the deadline; its daemon thread blocks nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """One question under way. `result` is its answer, or None after a failure that the look has recorded."""
+    """One request in progress. `result` returns its answer, or None after a failure, which is recorded as a source."""
 
     def __init__(self, name: str, ask: Callable[[], T], record: Callable[[Source], None]) -> None:
         self.name = name
@@ -55,7 +55,7 @@ class Task(Generic[T]):
 
 
 class Questions:
-    """Starts named questions and keeps one `Source` a name: what failed is told, what never came back too."""
+    """Starts named requests and keeps one `Source` per name, including failures and timeouts."""
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
@@ -66,8 +66,8 @@ class Questions:
     def failed(self, name: str, error: str) -> None:
         self._keep(Source(name, ok=False, error=error))
 
-    def forgive(self, name: str) -> None:
-        """Takes back a failure that another answer has explained."""
+    def retract(self, name: str) -> None:
+        """Removes a failure that another response has explained."""
         self._sources.pop(name, None)
 
     def _keep(self, source: Source) -> None:
@@ -78,7 +78,7 @@ class Questions:
 
 
 def as_finished(tasks: Iterable[Task[T]], deadline: Deadline) -> Iterator[Task[T]]:
-    """Each task as soon as it is finished, so that a hung one keeps nobody waiting; at the deadline the hung ones."""
+    """Yields each task as soon as it is finished, and at the deadline those that are not."""
     waiting = list(tasks)
     while waiting and deadline.left > 0:
         for task in [t for t in waiting if t.done]:

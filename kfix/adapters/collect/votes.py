@@ -1,4 +1,4 @@
-"""What the views of several brokers add up to."""
+"""Combines the metadata of several brokers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def offsets_partitions(view: BrokerView) -> int:
 
 
 def majority_controller(views: Mapping[int, BrokerView], mode: Mode) -> int | None:
-    """In KRaft a broker names a random live broker as controller (kraft-facts 3): any of them will do to ask."""
+    """Returns the controller that most brokers report, or None. On KRaft, returns any broker.
+
+    A KRaft broker reports a random live broker as controller (docs/facts/kraft.md).
+    """
     votes = Counter(v.controller for v in views.values() if v.controller >= 0)
     if not votes:
         return None

@@ -1,1 +1,1 @@
-"""A broker's log directory, read from its disk: one file a format. Everything here opens files for reading only."""
+"""Reads the log directories of brokers from disk: one module per format. Files are opened for reading only."""

@@ -1,4 +1,4 @@
-"""Record batches of a segment, header by header; what lies in them is neither read nor unpacked.
+"""Reads the headers of the record batches of a segment; the records are neither read nor decompressed.
 
 Source: `DefaultRecordBatch` (magic 2), `AbstractLegacyRecordBatch`, `LegacyRecord` (magic 0, 1) of Kafka 2.7.1:
 
@@ -33,21 +33,22 @@ _LENGTH = struct.Struct(">i")
 _OLD = struct.Struct(">qiIbbq")
 _SMALLEST = {0: 14, 1: 22, 2: HEADER - OVERHEAD}
 _FOLLOWS_CRC = {0: 16, 1: 16, 2: 21}
-#: Read at once; behind a batch that is larger only the next header is. To leap over smaller ones costs more than it
-#: spares, since a disk reads ahead: measured cold, with batches of 40 kB, leaping takes four times as long.
+#: Bytes read at once; after a larger batch, only the next header is read. Skipping smaller batches is slower, since
+#: a disk reads ahead: measured without cache and with batches of 40 kB, it takes four times as long.
 _WINDOW = 64 << 10
 _CHUNK = 1 << 20
-#: A batch that a broker is just writing is whole within milliseconds.
+#: Pauses in seconds: a batch that a broker is writing is complete within milliseconds.
 _PAUSES = (0.01, 0.05, 0.2)
 
-#: Hears of what is wrong: byte and words.
-Told = Callable[[int, str], None]
+#: Called with the byte position and the text of each error.
+ReportAt = Callable[[int, str], None]
 
 
 class Batch(NamedTuple):
-    """`at` and `size` are bytes in the file; `last` is the last offset; `epoch` -1 and `records` None where not told.
+    """The header of a batch. `at` and `size` are bytes in the file; `last` is the last offset.
 
-    `kind` are the attributes: codec 0-2, timestamp type 3, transactional 4, control 5.
+    `epoch` is -1 and `records` None where the format does not contain them. `kind` has the attributes: bits 0-2 codec,
+    3 timestamp type, 4 transactional, 5 control. Times are milliseconds since the epoch.
     """
 
     at: int
@@ -76,11 +77,11 @@ class Batch(NamedTuple):
         return bool(self.kind & 0x20)
 
 
-def batches(file: DiskFile, told: Told, *, far: bool = False) -> Iterator[Batch]:
-    """From the start of the file to its end, or to what cannot be a batch: that is told, and ends the walk.
+def batches(file: DiskFile, report: ReportAt, *, far: bool = False) -> Iterator[Batch]:
+    """Yields the batches up to the end of the file or the first invalid batch, which is reported.
 
-    `far`: only one header is read at first. Where the last batch is not whole and the file grows, a broker is just
-    writing it: it is read again. NotReadError where the file cannot be read, or is cut meanwhile.
+    With `far`, only one header is read at first. If the last batch is incomplete and the file grows, a broker is
+    writing it, and it is read again. Raises NotReadError if the file cannot be read or is truncated meanwhile.
     """
     at, window, begins = 0, b"", 0
     pauses = iter(_PAUSES)
@@ -94,26 +95,26 @@ def batches(file: DiskFile, told: Told, *, far: bool = False) -> Iterator[Batch]
             if _more_comes(file, next(pauses, None)):
                 window = b""
                 continue
-            told(at, _torn(left, size))
+            report(at, _torn(left, size))
             return
         batch = _header(window, offset, at)
         if isinstance(batch, str):
-            told(at, batch)
+            report(at, batch)
             return
         if batch.records is not None and not 0 <= batch.records <= batch.last - batch.base + 1:
-            told(at, f"{batch.records} records in a batch of the offsets {batch.base} to {batch.last}")
+            report(at, f"{batch.records} records in the batch of offsets {batch.base} to {batch.last}")
         yield batch
         at += size
         far = size > _WINDOW
 
 
 def first_batch(file: DiskFile) -> Batch | None:
-    """None where the file does not begin with a whole batch; a walk tells why."""
+    """Returns the first batch, or None where the file does not begin with a complete one."""
     return next(batches(file, lambda _at, _what: None, far=True), None)
 
 
 def good_crc(file: DiskFile, batch: Batch) -> bool | None:
-    """None where the file was cut meanwhile."""
+    """Whether the CRC of the batch is correct; None if the file was truncated meanwhile."""
     at, end = batch.at + _FOLLOWS_CRC[batch.magic], batch.at + batch.size
     crc = 0
     while at < end:
@@ -126,32 +127,35 @@ def good_crc(file: DiskFile, batch: Batch) -> bool | None:
 
 
 def _window(file: DiskFile, at: int, size: int) -> bytes:
-    """Never less than a header's bytes: behind the end of the file come zeros, for old batches are shorter."""
+    """Returns at least the bytes of a header, padded with zeros at the end of the file: old batches are shorter."""
     raw = file.read(at, size)
     if len(raw) < min(size, file.size - at):
-        raise NotReadError(Oddity(file.name, at, "was cut while it was read", Grade.NOTE))
+        raise NotReadError(Oddity(file.name, at, "was truncated while it was read", Grade.NOTE))
     return raw.ljust(HEADER, b"\0")
 
 
 def _header(window: bytes, offset: int, at: int) -> Batch | str:
-    """The batch at an offset of the window, which has at least a header's bytes there; or why it can be none."""
+    """Returns the batch at this position of the window, or the reason why it is invalid."""
     fields = _HEADER.unpack_from(window, offset)
     base, length, epoch, magic, crc, kind, delta, first, last, producer, records = fields
     if length < _SMALLEST.get(magic, 0):
         if not any(window[offset : offset + HEADER]):
-            return "zeros from here on: allocated before it was written, or lost in a power failure"
-        return f"impossible length {length} of a batch"
+            return "zeros from here on: preallocated, or lost in a power failure"
+        return f"invalid batch length {length}"
     if base < 0:
-        return f"impossible offset {base} of a batch"
+        return f"invalid batch offset {base}"
     if magic == 2:
         if delta < 0:
-            return f"impossible last offset, {-delta} below the first, {base}"
+            return f"invalid last offset, {-delta} below the first, {base}"
         return Batch(at, OVERHEAD + length, base, base + delta, epoch, 2, crc, kind, first, last, producer, records)
-    return _old_header(window, offset, at) if magic in _SMALLEST else f"magic {magic} is no record format"
+    return _old_header(window, offset, at) if magic in _SMALLEST else f"magic {magic} is not a known record format"
 
 
 def _old_header(window: bytes, offset: int, at: int) -> Batch:
-    """Magic 0 and 1. Of a compressed set the header tells the last offset alone, and not how many records it holds."""
+    """Returns a batch of magic 0 or 1.
+
+    For a compressed set, the header has only the last offset and no record count.
+    """
     last, length, crc, magic, kind, stamp = _OLD.unpack_from(window, offset)
     stamp = stamp if magic == 1 else -1
     kind &= 0x0F
@@ -160,8 +164,8 @@ def _old_header(window: bytes, offset: int, at: int) -> Batch:
 
 def _torn(left: int, size: int) -> str:
     if left < OVERHEAD:
-        return f"torn: {left} bytes after the last batch, less than the header of one"
-    return f"torn: the batch says {size} bytes, {left} are there"
+        return f"incomplete: {left} bytes after the last batch, less than a header"
+    return f"incomplete: the batch should have {size} bytes, {left} are present"
 
 
 def _more_comes(file: DiskFile, pause: float | None) -> bool:

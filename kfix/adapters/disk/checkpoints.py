@@ -1,7 +1,7 @@
-"""Kafka's checkpoint files: a version, a count, then a line an entry. Written beside and renamed, so never half.
+"""Kafka's checkpoint files: a version, a count, then one line per entry. Kafka replaces them atomically by renaming.
 
-Source: `CheckpointFile`, `OffsetCheckpointFile`, `LeaderEpochCheckpointFile` of Kafka 2.7.1; the same in 3.9. A file of
-0 bytes is there for a moment after it was created: no entries.
+Source: `CheckpointFile`, `OffsetCheckpointFile`, `LeaderEpochCheckpointFile` of Kafka 2.7.1; the same in 3.9. A file
+is empty for a moment after it was created.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLEANER = "cleaner-offset-checkpoint"
 LEADER_EPOCH = "leader-epoch-checkpoint"
 OFFSET_CHECKPOINTS = (HIGH_WATERMARK, RECOVERY_POINT, LOG_START, CLEANER)
 
-#: A million partitions of names as long as Kafka allows them would not fill it.
+#: More than any real checkpoint file.
 MOST_BYTES = 64 << 20
 _NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
@@ -33,25 +33,34 @@ Entries = tuple[list[T], list[Oddity]]
 
 
 def read_offsets(path: Path) -> tuple[dict[TopicPartition, int], list[Oddity]]:
-    """`topic partition offset` a line. NotReadError where the file cannot be read."""
+    """Returns offsets and remarks.
+
+    A line is `topic partition offset`. Raises NotReadError if the file cannot be read.
+    """
     entries, odd = _parse(shown(path), read_small(path, MOST_BYTES), _offset_entry)
     found = dict(entries)
     if len(found) < len(entries):
-        odd.append(Oddity(shown(path), None, f"names {len(entries) - len(found)} partitions twice"))
+        count = len(entries) - len(found)
+        odd.append(Oddity(shown(path), None, f"has {count} duplicate partition{'' if count == 1 else 's'}"))
     return found, odd
 
 
 def read_epochs(path: Path) -> tuple[tuple[Epoch, ...], list[Oddity]]:
-    """`epoch startOffset` a line, both growing. NotReadError where the file cannot be read."""
+    """Returns epochs and remarks. A line is `epoch startOffset`, both ascending.
+
+    Raises NotReadError if the file cannot be read.
+    """
     entries, odd = _parse(shown(path), read_small(path, MOST_BYTES), _epoch_entry)
-    kept: list[Epoch] = []
+    readable: list[Epoch] = []
     for entry in entries:
-        if kept and (entry.epoch <= kept[-1].epoch or entry.start < kept[-1].start):
-            what = f"epoch {entry.epoch} from offset {entry.start} stands after {kept[-1].epoch} from {kept[-1].start}"
+        if readable and (entry.epoch <= readable[-1].epoch or entry.start < readable[-1].start):
+            what = (
+                f"epoch {entry.epoch} from offset {entry.start} follows {readable[-1].epoch} from {readable[-1].start}"
+            )
             odd.append(Oddity(shown(path), None, what))
             break
-        kept.append(entry)
-    return tuple(kept), odd
+        readable.append(entry)
+    return tuple(readable), odd
 
 
 def _offset_entry(words: list[str]) -> tuple[TopicPartition, int] | None:
@@ -76,16 +85,16 @@ def _number(word: str) -> int | None:
 
 
 def _parse(name: str, raw: bytes, entry_of: Callable[[list[str]], T | None]) -> Entries[T]:
-    """Entries that can be read, and what is wrong; a file that is no checkpoint has none."""
+    """Returns the valid entries and the remarks; none if the file is not a checkpoint."""
     lines = list(_lines(raw))
     if not lines:
         return [], []
     if lines[0][1] != ["0"]:
-        return [], [Oddity(name, 0, f"version {_said(lines[0][1])}: only version 0 is known, not read")]
+        return [], [Oddity(name, 0, f"version {_quoted(lines[0][1])}: only version 0 is supported, not read")]
     count = _number(lines[1][1][0]) if len(lines) > 1 and len(lines[1][1]) == 1 else None
     if count is None or count < 0:
         at = lines[1][0] if len(lines) > 1 else len(raw)
-        return [], [Oddity(name, at, "the second line does not tell how many entries there are")]
+        return [], [Oddity(name, at, "the second line is not the number of entries")]
     entries: list[T] = []
     odd: list[Oddity] = []
     for at, words in lines[2:]:
@@ -93,14 +102,16 @@ def _parse(name: str, raw: bytes, entry_of: Callable[[list[str]], T | None]) -> 
         if entry is not None:
             entries.append(entry)
         elif len(odd) < _MOST_MISTAKES:
-            odd.append(Oddity(name, at, f"no entry: {_said(words)}"))
+            odd.append(Oddity(name, at, f"not an entry: {_quoted(words)}"))
     if count != len(lines) - 2:
-        odd.append(Oddity(name, lines[1][0], f"says {count} entries, there are {len(lines) - 2}"))
+        odd.append(
+            Oddity(name, lines[1][0], f"states {count} entr{'y' if count == 1 else 'ies'}, but has {len(lines) - 2}")
+        )
     return entries, odd
 
 
 def _lines(raw: bytes) -> Iterator[tuple[int, list[str]]]:
-    """(byte offset, words) of each line; blank lines at the end do not count."""
+    """Yields (byte offset, words) of each line, without blank lines at the end."""
     at = 0
     body = raw.rstrip(b" \t\r\n")
     if not body:
@@ -110,6 +121,6 @@ def _lines(raw: bytes) -> Iterator[tuple[int, list[str]]]:
         at += len(line) + 1
 
 
-def _said(words: list[str]) -> str:
+def _quoted(words: list[str]) -> str:
     text = " ".join(words)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

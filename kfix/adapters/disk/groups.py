@@ -1,9 +1,9 @@
-"""The consumer groups in a replica of `__consumer_offsets`, from its records.
+"""Reads the consumer groups in a replica of `__consumer_offsets` from its records.
 
 Source: `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataKey`, `GroupMetadataValue` (JSON schemas of Kafka 2.7.1
-and 3.9). A key begins with its version: 0 and 1 a committed offset, 2 a group's metadata; 3 the metadata of a group of
-the newer protocol (KIP-848). A record without a value takes its key away. Offsets committed in a transaction count when
-its end marker does.
+and 3.9). A key begins with its version: 0 and 1 for a committed offset, 2 for group metadata, 3 for group metadata of
+the new protocol (KIP-848). A record without a value deletes its key. Offsets committed in a transaction count from its
+commit marker on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from kfix.adapters.disk.batches import Batch
 from kfix.adapters.disk.opening import DiskFile, NotReadError
 from kfix.adapters.disk.records import Record, UnreadBatchError, records
-from kfix.adapters.disk.segments import Tell, batches_from, segments_in
+from kfix.adapters.disk.segments import Report, batches_from, segments_in
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.model.disk import Grade, Oddity, Replica, StoredGroup, StoredGroups
 
@@ -24,7 +24,7 @@ _OFFSET_KEYS = (0, 1)
 _GROUP_KEYS = (2, 3)
 _MARKER = struct.Struct(">hh")
 _COMMIT = 1
-_MOST_TOLD = 5
+_MOST_REPORTED = 5
 
 Where = tuple[str, int]
 
@@ -46,31 +46,29 @@ class _State:
     pending: defaultdict[int, list[Record]] = field(default_factory=lambda: defaultdict(list))
 
 
-def read_groups(replica: Replica, folder: Path, tell: Tell) -> StoredGroups:
-    """Of all records below its log end; `tell` hears what could not be read."""
+def read_groups(replica: Replica, folder: Path, report: Report) -> StoredGroups:
+    """Returns the groups from all records below the log end; `report` receives what could not be read."""
     state, unread = _State(), 0
 
-    def untold(oddity: Oddity) -> None:
+    def count_unread(oddity: Oddity) -> None:
         nonlocal unread
         unread += 1
-        if unread <= _MOST_TOLD:
-            tell(oddity)
+        if unread <= _MOST_REPORTED:
+            report(oddity)
 
     try:
         segments = segments_in(folder)
     except NotReadError as error:
         segments = []
-        untold(error.oddity)
-    for file, batch in batches_from(segments, 0, lambda odd: untold(odd._replace(grade=Grade.UNREAD))):
-        _read_batch(file, batch, state, untold)
-    if unread > _MOST_TOLD:
-        tell(
-            Oddity(replica.folder, None, f"{unread - _MOST_TOLD} more batches whose groups are not told", Grade.UNREAD)
-        )
-    return StoredGroups(replica, _told(state), complete=not unread)
+        count_unread(error.oddity)
+    for file, batch in batches_from(segments, 0, lambda odd: count_unread(odd._replace(grade=Grade.UNREAD))):
+        _read_batch(file, batch, state, count_unread)
+    if unread > _MOST_REPORTED:
+        report(Oddity(replica.folder, None, f"{unread - _MOST_REPORTED} more batches with unread groups", Grade.UNREAD))
+    return StoredGroups(replica, _stored_groups(state), complete=not unread)
 
 
-def _read_batch(file: DiskFile, batch: Batch, state: _State, tell: Tell) -> None:
+def _read_batch(file: DiskFile, batch: Batch, state: _State, report: Report) -> None:
     try:
         for record in records(file, batch):
             if batch.control:
@@ -80,9 +78,9 @@ def _read_batch(file: DiskFile, batch: Batch, state: _State, tell: Tell) -> None
             else:
                 _apply(record, state)
     except (UnreadBatchError, ProtocolError) as error:
-        why = str(error) if isinstance(error, UnreadBatchError) else "holds a record that is no group's"
-        what = f"the batch of the offsets {batch.base} to {batch.last} {why}"
-        tell(Oddity(file.name, batch.at, what, Grade.UNREAD))
+        why = str(error) if isinstance(error, UnreadBatchError) else "has a record that is not of a group"
+        what = f"the batch of offsets {batch.base} to {batch.last} {why}"
+        report(Oddity(file.name, batch.at, what, Grade.UNREAD))
 
 
 def _end_transaction(record: Record, producer: int, state: _State) -> None:
@@ -110,14 +108,14 @@ def _apply(record: Record, state: _State) -> None:
 
 
 def _commit_time(value: bytes) -> int | None:
-    """Milliseconds; None in versions that are not known."""
+    """Returns the commit time in milliseconds since the epoch, or None for unknown versions."""
     read = ByteReader(value)
     version = read.i16()
     if not 0 <= version <= 4:
         return None
-    read.i64()  # the offset
+    read.i64()  # offset
     if version >= 3:
-        read.i32()  # its leader epoch
+        read.i32()  # leader epoch
     if version >= 4:
         read.compact_string()
     else:
@@ -131,16 +129,16 @@ def _members(value: bytes) -> int | None:
     if not 0 <= version <= 4:
         return None
     text = read.compact_string if version >= 4 else read.nullable_string
-    text()  # the protocol's type
-    read.i32()  # the generation
-    text()  # the protocol
-    text()  # the leader
+    text()  # protocol type
+    read.i32()  # generation
+    text()  # protocol
+    text()  # leader
     if version >= 2:
-        read.i64()  # since when it is in its state
+        read.i64()  # time of the last state change
     return max(0, read.uvarint() - 1 if version >= 4 else read.i32())
 
 
-def _told(state: _State) -> tuple[StoredGroup, ...]:
+def _stored_groups(state: _State) -> tuple[StoredGroup, ...]:
     return tuple(
         StoredGroup(
             name=name,

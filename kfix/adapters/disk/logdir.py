@@ -1,4 +1,4 @@
-"""A broker's log directory: its checkpoints, its identity, and the folders of its partitions."""
+"""The log directory of a broker: checkpoints, meta.properties and partition folders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kfix.adapters.disk import checkpoints
-from kfix.adapters.disk.folder import Checkpointed, Depth, looks_like_partition, named, read_partition, said
+from kfix.adapters.disk.folder import Checkpointed, Depth, looks_like_partition, named, read_partition, with_remarks
 from kfix.adapters.disk.opening import not_read, shown
 from kfix.adapters.disk.properties import META, Meta, read_meta
 from kfix.errors import UsageError
@@ -20,7 +20,7 @@ Wanted = Callable[[TopicPartition], bool]
 
 
 def find_log_dirs(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Each path is a log directory, or a folder that holds some. UsageError where it is neither."""
+    """Returns the log directories; each path is one or contains some. Raises UsageError if it is neither."""
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
         for each in _log_dirs_at(path):
@@ -40,10 +40,10 @@ def _log_dirs_at(path: Path) -> list[Path]:
     if below:
         return below
     if named(path.resolve().name) and looks_like_partition(path):
-        raise UsageError(f"{shown(path)}: is the folder of one partition", hint="give the folder that it lies in")
+        raise UsageError(f"{shown(path)}: is the folder of one partition", hint="give its parent folder")
     raise UsageError(
-        f"{shown(path)}: no log directory of a broker: neither {META} nor a partition's folder in it",
-        hint="give an entry of log.dirs, a copy of one, or a folder that holds such copies",
+        f"{shown(path)}: not a log directory: it has neither {META} nor a partition folder",
+        hint="give an entry of log.dirs, a copy of one, or a folder that contains such copies",
     )
 
 
@@ -55,7 +55,7 @@ def _is_log_dir(path: Path, children: list[Path]) -> bool:
 
 
 def _folders(path: Path) -> list[Path]:
-    """Folders in it, by name; links are not followed, so that none can lead in a circle."""
+    """Returns the subfolders by name; links are not followed, so there are no cycles."""
     with os.scandir(path) as entries:
         return sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
 
@@ -68,12 +68,12 @@ def _folders_or_none(path: Path) -> list[Path]:
 
 
 def read_meta_of(path: Path) -> Meta:
-    """Who wrote this directory; nothing is told, for `read_log_dir` tells it."""
+    """Returns meta.properties without remarks, since `read_log_dir` reports them."""
     return _meta(path, lambda _: None)
 
 
 def read_log_dir(path: Path, wanted: Wanted, depth: Depth) -> LogDir:
-    """Whatever can be read of it; what cannot is among its oddities."""
+    """Returns the readable part of a log directory; everything else is listed in its oddities."""
     odd: list[Oddity] = []
     meta = _meta(path, odd.append)
     known = Checkpointed(*(_offsets(path / name, odd.append) for name in checkpoints.OFFSET_CHECKPOINTS))
@@ -89,49 +89,49 @@ def read_log_dir(path: Path, wanted: Wanted, depth: Depth) -> LogDir:
 
 
 _ASIDE = {
-    "delete": "is to be deleted: its topic, or this replica, was taken away",
-    "future": "is being copied in from another directory of the same broker",
-    "stray": "is a stray: the cluster does not count this broker among its replicas",
+    "delete": "is marked for deletion: the topic or this replica was removed",
+    "future": "is being moved here from another log directory of the same broker",
+    "stray": "is stray: this broker is not a replica of the partition",
 }
 
 
-def _meta(path: Path, tell: Callable[[Oddity], None]) -> Meta:
+def _meta(path: Path, report: Callable[[Oddity], None]) -> Meta:
     if not os.path.lexists(path / META):
-        tell(Oddity(shown(path / META), None, "is missing: which broker and cluster wrote this directory is not known"))
+        report(Oddity(shown(path / META), None, "is missing: broker and cluster of this directory are unknown"))
         return Meta()
-    return said(lambda: read_meta(path / META), tell) or Meta()
+    return with_remarks(lambda: read_meta(path / META), report) or Meta()
 
 
-def _offsets(path: Path, tell: Callable[[Oddity], None]) -> dict[TopicPartition, int]:
+def _offsets(path: Path, report: Callable[[Oddity], None]) -> dict[TopicPartition, int]:
     if not os.path.lexists(path):
         if path.name in {checkpoints.HIGH_WATERMARK, checkpoints.RECOVERY_POINT}:
-            tell(Oddity(shown(path), None, "is missing"))
+            report(Oddity(shown(path), None, "is missing"))
         return {}
-    return said(lambda: checkpoints.read_offsets(path), tell) or {}
+    return with_remarks(lambda: checkpoints.read_offsets(path), report) or {}
 
 
-def _partition_folders(path: Path, tell: Callable[[Oddity], None]) -> list[Path]:
+def _partition_folders(path: Path, report: Callable[[Oddity], None]) -> list[Path]:
     folders = []
     try:
         with os.scandir(path) as entries:
             found = sorted(entries, key=lambda e: e.name)
             for entry in found:
                 if named(entry.name) is None:
-                    _tell_stranger(entry, tell)
+                    _report_foreign(entry, report)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(Path(entry.path))
                 elif entry.is_symlink():
-                    tell(Oddity(shown(Path(entry.path)), None, "is a symbolic link: not followed", Grade.UNREAD))
+                    report(Oddity(shown(Path(entry.path)), None, "is a symbolic link: not followed", Grade.UNREAD))
     except OSError as error:
-        tell(not_read(path, error).oddity)
+        report(not_read(path, error).oddity)
     return folders
 
 
-def _tell_stranger(entry: os.DirEntry[str], tell: Callable[[Oddity], None]) -> None:
+def _report_foreign(entry: os.DirEntry[str], report: Callable[[Oddity], None]) -> None:
     if entry.name.endswith(".tmp"):
-        what = "left by a write that did not finish: nothing reads it"
+        what = "left by an unfinished write: nothing reads it"
     elif entry.is_dir(follow_symlinks=False) and entry.name != "lost+found":
-        what = "is no partition's folder: not read"
+        what = "is not a partition folder: not read"
     else:
         return
-    tell(Oddity(shown(Path(entry.path)), None, what, Grade.NOTE))
+    report(Oddity(shown(Path(entry.path)), None, what, Grade.NOTE))

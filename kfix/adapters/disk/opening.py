@@ -1,6 +1,6 @@
-"""Files of a disk that is damaged, hostile, or in use by a running broker: opened for reading, never waited for.
+"""Opens files for reading, without blocking, on a disk that may be damaged, hostile or in use by a broker.
 
-Not mapped into memory: a broker that truncates a segment would end this process with SIGBUS.
+Files are not memory-mapped: a broker that truncates a segment would kill this process with SIGBUS.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Self
 from kfix.model.disk import Grade, Oddity
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
-#: Leaves the access time as it is; only a file's owner and root may ask for it.
+#: Does not change the access time; only the owner of a file and root may use it.
 _QUIET = getattr(os, "O_NOATIME", 0)
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 class NotReadError(Exception):
-    """One file could not be read; it carries what is to be told. Other files are read on."""
+    """One file could not be read; `oddity` is the remark to report. Reading continues with other files."""
 
     def __init__(self, oddity: Oddity) -> None:
         super().__init__(oddity.what)
@@ -35,23 +35,23 @@ class NotReadError(Exception):
 
 
 class DiskFile:
-    """An open regular file. `size` is what it had when it was opened; `grown` looks again."""
+    """An open regular file. `size` (bytes) is that at opening time; `grown` updates it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = shown(path)
         try:
-            # Before it is opened: to open a device may do something.
+            # Before it is opened, since opening a device may have side effects.
             kind = stat.S_IFMT(path.lstat().st_mode)
             if kind != stat.S_IFREG:
-                raise self._not_read(f"is {_KINDS.get(kind, 'no file')}, not a file: not opened")
+                raise self._not_read(f"is {_KINDS.get(kind, 'not a file')}: not opened")
             self._handle = _open(path)
         except OSError as error:
             raise not_read(path, error) from None
         status = os.fstat(self._handle)
         if not stat.S_ISREG(status.st_mode):
             os.close(self._handle)
-            raise self._not_read("is no file any more: not read")
+            raise self._not_read("is no longer a regular file: not read")
         self.size = status.st_size
 
     def __enter__(self) -> Self:
@@ -61,14 +61,14 @@ class DiskFile:
         os.close(self._handle)
 
     def read(self, at: int, count: int) -> bytes:
-        """Fewer bytes where the file ends, or was cut meanwhile."""
+        """Returns up to `count` bytes, fewer at the end of the file or if it was truncated meanwhile."""
         try:
             return os.pread(self._handle, count, at)
         except OSError as error:
             raise not_read(self.path, error) from None
 
     def grown(self) -> bool:
-        """A broker has appended since: `size` is the new one."""
+        """Whether the file has grown since; updates `size`."""
         now = os.fstat(self._handle).st_size
         before, self.size = self.size, now
         return now > before
@@ -85,23 +85,26 @@ def _open(path: Path) -> int:
 
 
 def not_read(path: Path, error: OSError) -> NotReadError:
-    """What a running broker deletes while it is read is no damage."""
+    """Returns the error. A file that a running broker deletes meanwhile is only a note."""
     if isinstance(error, FileNotFoundError):
-        return NotReadError(Oddity(shown(path), None, "went away while the folder was read", Grade.NOTE))
+        return NotReadError(Oddity(shown(path), None, "was deleted while the folder was read", Grade.NOTE))
     return NotReadError(
         Oddity(shown(path), None, f"cannot be read: {(error.strerror or 'error').lower()}", Grade.UNREAD)
     )
 
 
 def read_small(path: Path, most: int) -> bytes:
-    """A whole file that Kafka keeps small."""
+    """Returns the content of a file that is small in Kafka.
+
+    Raises NotReadError, also if it has more than `most` bytes.
+    """
     with DiskFile(path) as file:
         if file.size > most:
-            what = f"has {file.size} bytes: no such file is that large, not read"
+            what = f"has {file.size} bytes, too large for such a file: not read"
             raise NotReadError(Oddity(file.name, None, what, Grade.UNREAD))
         return file.read(0, most)
 
 
 def shown(path: Path) -> str:
-    """A path as text that can be printed, whatever bytes it is made of."""
+    """Returns a path as printable text, whatever its bytes are."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

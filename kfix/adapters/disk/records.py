@@ -1,8 +1,8 @@
-"""The records of a batch, unpacked where that can be done within bounds.
+"""Reads the records of a batch, decompressed within bounds.
 
 Source: `DefaultRecord` of Kafka 2.7.1. A record: length varint, attributes i8, timestamp delta varlong, offset delta
-varint, key (varint length, -1 is null), value (the same), headers. The whole set after the batch's header is compressed
-at once.
+varint, key (varint length, -1 is null), value (the same), headers. All records after the batch header are
+compressed together.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from kfix.adapters.disk.batches import HEADER, Batch
 from kfix.adapters.disk.opening import DiskFile
 
-#: Of one batch, packed or unpacked. Brokers take 1 MB unless told otherwise.
+#: Largest batch, compressed or not. The default limit of brokers is 1 MB.
 MOST_BYTES = 64 << 20
 _XERIAL = b"\x82SNAPPY\x00"
 
 
 class UnreadBatchError(Exception):
-    """Why the records of a batch are not told; the next batch may be well."""
+    """The records of a batch cannot be read; later batches may be readable."""
 
 
 class Record(NamedTuple):
@@ -30,11 +30,11 @@ class Record(NamedTuple):
 
 
 def records(file: DiskFile, batch: Batch) -> Iterator[Record]:
-    """UnreadBatchError where they cannot be read, at once or in the middle."""
+    """Yields the records of a batch. Raises UnreadBatchError, possibly after some records."""
     if batch.magic < 2:
-        raise UnreadBatchError("is of a record format older than Kafka 0.11: not read")
+        raise UnreadBatchError("has a record format older than Kafka 0.11: not read")
     if batch.size > MOST_BYTES:
-        raise UnreadBatchError(f"has {batch.size} bytes: no such batch is that large, not read")
+        raise UnreadBatchError(f"has {batch.size} bytes, too large for a batch: not read")
     raw = file.read(batch.at + HEADER, batch.size - HEADER)
     data = raw if batch.codec == "none" else unpacked(batch.codec, raw)
     at = 0
@@ -42,7 +42,7 @@ def records(file: DiskFile, batch: Batch) -> Iterator[Record]:
         length, begin = _varint(data, at)
         at = begin + length
         if length < 0 or at > len(data):
-            raise UnreadBatchError("holds a record that is longer than its batch")
+            raise UnreadBatchError("has a record that is longer than the batch")
         yield _record(data[begin:at])
 
 
@@ -59,7 +59,7 @@ def _bytes(raw: bytes, at: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, at
     if at + length > len(raw):
-        raise UnreadBatchError("holds a key or a value that is longer than its record")
+        raise UnreadBatchError("has a key or a value that is longer than the record")
     return raw[at : at + length], at + length
 
 
@@ -74,17 +74,19 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
         if not byte & 0x80:
             return (value >> 1) ^ -(value & 1), at
         shift += 7
-    raise UnreadBatchError("holds a record that ends too early")
+    raise UnreadBatchError("has an incomplete record")
 
 
 def unpacked(codec: str, raw: bytes) -> bytes:
-    """At most `MOST_BYTES`. gzip by Python itself; the others where the package `cramjam` is installed."""
+    """Returns at most `MOST_BYTES` decompressed bytes. Codecs other than gzip need the package `cramjam`."""
     if codec == "gzip":
         return _gunzip(raw)
     try:
-        import cramjam  # noqa: PLC0415 - of the extra "inspect"
+        import cramjam  # noqa: PLC0415 - from the extra "inspect"
     except ImportError:
-        raise UnreadBatchError(f"is compressed with {codec}: not read without cramjam (kafka-kfix[inspect])") from None
+        raise UnreadBatchError(
+            f"is compressed with {codec}: cannot be read without cramjam (kafka-kfix[inspect])"
+        ) from None
     into = {"lz4": cramjam.lz4.decompress_into, "zstd": cramjam.zstd.decompress_into}
     try:
         if codec == "snappy":
@@ -93,9 +95,9 @@ def unpacked(codec: str, raw: bytes) -> bytes:
             return _bounded(into[codec], raw)
     except UnreadBatchError:
         raise
-    except Exception:  # noqa: BLE001 - the library's own error, and what its Rust panics become
-        raise UnreadBatchError(f"is compressed with {codec}, and cannot be unpacked") from None
-    raise UnreadBatchError(f"is compressed with an unknown {codec}: not read")
+    except Exception:  # noqa: BLE001 - errors of the library and Rust panics
+        raise UnreadBatchError(f"is compressed with {codec}, and cannot be decompressed") from None
+    raise UnreadBatchError(f"is compressed with unknown {codec}: not read")
 
 
 def _gunzip(raw: bytes) -> bytes:
@@ -103,14 +105,14 @@ def _gunzip(raw: bytes) -> bytes:
     try:
         data = unpacker.decompress(raw, MOST_BYTES)
     except zlib.error:
-        raise UnreadBatchError("is compressed with gzip, and cannot be unpacked") from None
+        raise UnreadBatchError("is compressed with gzip, and cannot be decompressed") from None
     if unpacker.unconsumed_tail or not unpacker.eof:
-        raise UnreadBatchError("is compressed with gzip, and too large or cut")
+        raise UnreadBatchError("is compressed with gzip, and too large or truncated")
     return data
 
 
 def _bounded(unpack: Callable[[bytes, bytearray], int], raw: bytes) -> bytes:
-    """Into a buffer that is made larger until all fits: the library never allocates by what the batch says."""
+    """Decompresses into a growing buffer, so that the library never allocates the size stated in the batch."""
     size = max(1 << 16, len(raw) * 4)
     while size <= MOST_BYTES:
         buffer = bytearray(size)
@@ -120,18 +122,18 @@ def _bounded(unpack: Callable[[bytes, bytearray], int], raw: bytes) -> bytes:
             if "whole buffer" not in str(error):
                 raise
             size *= 4
-    raise UnreadBatchError("is compressed, and too large unpacked: not read")
+    raise UnreadBatchError("is compressed, and too large when decompressed: not read")
 
 
 def _unsnap(raw: bytes, snappy: Any) -> bytes:
-    """Raw snappy, or blocks of it as the Java client frames them: magic, two versions, then length and block each."""
+    """Decompresses raw snappy, or the framing of the Java client: magic, two versions, then (length, block) pairs."""
     if not raw.startswith(_XERIAL):
         return _unsnap_block(raw, snappy, MOST_BYTES)
     at, blocks, room = 16, [], MOST_BYTES
     while at < len(raw):
         length = struct.unpack_from(">i", raw.ljust(at + 4, b"\0"), at)[0]
         if length <= 0:
-            raise UnreadBatchError("is compressed with snappy, and cannot be unpacked")
+            raise UnreadBatchError("is compressed with snappy, and cannot be decompressed")
         blocks.append(_unsnap_block(raw[at + 4 : at + 4 + length], snappy, room))
         room -= len(blocks[-1])
         at += 4 + length
@@ -141,6 +143,6 @@ def _unsnap(raw: bytes, snappy: Any) -> bytes:
 def _unsnap_block(raw: bytes, snappy: Any, room: int) -> bytes:
     size = snappy.decompress_raw_len(raw)
     if size > room:
-        raise UnreadBatchError("is compressed, and too large unpacked: not read")
+        raise UnreadBatchError("is compressed, and too large when decompressed: not read")
     buffer = bytearray(size)
     return bytes(buffer[: snappy.decompress_raw_into(raw, buffer)])

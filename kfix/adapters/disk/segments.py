@@ -1,8 +1,8 @@
-"""The segments of one partition's folder: which there are, and what a walk over their batches tells.
+"""The segments of a partition folder, and what their batches show.
 
-Leader epochs never fall along a log. So a segment whose first batch has the same epoch as the first batch of the next
-holds that epoch alone, and is skipped unless every segment is asked for: what can be torn after a crash are the last
-ones, and those behind the recovery point, and these are always walked.
+Leader epochs never decrease along a log. A segment whose first batch has the same epoch as the first batch of the next
+segment contains only that epoch, and is skipped unless every segment is requested. Segments that a crash may have
+damaged, which are the last one and those above the recovery point, are always read.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kfix.adapters.disk.opening import DiskFile, NotReadError, not_read
 from kfix.model.disk import Epoch, Grade, Oddity, Tail
 
 _SEGMENT = re.compile(r"([0-9]{20})\.log\Z")
-_CUT = "a broker that starts after a crash cuts its log here"
-_MOST_TOLD = 5
-#: A tail of more batches than this is measured by offsets and bytes alone: half a minute of work.
+_CUT = "a broker that starts after a crash truncates its log here"
+_MOST_REPORTED = 5
+#: A tail with more batches than this has no record count: counting them takes half a minute.
 MOST_BATCHES = 20_000_000
 
-Tell = Callable[[Oddity], None]
+Report = Callable[[Oddity], None]
 
 
 class Segment(NamedTuple):
@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """What the segments of a log say together; `end` is None where no whole batch was found."""
+    """The combined result of all segments of a log; `end` is None where no complete batch was found."""
 
     epochs: list[Epoch] = field(default_factory=list)
     end: int | None = None
@@ -52,7 +52,7 @@ class Walk:
 
 
 def segments_in(folder: Path) -> list[Segment]:
-    """By base offset. NotReadError where the folder cannot be listed."""
+    """Returns the segments by base offset. Raises NotReadError if the folder cannot be listed."""
     try:
         with os.scandir(folder) as entries:
             names = [e.name for e in entries]
@@ -62,9 +62,12 @@ def segments_in(folder: Path) -> list[Segment]:
     return sorted(s for s in found if s.base < 1 << 63)
 
 
-def walk(segments: list[Segment], tell: Tell, *, flushed: int | None, every: bool, crc: bool) -> Walk:
-    """`flushed` is the recovery point: whole segments below it may be skipped; None: all may. `crc`: of every walked
-    batch; without it the last batch of each walked segment is checked, for that is where a crash leaves its mark.
+def walk(segments: list[Segment], report: Report, *, flushed: int | None, every: bool, crc: bool) -> Walk:
+    """Reads the batches of the segments and reports what is invalid.
+
+    flushed  the recovery point; only segments below it may be skipped, with None all may
+    every    whether to read all segments
+    crc      whether to check the CRC of every batch, not only of the last batch of each segment
     """
     found = Walk()
     heads = [_head(s) for s in segments] if len(segments) > 1 and not every else [None] * len(segments)
@@ -78,9 +81,9 @@ def walk(segments: list[Segment], tell: Tell, *, flushed: int | None, every: boo
                 if skip and head is not None:
                     found.see(head)
                 else:
-                    _walk_one(file, segment, found, tell, crc=crc)
+                    _walk_one(file, segment, found, report, crc=crc)
         except NotReadError as error:
-            tell(error.oddity)
+            report(error.oddity)
     return found
 
 
@@ -93,63 +96,63 @@ def _head(segment: Segment) -> Batch | None:
         with DiskFile(segment.path) as file:
             return first_batch(file)
     except NotReadError:
-        return None  # told when it is walked
+        return None  # reported when it is read
 
 
-def _walk_one(file: DiskFile, segment: Segment, found: Walk, tell: Tell, *, crc: bool) -> None:
-    teller = _Teller(file.name, tell)
+def _walk_one(file: DiskFile, segment: Segment, found: Walk, report: Report, *, crc: bool) -> None:
+    limited = _LimitedReport(file.name, report)
     found.walked += 1
     batch = None
     epoch = found.epochs[-1].epoch if found.epochs else -1
     expected = max(segment.base, found.end or 0)
-    for batch in batches(file, teller):
+    for batch in batches(file, limited):
         if batch.base < segment.base:
-            teller(batch.at, f"offset {batch.base} in a segment that begins at {segment.base}")
+            limited(batch.at, f"offset {batch.base} in a segment that starts at {segment.base}")
         elif batch.base < expected:
-            teller(batch.at, f"offset {batch.base} goes backward: {expected - 1} stands before it")
+            limited(batch.at, f"offset {batch.base} goes back: it follows offset {expected - 1}")
         if 0 <= batch.epoch < epoch:
-            teller(batch.at, f"leader epoch {batch.epoch} stands after {epoch}")
+            limited(batch.at, f"leader epoch {batch.epoch} follows epoch {epoch}")
         if crc:
-            _check_crc(file, batch, teller)
+            _check_crc(file, batch, limited)
         expected, epoch = batch.last + 1, max(batch.epoch, epoch)
         found.old |= batch.magic < 2
         found.see(batch)
     if batch is not None and not crc:
-        _check_crc(file, batch, teller)
-    teller.close()
+        _check_crc(file, batch, limited)
+    limited.close()
 
 
-def _check_crc(file: DiskFile, batch: Batch, told: _Teller) -> None:
+def _check_crc(file: DiskFile, batch: Batch, report: _LimitedReport) -> None:
     good = good_crc(file, batch)
     if good is None:
-        told(batch.at, "was cut while it was read", Grade.NOTE)
+        report(batch.at, "was truncated while it was read", Grade.NOTE)
     elif not good:
-        told(batch.at, f"bad CRC of the batch of the offsets {batch.base} to {batch.last}: {_CUT}")
+        report(batch.at, f"bad CRC of the batch of offsets {batch.base} to {batch.last}: {_CUT}")
 
 
-class _Teller:
-    """The first few remarks of a file, and how many more there are."""
+class _LimitedReport:
+    """Reports the first remarks about a file, and the number of the others."""
 
-    def __init__(self, name: str, tell: Tell) -> None:
-        self._name, self._tell, self._more = name, tell, 0
-        self._left = _MOST_TOLD
+    def __init__(self, name: str, report: Report) -> None:
+        self._name, self._report, self._more = name, report, 0
+        self._left = _MOST_REPORTED
 
     def __call__(self, at: int, what: str, grade: Grade = Grade.ODD) -> None:
         if self._left:
             self._left -= 1
-            self._tell(Oddity(self._name, at, what, grade))
+            self._report(Oddity(self._name, at, what, grade))
         else:
             self._more += 1
 
     def close(self) -> None:
         if self._more:
-            self._tell(Oddity(self._name, None, f"{self._more} more such places"))
+            self._report(Oddity(self._name, None, f"{self._more} more such place{'' if self._more == 1 else 's'}"))
 
 
 def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dict[int, Tail]:
-    """For each offset: what a log from `start` to `end` holds from it on, in one walk. Empty where the folder is gone.
+    """Returns, for each offset in `points`, what a log from `start` to `end` contains from there on.
 
-    Where a segment is damaged before its end, or cannot be read, nobody can tell how many records there are.
+    Empty if the folder is gone. The record count is None if a segment is damaged or cannot be read.
     """
     try:
         segments = segments_in(folder)
@@ -157,21 +160,21 @@ def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dic
         return {}
     counts = {point: _Count(max(point, start)) for point in points}
     budget = MOST_BATCHES
-    guessed: list[Oddity] = []
-    for _, batch in batches_from(segments, min((c.start for c in counts.values()), default=end), guessed.append):
+    doubts: list[Oddity] = []
+    for _, batch in batches_from(segments, min((c.start for c in counts.values()), default=end), doubts.append):
         budget -= 1
         for count in counts.values():
             if batch.last >= count.start:
                 count.see(batch, exact=budget > 0)
         if budget <= 0:
             break
-    return {point: count.tail(end, exact=not guessed) for point, count in counts.items()}
+    return {point: count.tail(end, exact=not doubts) for point, count in counts.items()}
 
 
-def batches_from(segments: list[Segment], start: int, guess: Tell) -> Iterator[tuple[DiskFile, Batch]]:
-    """Batches of the segments that may hold the offset, or come behind it, each with its open file.
+def batches_from(segments: list[Segment], start: int, doubt: Report) -> Iterator[tuple[DiskFile, Batch]]:
+    """Yields the batches from the segment of this offset on, each with its open file.
 
-    `guess` hears why some may be missing. What is torn at the very end is no part of the log.
+    `doubt` receives the reasons why some may be missing. An incomplete batch at the very end is not part of the log.
     """
     for number, segment in enumerate(segments):
         last = number + 1 == len(segments)
@@ -179,17 +182,17 @@ def batches_from(segments: list[Segment], start: int, guess: Tell) -> Iterator[t
             continue
         try:
             with DiskFile(segment.path) as file:
-                yield from _with_file(file, _unheard if last else guess)
+                yield from _with_file(file, _ignore if last else doubt)
         except NotReadError as error:
-            guess(error.oddity)
+            doubt(error.oddity)
 
 
-def _with_file(file: DiskFile, tell: Tell) -> Iterator[tuple[DiskFile, Batch]]:
-    for batch in batches(file, lambda at, what: tell(Oddity(file.name, at, what))):
+def _with_file(file: DiskFile, report: Report) -> Iterator[tuple[DiskFile, Batch]]:
+    for batch in batches(file, lambda at, what: report(Oddity(file.name, at, what))):
         yield file, batch
 
 
-def _unheard(_oddity: Oddity) -> None:
+def _ignore(_oddity: Oddity) -> None:
     pass
 
 

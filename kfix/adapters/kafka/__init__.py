@@ -1,1 +1,1 @@
-"""Asking ONE broker, over a connection of its own, with pinned versions of Kafka's protocol (see docs/adr/001)."""
+"""Requests to ONE broker over its own connection, with pinned versions of Kafka's protocol (docs/adr/001)."""

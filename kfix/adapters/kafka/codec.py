@@ -1,4 +1,4 @@
-"""Kafka's primitive types, classic and "flexible" (compact, with tag buffers) where an API has no other encoding.
+"""Kafka's primitive types: classic, and flexible (compact, with tag buffers) where an API has no other encoding.
 
 Source: the protocol guide, and the JSON message schemas of Kafka 2.7.1.
 """
@@ -17,7 +17,7 @@ _I8, _I16, _I32, _I64 = (struct.Struct(f) for f in (">b", ">h", ">i", ">q"))
 
 
 class ProtocolError(UnreachableError):
-    """An answer that is not Kafka's, or not of the version asked for."""
+    """A response that is not valid Kafka protocol, or not of the requested version."""
 
 
 class Writer:
@@ -86,7 +86,7 @@ class Writer:
 
 
 class ByteReader:
-    """Reads from `data` at `at`. Running off its end is a `ProtocolError`, never an IndexError."""
+    """Reads from `data` at position `at`. Raises ProtocolError, never IndexError, at the end of the data."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
@@ -96,7 +96,9 @@ class ByteReader:
         try:
             (value,) = packed.unpack_from(self.data, self.at)
         except struct.error:
-            raise ProtocolError("the answer ends too early: not the Kafka protocol that was asked for") from None
+            raise ProtocolError(
+                "the response ends too early: not the requested version of the Kafka protocol"
+            ) from None
         self.at += packed.size
         return int(value)
 
@@ -117,7 +119,7 @@ class ByteReader:
 
     def _take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.data):
-            raise ProtocolError("the answer ends too early: not the Kafka protocol that was asked for")
+            raise ProtocolError("the response ends too early: not the requested version of the Kafka protocol")
         raw = self.data[self.at : self.at + size]
         self.at += size
         return raw
@@ -137,9 +139,9 @@ class ByteReader:
         return [each() for _ in range(self._count(self.i32()))]
 
     def _count(self, claimed: int) -> int:
-        # An element takes at least one byte: a larger count is garbage, and must not allocate by its say-so.
+        # An element takes at least one byte, so a larger count is invalid and must not be used for allocation.
         if claimed > len(self.data) - self.at:
-            raise ProtocolError("the answer claims more elements than it has bytes: not the Kafka protocol")
+            raise ProtocolError("the response claims more elements than it has bytes: not the Kafka protocol")
         return max(0, claimed)
 
     def uvarint(self) -> int:
@@ -151,7 +153,7 @@ class ByteReader:
                 return value
             shift += 7
             if shift > 28:  # an unsigned varint has at most 5 bytes
-                raise ProtocolError("a length that is none: not the Kafka protocol")
+                raise ProtocolError("an invalid length: not the Kafka protocol")
 
     def compact_string(self) -> str:
         size = self.uvarint() - 1

@@ -1,4 +1,4 @@
-"""Names of the Kafka error codes kfix shows or decides by. Source: `org.apache.kafka.common.protocol.Errors`."""
+"""Names of the Kafka error codes that kfix shows or handles. Source: `org.apache.kafka.common.protocol.Errors`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One TCP connection to ONE broker, behind a guard that sends only what it was opened for.
+"""One TCP connection to ONE broker, which sends only the APIs that it was opened for.
 
-After a time-out or a broken answer the connection is closed and never used again: a late answer must not be taken for
-the next one's (kraft-facts 2).
+After a timeout or an invalid response, the connection is closed and never used again: a late response must not be
+mistaken for that of the next request (docs/facts/kraft.md).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
 _CLIENT_ID = "kfix"
-#: A Kafka broker takes no larger request (socket.request.max.bytes) and gives no larger answer to what kfix asks:
-#: the metadata of a million partitions has 60 MB.
+#: The default of socket.request.max.bytes, and more than any response that kfix requests: the metadata of a million
+#: partitions has 60 MB.
 _LARGEST_ANSWER = 100 << 20
 
 
 class BrokerConnection:
-    """`allowed` are the API keys that may leave this process; the default is the read-only set."""
+    """A connection that sends only the API keys in `allowed`, by default the read-only ones."""
 
     def __init__(self, endpoint: Endpoint, security: Security, *, allowed: frozenset[int] = READ_ONLY) -> None:
         self.endpoint = endpoint
@@ -64,7 +64,10 @@ class BrokerConnection:
         return self.call_many([request], decode, deadline)[0]
 
     def call_many(self, asked: Sequence[Request], decode: Callable[[ByteReader], T], deadline: Deadline) -> list[T]:
-        """Sends all, then reads all: Kafka answers one connection's requests in order."""
+        """Sends all requests, then reads all responses: Kafka answers the requests of a connection in order.
+
+        Raises UnreachableError, and ReadOnlyViolationError for an API that is not allowed.
+        """
         readers = self.exchange(asked, deadline)
         try:
             return [decode(reader) for reader in readers]
@@ -73,7 +76,7 @@ class BrokerConnection:
             raise ProtocolError(f"{self.endpoint}: {error}") from None
 
     def supports(self, api_key: int, version: int, deadline: Deadline) -> bool:
-        """By the ranges that the broker tells when the line opens; opens it where it is not."""
+        """Whether the broker supports this version of an API. Opens the connection if necessary."""
         self.exchange((), deadline)
         low, high = self._ranges.get(api_key, (0, -1))
         return low <= version <= high
@@ -96,7 +99,9 @@ class BrokerConnection:
 
     def _check_allowed(self, request: Request) -> None:
         if request.api_key not in self._allowed:
-            raise ReadOnlyViolationError(f"{self.endpoint}: refused to send API {request.api_key} on a read-only line")
+            raise ReadOnlyViolationError(
+                f"{self.endpoint}: refused to send API {request.api_key} on a read-only connection"
+            )
         if request.api_key == requests.METADATA and request.body[-1:] != b"\0":
             raise ReadOnlyViolationError(f"{self.endpoint}: refused to send Metadata with topic auto-creation")
 
@@ -112,12 +117,15 @@ class BrokerConnection:
         [reader] = self._exchange([requests.api_versions()], deadline)
         self._ranges = responses.api_versions(reader)
         if requests.METADATA not in self._ranges:
-            raise ProtocolError(f"{self.endpoint}: is no broker's listener (a KRaft controller's?): name a broker")
+            raise ProtocolError(
+                f"{self.endpoint}: not the listener of a broker (maybe of a KRaft controller): give the "
+                "address of a broker"
+            )
         low, high = self._ranges[requests.METADATA]
         needed = requests.metadata().version
         if not low <= needed <= high:
             raise ProtocolError(
-                f"{self.endpoint}: speaks Metadata {low} to {high}, kfix needs {needed} (Kafka 2.1 or newer)",
+                f"{self.endpoint}: supports Metadata {low} to {high}, kfix needs {needed} (Kafka 2.1 or newer)",
             )
 
     def _exchange(self, asked: Iterable[Request], deadline: Deadline) -> list[ByteReader]:
@@ -139,10 +147,10 @@ class BrokerConnection:
     def _answer(self, correlation: int, flexible: bool, deadline: Deadline, *, fresh: bool) -> ByteReader:
         size = struct.unpack(">i", self._read(4, deadline, fresh=fresh))[0]
         if not 4 <= size <= _LARGEST_ANSWER:
-            raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
+            raise ProtocolError(f"{self.endpoint}: the server does not speak the Kafka protocol")
         reader = ByteReader(self._read(size, deadline, fresh=fresh))
         if reader.i32() != correlation:
-            raise ProtocolError(f"{self.endpoint}: what answers there does not speak Kafka's protocol")
+            raise ProtocolError(f"{self.endpoint}: the server does not speak the Kafka protocol")
         if flexible:
             reader.tags()
         return reader
@@ -159,10 +167,11 @@ class BrokerConnection:
 
     def _why_closed(self, *, fresh: bool) -> str:
         if fresh:
-            return "; not a Kafka broker, or it wants TLS or SASL (--command-config)"
+            return "; not a Kafka broker, or it requires TLS or SASL (--command-config)"
         if not self._let_in and not self._security.mechanism:
-            # A SASL listener tells its versions to anybody, and hangs up on any other question.
-            return "; it wants SASL (--command-config), or is going down"
+            # A SASL listener answers ApiVersions without authentication, and closes the connection on any other
+            # request.
+            return "; it requires SASL (--command-config), or is shutting down"
         return ""
 
 

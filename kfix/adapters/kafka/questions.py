@@ -1,4 +1,4 @@
-"""Questions about one resource or one replica, each over one broker's own line."""
+"""Requests about one resource or one replica, each over the connection to one broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKi
 from kfix.model.cluster.snapshot import TopicPartition
 
 _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: requests.BROKER_RESOURCE}
-#: DescribeConfigs' sources of a value that is set on the resource itself (KIP-226).
+#: Sources in DescribeConfigs of a value that is set on the resource itself (KIP-226).
 _OWN_SOURCE = {ResourceKind.TOPIC: 1, ResourceKind.BROKER: 2}
 _CONSUMER = -1
 _READ_COMMITTED = 1
@@ -28,11 +28,11 @@ def resource_type(kind: ResourceKind) -> int:
 def ask_configs_of(
     line: BrokerConnection, kind: ResourceKind, name: str, keys: tuple[str, ...], deadline: Deadline
 ) -> dict[str, ConfigValue]:
-    """Raises where the resource does not exist or may not be read: that is no empty answer."""
+    """Returns configs of a resource. Raises UnreachableError if it does not exist or must not be read."""
     asked = requests.describe_configs(resource_type(kind), (name,), keys)
     found = line.call(asked, responses.describe_configs, deadline)
     if not found or found[0].error:
-        why = f"{name_of(found[0].error)} {found[0].message}".strip() if found else "an empty answer"
+        why = f"{name_of(found[0].error)} {found[0].message}".strip() if found else "an empty response"
         raise UnreachableError(f"configs of {kind} {name}: {why}")
     own, said = _OWN_SOURCE[kind], found[0]
     return {
@@ -41,19 +41,24 @@ def ask_configs_of(
 
 
 def ask_log_dirs(line: BrokerConnection, broker: int, deadline: Deadline) -> LogDirs:
-    """A directory that failed is left out while others answer: its replicas are offline and take no room."""
+    """Returns the log directories of a broker. A failed directory is left out if another one works.
+
+    Raises UnreachableError if all directories failed, or the broker refuses.
+    """
     with_room = line.supports(requests.DESCRIBE_LOG_DIRS, 4, deadline)
     decode = resources.log_dirs_with_room if with_room else resources.log_dirs
     error, dirs = line.call(requests.describe_log_dirs(with_room=with_room), decode, deadline)
     if error:
         raise UnreachableError(f"broker {broker}: log directories: {name_of(error)}")
     if not dirs:
-        # Before version 3 a broker has no other way to refuse (KafkaApis.handleDescribeLogDirsRequest).
-        raise UnreachableError(f"broker {broker}: tells none of its log directories: DESCRIBE on CLUSTER is needed")
+        # Before version 3, this is how a broker refuses the request (KafkaApis.handleDescribeLogDirsRequest).
+        raise UnreachableError(
+            f"broker {broker}: lists no log directories: the DESCRIBE permission on CLUSTER is required"
+        )
     good = [each for each in dirs if not each.error]
     if not good:
-        told = "; ".join(f"{each.path}: {name_of(each.error)}" for each in dirs)
-        raise UnreachableError(f"broker {broker}: log directory {told}")
+        errors = "; ".join(f"{each.path}: {name_of(each.error)}" for each in dirs)
+        raise UnreachableError(f"broker {broker}: log directory {errors}")
     sizes: dict[TopicPartition, int] = {}
     for each in good:
         for tp, size in each.sizes.items():
@@ -63,11 +68,14 @@ def ask_log_dirs(line: BrokerConnection, broker: int, deadline: Deadline) -> Log
 
 
 def ask_log_tail(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> LogTail:
-    """Without a leader too. LATEST does not tell the last record's epoch, a search by time does (kafka-facts F)."""
+    """Returns log end offset and last epoch of a replica, also without a leader.
+
+    ListOffsets LATEST does not return the epoch of the last record, a search by time does (docs/facts/data-loss.md).
+    """
     asked = [requests.list_offsets((tp,), when) for when in (requests.LATEST, requests.EARLIEST)]
     latest, earliest = (each.get(tp) for each in line.call_many(asked, responses.list_offsets, deadline))
     if latest is None or earliest is None:
-        return LogTail(-1, -1, -1, "the broker did not answer for this partition")
+        return LogTail(-1, -1, -1, "the response of the broker lacks this partition")
     if latest.error or earliest.error:
         return LogTail(-1, -1, -1, name_of(latest.error or earliest.error))
     if latest.offset <= earliest.offset:
@@ -76,15 +84,15 @@ def ask_log_tail(line: BrokerConnection, tp: TopicPartition, deadline: Deadline)
 
 
 def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: Deadline) -> int:
-    """Of the record with the largest time, found by halving the time since 1970: 43 questions at most.
+    """Returns the leader epoch of the record with the largest timestamp, by binary search with at most 43 requests.
 
-    Where producers' clocks run backwards that is not the last record, and its epoch a lower bound. -1: none has a time.
+    Where timestamps go backward, this is not the last record, and the epoch is a lower bound. -1: no timestamps.
     """
 
     def first_since(time_ms: int) -> PartitionOffset:
         found = line.call(requests.list_offsets((tp,), time_ms), responses.list_offsets, deadline).get(tp)
         if found is None or found.error:
-            raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(found.error) if found else 'an empty answer'}")
+            raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(found.error) if found else 'an empty response'}")
         return found
 
     last = first_since(0)
@@ -100,14 +108,16 @@ def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: 
 
 
 def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> StableEnd:
-    """Asked as a consumer, whom only the leader answers: 0 gives the high watermark, 1 the last stable offset."""
+    """Returns high watermark (isolation level 0) and last stable offset (1), requested as a
+    consumer from the leader.
+    """
     asked = [
         requests.list_offsets((tp,), requests.LATEST, replica=_CONSUMER, isolation=isolation)
         for isolation in (0, _READ_COMMITTED)
     ]
     high, stable = (each.get(tp) for each in line.call_many(asked, responses.list_offsets, deadline))
     if high is None or stable is None:
-        raise UnreachableError(f"{line.endpoint}: {tp}: no answer for this partition")
+        raise UnreachableError(f"{line.endpoint}: {tp}: the response lacks this partition")
     if high.error or stable.error:
         raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(high.error or stable.error)}")
     return StableEnd(stable.offset, high.offset)

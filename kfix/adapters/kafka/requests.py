@@ -1,8 +1,8 @@
-"""The requests kfix sends: their API keys, pinned versions, and which of them change a cluster.
+"""The requests that kfix sends: API keys, pinned versions, and which of them change a cluster.
 
-The versions are the newest non-flexible ones that every broker from 2.4 to 4.3 takes (kafka-facts D, kraft-facts 11),
-so that nothing has to be negotiated, but for one: from 4 on DescribeLogDirs tells the room left. The reassignment APIs
-exist only in flexible encoding.
+The versions are the newest non-flexible ones that all brokers from 2.4 to 4.3 support (docs/facts/client-apis.md,
+docs/facts/kraft.md), so nothing is negotiated, with one exception: DescribeLogDirs returns the free space from version
+4 on. The reassignment APIs only exist in flexible encoding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 44, 45, 46
 
-#: What a read-only transport lets through. Everything else is refused before a byte is sent.
+#: The APIs that a read-only connection sends. All others are refused before a byte is sent.
 READ_ONLY = frozenset(
     {
         LIST_OFFSETS,
@@ -40,7 +40,8 @@ READ_ONLY = frozenset(
 
 BROKER_RESOURCE, TOPIC_RESOURCE = 4, 2
 LATEST, EARLIEST = -1, -2
-#: Not a consumer (-1, leader only) and not a broker: a debugging reader, which any replica answers (kafka-facts F).
+#: Replica id of a debugging consumer, which every replica answers; -1 is a consumer, for the leader only.
+#: Source: docs/facts/data-loss.md.
 DEBUGGING_REPLICA = -2
 
 
@@ -57,13 +58,13 @@ def api_versions() -> Request:
 
 
 def metadata(topics: tuple[str, ...] | None = None) -> Request:
-    """All topics by default. Auto-creation is switched off in the request: a question must not make a topic."""
+    """Requests all topics by default. Auto-creation is disabled: reading must not create a topic."""
     w = Writer().array(topics, Writer.string)
     return Request(METADATA, 7, w.i8(0).done())
 
 
 def find_coordinator(group: str) -> Request:
-    """Creates `__consumer_offsets` where it is missing (KafkaApis.scala:1395): ask only where it is known to exist."""
+    """Creates a missing `__consumer_offsets` (KafkaApis.scala:1395), so send it only if the topic exists."""
     return Request(FIND_COORDINATOR, 1, Writer().string(group).i8(0).done())
 
 
@@ -80,7 +81,7 @@ def describe_groups(groups: tuple[str, ...]) -> Request:
 
 
 def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...], *, synonyms: bool = False) -> Request:
-    """`synonyms` tells all places that set a key, the default of the broker's own program among them."""
+    """With `synonyms`, the response contains all sources of a key, including the built-in default of the broker."""
 
     def resource(w: Writer, name: str) -> None:
         w.i8(kind).string(name).array(keys, Writer.string)
@@ -89,7 +90,7 @@ def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...], *
 
 
 def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Request:
-    """Each key by itself, SET (0) or, for `None`, DELETE (1): what is not named stays (KIP-339)."""
+    """Changes each key on its own: SET (0), or DELETE (1) for `None`. Other keys stay as they are (KIP-339)."""
 
     def config(w: Writer, item: tuple[str, str | None]) -> None:
         w.string(item[0]).i8(1 if item[1] is None else 0).string(item[1])
@@ -101,7 +102,7 @@ def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Re
 
 
 def describe_log_dirs(*, with_room: bool) -> Request:
-    """All partitions. `with_room` is version 4 (Kafka 3.3), which tells total and usable bytes of each directory."""
+    """Requests all partitions. `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory."""
     if with_room:
         return Request(DESCRIBE_LOG_DIRS, 4, Writer().compact_array(None, Writer.i32).no_tags().done(), flexible=True)
     return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None, Writer.i32).done())
@@ -110,7 +111,7 @@ def describe_log_dirs(*, with_room: bool) -> Request:
 def list_offsets(
     tps: tuple[TopicPartition, ...], timestamp: int, *, replica: int = DEBUGGING_REPLICA, isolation: int = 0
 ) -> Request:
-    """`isolation` acts only for a consumer (`replica` -1): 0 asks for the high watermark, 1 for the last stable end."""
+    """`isolation` applies only to consumers (`replica` -1): 0 requests the high watermark, 1 the last stable offset."""
 
     def partition(w: Writer, index: int) -> None:
         w.i32(index).i32(-1).i64(timestamp)
@@ -123,7 +124,10 @@ def list_offsets(
 
 
 def epoch_ends(epochs: Mapping[TopicPartition, int]) -> Request:
-    """Where each of these leader epochs ended. Only a leader answers, or who takes itself for one (kafka-facts F)."""
+    """Requests where these leader epochs ended. Only a replica that considers itself leader answers.
+
+    Source: docs/facts/data-loss.md.
+    """
 
     def partition(w: Writer, tp: TopicPartition) -> None:
         w.i32(tp.partition).i32(-1).i32(epochs[tp])

@@ -1,4 +1,4 @@
-"""Decoders of the answers about what a broker keeps: its log directories, and settings that were changed."""
+"""Decoders of responses about broker resources: log directories and changed configs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class LogDirUsage:
-    """One directory of a broker. Sizes and `usable` in bytes; `usable` is None where the broker does not know it."""
+    """One log directory. Sizes and `usable` are in bytes; `usable` is None where the broker does not report it."""
 
     path: str
     error: int
@@ -20,7 +20,7 @@ class LogDirUsage:
 
 
 def log_dirs(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
-    """(error of the whole answer, directories) of version 1, where there is no error of the whole."""
+    """Returns (error, directories) of version 1, which has no error for the whole response, so it is 0."""
     r.i32()
 
     def directory() -> LogDirUsage:
@@ -38,7 +38,7 @@ def log_dirs(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
 
 
 def log_dirs_with_room(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
-    """The same of version 4 (Kafka 3.3 and newer)."""
+    """Returns (error, directories) of version 4 (Kafka 3.3 and later)."""
     r.i32()
     error = r.i16()
 
@@ -66,7 +66,7 @@ def log_dirs_with_room(r: ByteReader) -> tuple[int, list[LogDirUsage]]:
 
 
 def _partition(r: ByteReader, topic: str, into: dict[TopicPartition, int]) -> None:
-    """A future log (AlterReplicaLogDirs under way) takes room beside the current one: both count."""
+    """Adds the size of a replica. A future log (AlterReplicaLogDirs in progress) also takes space, so both count."""
     index, size = r.i32(), r.i64()
     r.i64()
     r.boolean()
@@ -75,7 +75,7 @@ def _partition(r: ByteReader, topic: str, into: dict[TopicPartition, int]) -> No
 
 
 def altered_configs(r: ByteReader) -> PartitionResult:
-    """One resource is asked for at a time; its own error is the answer's."""
+    """Returns the result for the one resource in the request."""
     r.i32()
 
     def resource() -> PartitionResult:
@@ -84,4 +84,4 @@ def altered_configs(r: ByteReader) -> PartitionResult:
         r.string()
         return said
 
-    return next(iter(r.array(resource)), PartitionResult(-1, "the broker answered for no resource"))
+    return next(iter(r.array(resource)), PartitionResult(-1, "the response of the broker lacks the resource"))

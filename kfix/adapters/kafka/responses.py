@@ -1,4 +1,4 @@
-"""Decoders of the answers to `requests`, one a request, each from the bytes after the response header."""
+"""Decoders of the responses to `requests`, one per request, from the bytes after the response header."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DescribedConfig:
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffset:
-    """`timestamp` and `leader_epoch` are those of the batch that was searched for by a time, -1 for LATEST."""
+    """An offset. `timestamp` (ms) and `leader_epoch` are those of the batch found by time, -1 for LATEST."""
 
     error: int
     offset: int
@@ -66,7 +66,7 @@ class PartitionResult:
 def api_versions(r: ByteReader) -> dict[int, tuple[int, int]]:
     error = r.i16()
     if error:
-        raise ProtocolError(f"ApiVersions answered error {error}")
+        raise ProtocolError(f"ApiVersions returned error {error}")
     return dict(r.array(lambda: (r.i16(), (r.i16(), r.i16()))))
 
 
@@ -77,7 +77,7 @@ def metadata(r: ByteReader) -> MetadataResponse:
     def broker() -> tuple[int, Endpoint]:
         node, host, port, rack = r.i32(), r.string(), r.i32(), r.nullable_string()
         if not 0 <= port <= LARGEST_PORT:
-            raise ProtocolError("a broker with an impossible port: not the Kafka protocol")
+            raise ProtocolError("a broker with an invalid port: not the Kafka protocol")
         if rack is not None:
             racks[node] = rack
         return node, Endpoint(host, port)
@@ -98,7 +98,7 @@ _HEAD = struct.Struct(">hiiii")
 
 @cache
 def _ids(count: int) -> struct.Struct:
-    """`count` broker ids and the length of the list behind them, in one unpack: this is the hot loop of a snapshot."""
+    """Unpacks `count` broker ids and the length of the following list at once: the hot loop of a snapshot."""
     return struct.Struct(f">{count + 1}i")
 
 
@@ -117,22 +117,22 @@ def _partitions(r: ByteReader, topic: str, into: dict[TopicPartition, PartitionV
             error, index, leader, epoch, count = _HEAD.unpack_from(data, at)
             at += 18
             if not 0 <= count <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
+                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
             *replicas, n_isr = _ids(count).unpack_from(data, at)
             at += 4 * count + 4
             if not 0 <= n_isr <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
+                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
             *isr, n_offline = _ids(n_isr).unpack_from(data, at)
             at += 4 * n_isr + 4
             if not 0 <= n_offline <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an impossible number of replicas: not the Kafka protocol")
+                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
             offline = _last_ids(n_offline).unpack_from(data, at)
             at += 4 * n_offline
             into[TopicPartition(topic, index)] = PartitionView(
                 leader, epoch, tuple(replicas), tuple(isr), offline, error
             )
     except (struct.error, MemoryError):
-        raise ProtocolError("the answer ends too early: not the Kafka protocol that was asked for") from None
+        raise ProtocolError("the response ends too early: not the requested version of the Kafka protocol") from None
     r.at = at
 
 
@@ -144,7 +144,7 @@ def find_coordinator(r: ByteReader) -> FoundCoordinator:
 
 
 def offset_fetch(r: ByteReader) -> tuple[int, int]:
-    """(error of the group, number of committed partitions)."""
+    """Returns (error of the group, number of partitions with a committed offset)."""
     r.i32()
     committed = 0
     for _ in range(r.i32()):
@@ -159,7 +159,7 @@ def offset_fetch(r: ByteReader) -> tuple[int, int]:
 
 
 def list_groups(r: ByteReader) -> tuple[int, list[tuple[str, str]]]:
-    """(error, [(group, protocol type)])."""
+    """Returns (error, [(group, protocol type)])."""
     r.i32()
     error = r.i16()
     return error, r.array(lambda: (r.string(), r.string()))
@@ -185,10 +185,10 @@ def describe_groups(r: ByteReader) -> list[DescribedGroup]:
 
 
 def describe_configs(r: ByteReader) -> list[DescribedConfig]:
-    """Sensitive values come as null from the broker and are left out: they never enter a snapshot.
+    """Returns configs without sensitive values, which the broker sends as null: they never enter a snapshot.
 
-    `sources` has every key: 1 is set on the topic, 2 on the broker, 3 cluster-wide, 4 in server.properties, 5 nowhere.
-    `defaults` are those of the broker's own program, where synonyms were asked for.
+    `sources` has the source of every key: 1 topic, 2 broker, 3 cluster-wide default, 4 server.properties, 5 default.
+    `defaults` are the built-in defaults, if synonyms were requested.
     """
     r.i32()
 
@@ -225,7 +225,7 @@ def list_offsets(r: ByteReader) -> dict[TopicPartition, PartitionOffset]:
 
 
 def epoch_ends(r: ByteReader) -> dict[TopicPartition, PartitionOffset]:
-    """`offset` is the end of the epoch asked for, or of the largest below it, which `leader_epoch` then names."""
+    """Returns the end offset of the requested epoch, or of the largest one below it, given by `leader_epoch`."""
     r.i32()
     found: dict[TopicPartition, PartitionOffset] = {}
     for _ in range(r.i32()):

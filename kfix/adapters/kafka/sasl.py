@@ -1,4 +1,4 @@
-"""SASL over an open connection: PLAIN, and SCRAM by RFC 5802."""
+"""SASL over an open connection: PLAIN, and SCRAM as in RFC 5802."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Exchange = Callable[[Request], ByteReader]
 
 
 class AuthenticationError(UnreachableError):
-    """The broker does not let us in. The message never holds the password."""
+    """The broker refused the authentication. The message never contains the password."""
 
 
 def authenticate(security: Security, exchange: Exchange, where: str) -> None:
     error, offered = responses.sasl_handshake(exchange(requests.sasl_handshake(security.mechanism)))
     if error and not offered:
-        raise AuthenticationError(f"{where}: {name_of(error)}: that listener takes no SASL (security.protocol)")
+        raise AuthenticationError(f"{where}: {name_of(error)}: this listener does not use SASL (security.protocol)")
     if error:
         raise AuthenticationError(
             f"{where}: {name_of(error)}: the broker offers {', '.join(offered)}, not {security.mechanism}"
@@ -40,7 +40,7 @@ def authenticate(security: Security, exchange: Exchange, where: str) -> None:
     try:
         _scram(security, exchange, where)
     except ValueError:  # not UTF-8, not base64
-        raise AuthenticationError(f"{where}: the broker's SCRAM answer is not valid") from None
+        raise AuthenticationError(f"{where}: invalid SCRAM response of the broker") from None
 
 
 def _send(exchange: Exchange, token: bytes, where: str, security: Security) -> bytes:
@@ -61,7 +61,7 @@ def _scram(security: Security, exchange: Exchange, where: str) -> None:
     fields = _fields(first)
     rounds = whole_number(fields.get("i", "")) or 0
     if not fields.get("r", "").startswith(nonce) or not 0 < rounds <= _MOST_ITERATIONS or "s" not in fields:
-        raise AuthenticationError(f"{where}: the broker's SCRAM answer is not valid")
+        raise AuthenticationError(f"{where}: invalid SCRAM response of the broker")
     salted = hashlib.pbkdf2_hmac(digest, security.password.encode(), base64.b64decode(fields["s"]), rounds)
     client_key = hmac.digest(salted, _CLIENT_KEY, digest)
     without_proof = f"c={base64.b64encode(b'n,,').decode()},r={fields['r']}"
@@ -71,7 +71,7 @@ def _scram(security: Security, exchange: Exchange, where: str) -> None:
     last = _fields(_send(exchange, f"{without_proof},p={proof}".encode(), where, security).decode())
     expected = base64.b64encode(hmac.digest(hmac.digest(salted, _SERVER_KEY, digest), message, digest)).decode()
     if not hmac.compare_digest(last.get("v", ""), expected):
-        raise AuthenticationError(f"{where}: the broker could not prove that it knows the password")
+        raise AuthenticationError(f"{where}: the broker did not prove that it knows the password")
 
 
 def _fields(text: str) -> dict[str, str]:

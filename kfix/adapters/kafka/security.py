@@ -1,7 +1,7 @@
-"""How to be let in: the `--command-config` file of Kafka's own tools, read once into a frozen value.
+"""Client security settings: the `--command-config` file of Kafka's own tools, read once into a frozen value.
 
 Keys are those of Kafka's Java clients (`security.protocol`, `sasl.mechanism`, `sasl.jaas.config`, `ssl.truststore.*`
-with PEM files); librdkafka's names (`sasl.username`, `ssl.ca.location`, ...) are taken as well.
+with PEM files); librdkafka's names (`sasl.username`, `ssl.ca.location`, ...) are accepted, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kfix.documents.opening import read_file
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.cluster.client_security import ClientSecurity
 
-#: Of a properties file, in bytes.
+#: Largest properties file, in bytes.
 _LARGEST = 1 << 20
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -25,7 +25,7 @@ _JAAS = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """`mechanism` is "" without SASL. `password` never appears in a repr, a snapshot or a journal."""
+    """Security settings. `mechanism` is "" without SASL. `password` never enters a repr, a snapshot or a journal."""
 
     protocol: str = "PLAINTEXT"
     mechanism: str = ""
@@ -38,8 +38,8 @@ class Security:
     check_hostname: bool = True
 
     @property
-    def told(self) -> ClientSecurity:
-        """What a plan records of it: no secret."""
+    def recorded(self) -> ClientSecurity:
+        """The settings that a plan records, without secrets."""
         return ClientSecurity(self.protocol, self.mechanism, self.username if self.mechanism else "")
 
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
@@ -49,7 +49,7 @@ class Security:
         if not self.check_hostname:
             context.check_hostname = False
         if self.cert_file:
-            # Never None: OpenSSL would then ask on the terminal for the password of a key that has one.
+            # Never None: OpenSSL would then prompt on the terminal for the password of an encrypted key.
             context.load_cert_chain(self.cert_file, self.key_file or None, self.key_password)
         return context.wrap_socket(plain, server_hostname=host)
 
@@ -62,7 +62,7 @@ def load_security(path: Path | None) -> Security:
     problems = []
     if protocol not in _PROTOCOLS:
         problems.append(
-            f"{path}:{values['security.protocol'][1]}:1: security.protocol is one of {', '.join(_PROTOCOLS)}, "
+            f"{path}:{values['security.protocol'][1]}:1: security.protocol must be one of {', '.join(_PROTOCOLS)}, "
             f"not {protocol!r}"
         )
     mechanism = ""
@@ -92,7 +92,10 @@ def load_security(path: Path | None) -> Security:
 
 
 def read_properties(path: Path) -> dict[str, tuple[str, int]]:
-    """Key -> (value, line). Java's format as far as clients' files use it: comments, `=` or `:`, trailing backslash."""
+    """Returns {key: (value, line)} of a Java properties file: comments, `=` or `:`, trailing backslash.
+
+    Raises UsageError if the file cannot be read, InvalidFileError if a line is not a property.
+    """
     try:
         text = read_file(path, _LARGEST).decode("utf-8")
     except OSError as error:
@@ -112,7 +115,9 @@ def read_properties(path: Path) -> dict[str, tuple[str, int]]:
             continue
         match = re.match(r"([^=:\s]+)\s*[=:\s]\s*(.*)", pending)
         if match is None:
-            raise InvalidFileError((f"{path}:{begun}:1: not a property: no KEY=VALUE (not shown, it may be a secret)",))
+            raise InvalidFileError(
+                (f"{path}:{begun}:1: not a property: expected KEY=VALUE (not shown, it may be a secret)",)
+            )
         values[match[1]] = (match[2].strip(), begun)
         pending = ""
     return values

@@ -1,4 +1,4 @@
-"""The one door through which a live cluster changes: each change opens a line of its own, allowed that one API."""
+"""Sends changes to a live cluster. Each change uses its own connection, which allows only that API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class LiveChanger:
-    """Sends each change once, to the active controller as ZooKeeper names it in that second (kafka-facts B6)."""
+    """Sends each change exactly once, to the active controller by ZooKeeper at that moment
+    (docs/facts/controller.md).
+    """
 
     def __init__(self, target: Target, connect: Connect, reader: LiveReader) -> None:
         self._target = target
@@ -44,13 +46,13 @@ class LiveChanger:
         return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
 
     def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
-        """A broker's go to that broker, which alone can judge whether it can live with them."""
+        """Sends broker configs to the broker itself, since only that broker validates them."""
         request = requests.alter_configs(questions.resource_type(kind), name, changes)
         if kind is ResourceKind.TOPIC:
             return self._send_to_controller(request, resources.altered_configs)
         broker = broker_id(name)
         if broker is None:
-            return ChangeResult(42, "NOT_SENT", f"{name!r} is no broker id")
+            return ChangeResult(42, "NOT_SENT", f"{name!r} is not a broker id")
         return self._send(request, resources.altered_configs, broker)
 
     @property
@@ -63,27 +65,28 @@ class LiveChanger:
         except UnreachableError as error:
             return ChangeResult(41, "NOT_SENT", str(error))
         if controller is None:
-            return ChangeResult(41, name_of(41), "there is no controller now (/controller does not exist)")
+            return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
         return self._send(request, decode, controller)
 
     def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)
         if address is None:
-            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or nobody tells its address")
+            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
         allowed = requests.READ_ONLY | {request.api_key}
         with BrokerConnection(address, self._target.security, allowed=allowed) as line:
             try:
-                # Proves the line before the change leaves, so that a refused connection is "not sent", not "unknown".
-                said_first = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
+                # Tests the connection before the change is sent, so that a refused one is "not sent" instead of
+                # "unknown".
+                metadata = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
             except UnreachableError as error:
                 return ChangeResult(41, "NOT_SENT", str(error))
             here = self._reader.identity().id
-            if here and said_first.cluster_id != here:
-                why = f"broker {broker} at {address} is of cluster {said_first.cluster_id}, not of {here}"
+            if here and metadata.cluster_id != here:
+                why = f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}"
                 return ChangeResult(41, "NOT_SENT", why)
             try:
-                # The broker may take its whole timeout; the answer is then still on its way.
-                said = line.call(request, decode, Deadline.after(self._target.timeout + 2))
+                # The broker may use its whole timeout; allow 2 s more for the response to arrive.
+                result = line.call(request, decode, Deadline.after(self._target.timeout + 2))
             except UnreachableError as error:
                 return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
-        return ChangeResult(said.error, name_of(said.error), said.message)
+        return ChangeResult(result.error, name_of(result.error), result.message)

@@ -1,7 +1,7 @@
-"""A live cluster behind the ports: fresh reads over lines that cannot write, and the one door for changes.
+"""A live cluster behind the ports: fresh reads over read-only connections, changes over separate ones.
 
-The reader's lines refuse mutating requests; the changer opens lines of its own, each allowed exactly one API, and
-closes them after the call.
+The connections of the reader refuse changing requests; the changer opens its own connections, each of which allows
+exactly one API, and closes them after the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kfix.model.cluster.snapshot import ClusterIdentity, Endpoint
 
 
 class LiveCluster:
-    """Reader, changer and lock of one cluster for the time of a run."""
+    """The reader, changer and lock of one cluster during a run."""
 
     def __init__(
         self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]

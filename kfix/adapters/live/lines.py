@@ -1,4 +1,4 @@
-"""One line a broker for the time of a run. A line that fails is opened again, at the address ZooKeeper then names."""
+"""One connection per broker during a run. A failed one is reopened at the currently registered address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class BrokerLines:
-    """`look_up` reads a broker's registration: its address, or None where it has none or ZooKeeper does not answer."""
+    """Connections by broker id. `look_up` returns the registered address of a broker, or None where it is unknown."""
 
     def __init__(
         self, security: Security, addresses: Mapping[int, Endpoint], look_up: Callable[[int], Endpoint | None]
@@ -32,16 +32,16 @@ class BrokerLines:
     def line(self, broker: int) -> BrokerConnection:
         known = self._lines.get(broker) or self.renewed(broker)
         if known is None:
-            raise UnreachableError(f"broker {broker}: is not registered, or nobody tells its address")
+            raise UnreachableError(f"broker {broker}: is not registered, or its address is unknown")
         return known
 
     def to(self, brokers: Iterable[int]) -> dict[int, BrokerConnection]:
-        """Of those whose address can be known."""
+        """Returns connections to the brokers with a known address."""
         found = {b: self._lines.get(b) or self.renewed(b) for b in brokers}
         return {b: line for b, line in found.items() if line is not None}
 
     def renewed(self, broker: int) -> BrokerConnection | None:
-        """A new line to where the broker is registered; one that is not is asked where it was before."""
+        """Returns a new connection to the registered or last known address, or None where there is none."""
         address = self.address(broker)
         if address is None:
             return None
@@ -51,19 +51,19 @@ class BrokerLines:
         return self._lines[broker]
 
     def address(self, broker: int) -> Endpoint | None:
-        """Where it is registered now; failing that, where it was."""
+        """Returns the registered address, or the last known one."""
         known = self._lines.get(broker)
         return self._look_up(broker) or (None if known is None else known.endpoint)
 
     def ask(self, broker: int, ask: Callable[[BrokerConnection], T], deadline: Deadline) -> T:
-        said = self.ask_each((broker,), ask, deadline)[broker]
-        if isinstance(said, UnreachableError):
-            raise said
-        return said
+        answer = self.ask_each((broker,), ask, deadline)[broker]
+        if isinstance(answer, UnreachableError):
+            raise answer
+        return answer
 
     def ask_any(self, brokers: Sequence[int], ask: Callable[[BrokerConnection, Deadline], T], deadline: Deadline) -> T:
-        """The first whose line works, whatever it answers; a hung one costs its share of the time."""
-        error = UnreachableError("no broker is registered that could be asked")
+        """Asks the first broker whose connection works; a hung broker uses up only its share of the time."""
+        error = UnreachableError("no registered broker is reachable")
         for asked, broker in enumerate(brokers):
             until = deadline.within(deadline.left / (len(brokers) - asked))
             try:
@@ -77,9 +77,9 @@ class BrokerLines:
     def ask_each(
         self, brokers: Iterable[int], ask: Callable[[BrokerConnection], T], deadline: Deadline
     ) -> dict[int, T | UnreachableError]:
-        """All at once, so that several hung brokers cost one time-out; who failed early is asked once more, anew."""
+        """Asks all brokers in parallel, and once more over a new connection those that failed before the deadline."""
         answers = self._round({b: self._lines.get(b) or self.renewed(b) for b in brokers}, ask)
-        # A line that is still open has answered: what it said may be an error, but asking again changes nothing.
+        # A connection that is still open has responded, maybe with an error; asking again would not help.
         failed = [b for b, line in self._lines.items() if b in answers and _failed(answers[b]) and not line.is_open]
         if failed and deadline.left > 0:
             answers |= self._round({b: self.renewed(b) for b in failed}, ask)
@@ -91,7 +91,7 @@ class BrokerLines:
         def one(broker: int) -> T | UnreachableError:
             line = asked[broker]
             if line is None:
-                return UnreachableError(f"broker {broker}: is not registered, or nobody tells its address")
+                return UnreachableError(f"broker {broker}: is not registered, or its address is unknown")
             try:
                 return ask(line)
             except UnreachableError as error:
@@ -101,5 +101,5 @@ class BrokerLines:
             return dict(zip(asked, pool.map(one, asked), strict=True))
 
 
-def _failed(said: object) -> bool:
-    return isinstance(said, UnreachableError)
+def _failed(answer: object) -> bool:
+    return isinstance(answer, UnreachableError)

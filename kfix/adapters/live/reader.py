@@ -1,4 +1,4 @@
-"""Fresh reads of a live cluster, over lines that cannot write: they refuse every mutating request."""
+"""Fresh reads of a live cluster over read-only connections, which refuse every changing request."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ T = TypeVar("T")
 
 
 class LiveReader:
-    """Keeps one line a broker and one ZooKeeper session for the time of a run; a broken line is opened again."""
+    """Reads a cluster over one connection per broker and one ZooKeeper session, which are reopened when they break."""
 
     def __init__(
         self, target: Target, connect: Connect, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
     ) -> None:
         self._target = target
         self._connect = connect
-        self._identity = replace(identity, security=target.security.told)
+        self._identity = replace(identity, security=target.security.recorded)
         self._lines = BrokerLines(target.security, addresses, self._registered_address)
         self._session: ZooKeeperLine | None = None
 
@@ -79,7 +79,9 @@ class LiveReader:
         return self._ask_zookeeper(lambda line, end: fresh.read_partition(line, self._connect, tp, end))
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        """The views first: an election in between then makes the old leader's log be compared with the new one's."""
+        """Reads the brokers first: after an election in between, the old leader's log is compared
+        with the new one's.
+        """
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(self.registered_brokers()),
@@ -87,17 +89,17 @@ class LiveReader:
             end,
         )
         found = self._ask_zookeeper(lambda line, end: fresh.read_every_partition(line, self._connect, end))
-        told = {broker: said for broker, said in answers.items() if not isinstance(said, UnreachableError)}
-        errors = tuple(f"broker {b}: {said}" for b, said in answers.items() if isinstance(said, UnreachableError))
+        views = {broker: answer for broker, answer in answers.items() if not isinstance(answer, UnreachableError)}
+        errors = tuple(f"broker {b}: {answer}" for b, answer in answers.items() if isinstance(answer, UnreachableError))
         return {
-            tp: replace(each, views={b: views[tp] for b, views in told.items() if tp in views}, errors=errors)
+            tp: replace(each, views={b: views[tp] for b, views in views.items() if tp in views}, errors=errors)
             for tp, each in found.items()
         }
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
         controller = self.controller().broker
         if controller is None:
-            raise UnreachableError("there is no controller that can be asked for reassignments")
+            raise UnreachableError("there is no active controller, so reassignments cannot be read")
         end = self._deadline()
         error, found = self._lines.ask(
             controller, lambda line: line.call(requests.list_reassignments(), responses.list_reassignments, end), end
@@ -116,13 +118,13 @@ class LiveReader:
     def probe_group(self, group: str) -> CoordinatorProbe:
         partitions = self.partition_count(OFFSETS_TOPIC)
         if partitions is None:
-            raise UnreachableError(f"group {group}: {OFFSETS_TOPIC} does not exist, and asking would create it")
+            raise UnreachableError(f"group {group}: {OFFSETS_TOPIC} does not exist, and the request would create it")
         partition = partition_of_group(group, partitions)
         end = self._deadline()
         askers = self._lines.to(self.registered_brokers())
         probe = find_coordinators(askers.values(), {group: partition}, end).get(group)
         if probe is None:
-            return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker can be asked")
+            return CoordinatorProbe(group, partition, NO_ANSWER, None, None, error="no registered broker is reachable")
         line = None if probe.coordinator is None else self._lines.to((probe.coordinator,)).get(probe.coordinator)
         if probe.coordinator is None or line is None:
             return probe
@@ -133,20 +135,20 @@ class LiveReader:
 
     def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
         end = self._deadline()
-        said = self._lines.ask_each(brokers, lambda line: ask_log_ends(line, (tp,), end)[tp], end)
-        return {b: LogEnd(-1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+        answer = self._lines.ask_each(brokers, lambda line: ask_log_ends(line, (tp,), end)[tp], end)
+        return {b: LogEnd(-1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in answer.items()}
 
     def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
         end = self._deadline()
-        said = self._lines.ask_each(brokers, lambda line: questions.ask_log_tail(line, tp, end), end)
-        return {b: LogTail(-1, -1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in said.items()}
+        answer = self._lines.ask_each(brokers, lambda line: questions.ask_log_tail(line, tp, end), end)
+        return {b: LogTail(-1, -1, -1, str(s)) if isinstance(s, UnreachableError) else s for b, s in answer.items()}
 
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
         end = self._deadline()
         if kind is ResourceKind.BROKER:
             broker = broker_id(name)
             if broker is None:
-                raise UnreachableError(f"configs of broker {name!r}: that is no broker id")
+                raise UnreachableError(f"configs of broker {name!r}: not a broker id")
             return self._lines.ask(broker, lambda line: questions.ask_configs_of(line, kind, name, keys, end), end)
         live = sorted(self.registered_brokers())
         return self._lines.ask_any(
@@ -161,13 +163,13 @@ class LiveReader:
         state = self.recorded(tp).state
         if state is None or state.leader < 0:
             raise UnreachableError(
-                f"{tp}: {'has no leader' if state else 'does not exist'}: no stable end can be asked"
+                f"{tp}: {'has no leader' if state else 'does not exist'}: the last stable offset cannot be read"
             )
         end = self._deadline()
         return self._lines.ask(state.leader, lambda line: questions.ask_stable_end(line, tp, end), end)
 
     def address(self, broker: int) -> Endpoint | None:
-        """Where it is registered now; failing that, where it was."""
+        """Returns the registered address, or the last known one."""
         return self._lines.address(broker)
 
     def _registered_address(self, broker: int) -> Endpoint | None:
@@ -179,22 +181,24 @@ class LiveReader:
         return None
 
     def _views(self, tp: TopicPartition, live: frozenset[int]) -> tuple[dict[int, PartitionView], tuple[str, ...]]:
-        """All at once: several hung brokers cost one time-out, not one each."""
+        """Reads all brokers in parallel: several hung brokers cost one timeout, not one each."""
         end = self._deadline()
         answers = self._lines.ask_each(
             sorted(live),
             lambda line: line.call(requests.metadata((tp.topic,)), responses.metadata, end).partitions.get(tp),
             end,
         )
-        views = {broker: said for broker, said in answers.items() if isinstance(said, PartitionView)}
-        errors = (f"broker {broker}: {said}" for broker, said in answers.items() if isinstance(said, UnreachableError))
+        views = {broker: answer for broker, answer in answers.items() if isinstance(answer, PartitionView)}
+        errors = (
+            f"broker {broker}: {answer}" for broker, answer in answers.items() if isinstance(answer, UnreachableError)
+        )
         return views, tuple(errors)
 
     def _deadline(self) -> Deadline:
         return Deadline.after(self._target.timeout)
 
     def _ask_zookeeper(self, ask: Callable[[ZooKeeperLine, Deadline], T]) -> T:
-        """A session that broke since the last read is opened again once; reading twice changes nothing."""
+        """Reads from ZooKeeper, and reopens a broken session once; repeating a read changes nothing."""
         end = self._deadline()
         if self._session is not None:
             with contextlib.suppress(UnreachableError):
@@ -203,11 +207,11 @@ class LiveReader:
         if self._session.read_only:
             server = self._session.endpoint
             self._end_session()
-            raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: what it says may be stale")
+            raise UnreachableError(f"zookeeper {server}: serves read-only, it has no quorum: its data may be stale")
         return self._ask_session(self._session, ask, end)
 
     def _ask_session(self, session: ZooKeeperLine, ask: Callable[[ZooKeeperLine, Deadline], T], end: Deadline) -> T:
-        """A line on which a read failed is never used again: answers may still be on their way to other questions."""
+        """Reads over this session, and closes it after a failure: late responses must not reach later requests."""
         try:
             return ask(session, end)
         except BaseException:

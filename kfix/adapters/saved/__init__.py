@@ -1,1 +1,1 @@
-"""Snapshots on disk: one file by name, and a small store that remembers the last ones of every cluster."""
+"""Snapshots on disk: named files, and a small store with the last snapshots of every cluster."""

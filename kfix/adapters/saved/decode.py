@@ -1,4 +1,4 @@
-"""The way back: a snapshot made of a file whose shape was checked (`shape`). What is left to refuse is a ShapeError."""
+"""Converts a file whose shape was checked (`shape`) to a snapshot. Raises ShapeError for remaining errors."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _sample(raw: shape.SampleShape) -> Sample:
 
 def _vantage(raw: shape.VantageShape) -> Vantage:
     if not is_name(raw.name):
-        raise ShapeError(f"vantages: {raw.name[:60]!r} is not the name of a vantage (1 to 40 printable characters)")
+        raise ShapeError(f"vantages: {raw.name[:60]!r} is not a vantage name (1 to 40 printable characters)")
     return _same(Vantage, raw)
 
 

@@ -1,6 +1,6 @@
-"""A snapshot as JSON, format `kfix.snapshot/1`: documented in docs/snapshot-format.md, columns rather than objects.
+"""Converts a snapshot to JSON, format `kfix.snapshot/1` (docs/snapshot-format.md).
 
-Partitions are rows of lists by topic, so that 50 000 of them stay small and load fast.
+Partitions are rows of values, grouped by topic, so that 50 000 of them stay small and load fast.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _pairs(ends: Mapping[TopicPartition, Mapping[int, int]]) -> dict[TopicPartit
 
 
 def _by_topic(rows: Mapping[TopicPartition, Any]) -> dict[str, list[list[Any]]]:
-    """{topic: [[partition, *fields], ...]}"""
+    """Returns {topic: [[partition, *fields], ...]}."""
     grouped: dict[str, list[list[Any]]] = {}
     for tp, fields in rows.items():
         grouped.setdefault(tp.topic, []).append([tp.partition, *fields])

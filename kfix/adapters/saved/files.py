@@ -1,4 +1,4 @@
-"""One snapshot, one file: gzip where the name ends in .gz. Written beside and renamed, so that no reader sees half."""
+"""Snapshot files: gzip where the name ends in .gz, written atomically by renaming."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def save(snapshot: Snapshot, path: Path) -> int:
-    """The number of bytes written. The file may name hosts, groups and clients: it is readable by its owner only."""
+    """Writes a snapshot and returns the number of bytes. The file is readable by its owner only.
+
+    Raises UsageError if it cannot be written.
+    """
     raw = json.dumps(encode(snapshot), separators=(",", ":")).encode()
     if path.suffix == ".gz":
         raw = gzip.compress(raw, compresslevel=1)
@@ -30,7 +33,7 @@ def save(snapshot: Snapshot, path: Path) -> int:
 
 
 def write_whole(path: Path, raw: bytes) -> None:
-    """Beside and renamed: a reader sees all of it or what was there before."""
+    """Writes a file atomically: a reader sees the old or the new content. Raises UsageError if it cannot be written."""
     try:
         write_private(path, raw)
     except OSError as error:
@@ -38,7 +41,7 @@ def write_whole(path: Path, raw: bytes) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, unpacked where it is gzip. One clear error for what cannot be read."""
+    """Returns the text of a file, unpacked if it is gzip. Raises UsageError if it cannot be read."""
     try:
         raw = read_file(path)
         if raw.startswith(_GZIP_MAGIC):
@@ -49,7 +52,7 @@ def read_text(path: Path) -> str:
     except EOFError:
         raise UsageError(f"{path}: is damaged: the gzip file ends too early") from None
     except zlib.error:
-        raise UsageError(f"{path}: is damaged: not a whole gzip file") from None
+        raise UsageError(f"{path}: is damaged: invalid gzip data") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is neither a snapshot nor text") from None
 
@@ -59,8 +62,8 @@ def is_snapshot(text: str) -> bool:
 
 
 def parse(text: str, path: Path) -> Snapshot:
-    """UsageError, one line with the place or the path of what is wrong."""
-    # pydantic costs a tenth of a second, which a diagnosis of a live cluster does not need.
+    """Returns the snapshot. Raises UsageError, one line with the position or path of the error."""
+    # Importing pydantic takes 0.1 s, which a diagnosis of a live cluster does not need.
     from kfix.adapters.saved.decode import decode  # noqa: PLC0415
     from kfix.adapters.saved.shape import COLUMNS, HeadShape, SnapshotShape  # noqa: PLC0415
     from kfix.documents.shapes import NotJsonError, ShapeError, read_json  # noqa: PLC0415
@@ -70,7 +73,7 @@ def parse(text: str, path: Path) -> Snapshot:
         return decode(read_json(text, SnapshotShape, COLUMNS), str(path))
     except NotJsonError as error:
         raise UsageError(
-            f"{path}:{error.line}:{error.column}: is damaged: not whole JSON ({error})", hint="save the snapshot again"
+            f"{path}:{error.line}:{error.column}: is damaged: invalid JSON ({error})", hint="save the snapshot again"
         ) from None
     except ShapeError as error:
         raise UsageError(f"{path}: is damaged: {error}", hint="save the snapshot again") from None

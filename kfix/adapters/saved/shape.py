@@ -1,4 +1,4 @@
-"""The shape of a snapshot's file, `kfix.snapshot/1` (docs/snapshot-format.md): every field with its type and range."""
+"""The shape of a snapshot file, `kfix.snapshot/1` (docs/snapshot-format.md): type and range of every field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfix.documents.shapes import Finite, Int16, Int32, Int64, LenientModel, Mom
 
 
 class _Repeated:
-    """The last item of a row may stand there any number of times, or not at all."""
+    """The last item of a row may occur any number of times, or not at all."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema: Any = handler(source)
@@ -23,7 +23,7 @@ Ids = tuple[Int32, ...]
 _Names = list[str]
 _Settings = dict[str, str]
 
-# Rows of a topic: the number of the partition first.
+# Rows of a topic: the partition number first.
 ViewRow = tuple[Int32, Int32, Int32, Ids, Ids, Ids, Int16]
 StateRow = tuple[Int32, Int32, Int32, Ids, Int32, Int32, Int64, Int64]
 AssignmentRow = tuple[Int32, Ids, Ids, Ids]
@@ -34,7 +34,7 @@ EpochEndRow = tuple[Int32, Int32, Int32, Int64, str]
 LeaderRow = tuple[Int32, Int32, Int32, Int32]
 VisibleRow = tuple[Int32, Int64]
 
-#: The names of a row's fields, by the field that holds the rows.
+#: The names of the columns, by the field that contains the rows.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "partitions": ("partition", "leader", "leader_epoch", "replicas", "isr", "offline", "error"),
     "states": ("partition", "leader", "leader_epoch", "isr", "controller_epoch", "version", "mzxid", "mtime_ms"),
@@ -113,7 +113,7 @@ class ZooKeeperShape(LenientModel):
     isr_notifications: Int32
     preferred_election_pending: bool
     migrating: bool
-    #: Up to 0.6 the servers stood here.
+    #: Up to 0.6 the servers were stored here.
     nodes: list[NodeShape] = Field(default_factory=list)
 
 
@@ -150,7 +150,7 @@ class VantageShape(LenientModel):
 
 
 class HeadShape(LenientModel):
-    """What must be looked at before all else: a later version may have another shape."""
+    """The fields that are checked first, since a later version may have another shape."""
 
     format: str = ""
     version: int = 0

@@ -1,4 +1,4 @@
-"""The last snapshots of every cluster: they name the groups and brokers that a sick cluster no longer tells."""
+"""The last snapshots of every cluster: they contain groups and brokers that a sick cluster no longer reports."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kfix.private import private_folder
 KEEP = 20
 _MEMORY = "memory.json"
 FORGET = 7 * 86400.0
-#: Names enough to tell an operator who is blocked; a cluster with more says "and others".
+#: Most group names that are kept, enough to show who is blocked; the rest is reported as "and others".
 MOST_GROUPS = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What earlier snapshots know: every group seen, and the last address of every broker id seen.
+    """What earlier snapshots contain: all groups, and the last address of every broker id.
 
-    `seen` is when each broker was last there, seconds since the epoch; one unseen for `FORGET` was taken out.
+    `seen` is when each broker was last seen, in seconds since the epoch. After `FORGET` seconds it is removed.
     """
 
     groups: tuple[str, ...] = ()
@@ -41,13 +41,16 @@ class Memory:
 
 
 class SnapshotStore:
-    """`root` is kfix's state folder; None remembers nothing."""
+    """Stores snapshots under `root`, the state folder of kfix; with None, nothing is stored."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = None if root is None else root / "clusters"
 
     def keep(self, snapshot: Snapshot) -> Path | None:
-        """None where the cluster told no id, or the disk refuses: a look must not fail for want of a memory."""
+        """Stores a snapshot and returns its path, or None if the cluster id is unknown or writing failed.
+
+        A failure is not an error: a diagnosis must not depend on the store.
+        """
         folder = self._folder(snapshot.cluster.id)
         if folder is None or not snapshot.cluster.id:
             return None
@@ -63,7 +66,7 @@ class SnapshotStore:
         return path
 
     def note(self, snapshot: Snapshot) -> None:
-        """What `recall` will know of it, without the snapshot itself: a hundredth of the work of `keep`."""
+        """Stores only what `recall` needs, not the snapshot itself, in a hundredth of the time of `keep`."""
         folder = self._folder(snapshot.cluster.id)
         if folder is not None and snapshot.cluster.id:
             with contextlib.suppress(OSError, UsageError):
@@ -79,8 +82,10 @@ class SnapshotStore:
         return [] if folder is None else sorted(folder.glob("*.json.gz"))
 
     def recall(self, cluster_id: str) -> Memory:
-        """From the small file beside the snapshots, which is read before anything is asked of the cluster; where it is
-        damaged, from the newest snapshot backwards, since each carries what the one before remembered.
+        """Returns the groups and brokers of earlier snapshots of this cluster.
+
+        They come from the small file beside the snapshots, or if it is damaged from the newest readable snapshot, since
+        each snapshot contains what the previous ones remembered.
         """
         folder = self._folder(cluster_id)
         with contextlib.suppress(OSError, ValueError, RecursionError, UsageError):
@@ -105,17 +110,18 @@ def _write(memory: Memory, path: Path) -> None:
 
 
 def _read(path: Path) -> Memory:
-    """ValueError where the file is not what `_write` writes. By hand, since every diagnosis of a live cluster reads it
-    and pydantic would cost it a tenth of a second.
+    """Returns the content of the file. Raises ValueError if `_write` did not write it.
+
+    Parsed by hand: every diagnosis of a live cluster reads it, and importing pydantic takes 0.1 s.
     """
     raw = json.loads(read_file(path))
     groups, brokers, seen = (raw.get(n) if isinstance(raw, dict) else None for n in ("groups", "brokers", "seen"))
     if not (isinstance(groups, list) and isinstance(brokers, dict) and isinstance(seen, dict)):
         raise ValueError("not the memory of a cluster")  # noqa: TRY004 - a file's mistake, not a caller's
     if not all(isinstance(text, str) for text in (*groups, *brokers.values())):
-        raise ValueError("a group or an address that is no text")
+        raise ValueError("a group or an address that is not text")
     if not all(type(at) in (int, float) and 0 <= at <= LAST_MOMENT for at in seen.values()):
-        raise ValueError("a moment that no calendar has")
+        raise ValueError("an impossible time")
     return Memory(
         tuple(groups), {_broker(b): a for b, a in brokers.items()}, {_broker(b): float(t) for b, t in seen.items()}
     )
@@ -124,7 +130,7 @@ def _read(path: Path) -> Memory:
 def _broker(text: str) -> int:
     broker = broker_id(text)
     if broker is None:
-        raise ValueError(f"{text[:20]!r} is no broker's id")
+        raise ValueError(f"{text[:20]!r} is not a broker id")
     return broker
 
 
@@ -138,7 +144,9 @@ def remember(snapshot: Snapshot, seen: Mapping[int, float] | None = None) -> Mem
 
 
 def _still_possible(snapshot: Snapshot) -> tuple[str, ...]:
-    """Remembered groups, without those that a working coordinator no longer lists: they were deleted."""
+    """Returns the remembered groups, without those that a working coordinator no longer lists,
+    since they were deleted.
+    """
     partitions = max(
         (sum(tp.topic == OFFSETS_TOPIC for tp in v.partitions) for v in snapshot.views.values()), default=0
     )

@@ -1,1 +1,1 @@
-"""Reading ZooKeeper in bulk with a client that cannot write; through kazoo the one fenced write, and the lock."""
+"""ZooKeeper: bulk reads with a client that cannot write; the one fenced write and the lock go through kazoo."""

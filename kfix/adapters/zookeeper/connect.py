@@ -1,4 +1,4 @@
-"""`zookeeper.connect` read, and a session opened with one of its servers."""
+"""Parses `zookeeper.connect` and opens a session with one of its servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """`zookeeper.connect`: servers, then one chroot behind the last of them."""
+    """The value of `zookeeper.connect`: servers, and one chroot after the last of them."""
 
     servers: tuple[Endpoint, ...]
     chroot: str
@@ -30,7 +30,10 @@ class Connect:
 
 
 def parse_connect(text: str) -> Connect:
-    """Raises UsageError, which names the first part that is no address, or what is wrong with the chroot."""
+    """Returns the servers and the chroot.
+
+    Raises UsageError with the first invalid address or the error in the chroot.
+    """
     hosts, slash, chroot = text.strip().partition("/")
     servers, faults = parse_endpoints(hosts)
     for fault in (*map(str, faults), *filter(None, (chroot_fault(slash + chroot),))):
@@ -40,26 +43,29 @@ def parse_connect(text: str) -> Connect:
 
 
 def chroot_fault(chroot: str) -> str:
-    """Returns what is wrong with a chroot, which begins with a slash where there is one; "" where nothing is.
+    """Returns the error in a chroot (a path that begins with a slash, or ""), or "" where it is valid.
 
-    ZooKeeper takes no empty name, no `.` and no `..` in a path, and no character that cannot be printed.
+    ZooKeeper rejects empty names, `.` and `..` in a path, and non-printable characters.
     """
     names = chroot.strip("/").split("/")
     if "," in chroot:
-        return "the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka"
+        return "the chroot is given once, after the last server: zk1:2181,zk2:2181/kafka"
     if not chroot.isprintable() or " " in chroot:
-        return f"{chroot!r} is no chroot: a space, or a character that cannot be printed, is in it"
+        return f"{chroot!r} is not a valid chroot: it contains a space or a non-printable character"
     if chroot.strip("/") and any(name in {"", ".", ".."} for name in names):
-        return f"{chroot!r} is no chroot: no part of a path is empty, '.' or '..'"
+        return f"{chroot!r} is not a valid chroot: no part of a path may be empty, '.' or '..'"
     return ""
 
 
 def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
-    """The first server that gives a full session; a read-only one (no quorum) only where there is no other."""
+    """Returns a session with the first server that has a quorum, else with one that is read-only (no quorum).
+
+    Raises UnreachableError if no server gives a session before the deadline.
+    """
     errors: list[str] = []
     fallback: ZooKeeperLine | None = None
     for position, server in enumerate(connect.servers):
-        # A hung one costs its share; what there is to fall back to keeps one of its own.
+        # A hung server uses up only its share; the fallback keeps a share of its own.
         shares = len(connect.servers) - position + (fallback is not None)
         try:
             line = ZooKeeperLine(server, deadline.within(deadline.left / shares))
@@ -82,6 +88,6 @@ def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
 def read_all(
     line: ZooKeeperLine, connect: Connect, wanted: Mapping[K, Read], deadline: Deadline
 ) -> dict[K, Node | None]:
-    """Paths in `wanted` are below the chroot; one pipelined round."""
+    """Reads paths relative to the chroot in one pipelined round; a value is None where the znode does not exist."""
     asked = [Read(r.kind, connect.path(r.path)) for r in wanted.values()]
     return dict(zip(wanted, line.read(asked, deadline), strict=True))

@@ -1,4 +1,4 @@
-"""Small fresh reads: one partition or the controller, behind a sync, over a session that is kept for a run."""
+"""Small fresh reads of one partition or of the controller, after a sync, over a session that is kept for a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kfix.model.cluster.snapshot import (
 
 
 def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, deadline: Deadline) -> PartitionReading:
-    """State, assignment and registrations of one partition, behind a sync: the freshest that there is."""
+    """Returns state and assignment of one partition and the registered brokers, read after a sync."""
     found = read_all(
         line,
         connect,
@@ -44,12 +44,12 @@ def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, de
 def read_every_partition(
     line: ZooKeeperLine, connect: Connect, deadline: Deadline
 ) -> dict[TopicPartition, PartitionReading]:
-    """As `read_partition`, of all: three rounds, the states last. A topic that is being deleted has none."""
+    """Returns the readings of all partitions in three rounds, states last. A topic that is being deleted has none."""
     roots = {"sync": sync("/brokers"), "ids": children("/brokers/ids"), "topics": children("/brokers/topics")}
     found = read_all(line, connect, roots, deadline)
     ids, topics = found["ids"], found["topics"]
     if ids is None or topics is None:
-        raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers')} is not whole")
+        raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers')} is incomplete")
     registered = broker_ids(ids)
     assigned = read_topics(line, connect, sorted(topics.children), deadline)
     states = read_states(line, connect, assigned, deadline)
@@ -57,7 +57,7 @@ def read_every_partition(
 
 
 def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> tuple[ControllerNode, bool]:
-    """(controller, a migration to KRaft is under way)."""
+    """Returns the controller, and whether a migration to KRaft is in progress."""
     found = read_all(
         line,
         connect,
@@ -73,7 +73,7 @@ def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     return node, migrating(found["migration"], found["controller"])
 
 
-#: A living server answers `srvr` at once. A hung one must not take the time that brokers behind ZooKeeper need.
+#: A healthy server answers `srvr` at once. A hung one must not use up the time that the brokers need.
 _PROBE_SECONDS = 1.0
 
 
@@ -84,18 +84,18 @@ def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
         return ZooKeeperNode(str(server), "", str(error))
     if "not currently serving" in text:
         return ZooKeeperNode(str(server), "no quorum", "not currently serving requests")
-    mode, zxid = _told(text, "Mode: "), _told(text, "Zxid: 0x")
+    mode, zxid = _field(text, "Mode: "), _field(text, "Zxid: 0x")
     return ZooKeeperNode(
         str(server), mode, "" if mode else f"srvr is {SRVR_REFUSED} there", _hexadecimal(zxid) if mode else -1
     )
 
 
-def _told(text: str, key: str) -> str:
+def _field(text: str, key: str) -> str:
     return next((line[len(key) :].strip() for line in text.splitlines() if line.startswith(key)), "")
 
 
 def _hexadecimal(text: str) -> int:
-    """-1 where it is no transaction's number, which has 64 bits."""
+    """Returns the zxid, or -1 where the text is not a number of 64 bits."""
     return int(text, 16) if text and len(text) <= 16 and set(text) <= set("0123456789abcdef") else -1
 
 
@@ -108,7 +108,7 @@ def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
 
 
 def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline) -> int:
-    """0 where the topic does not exist."""
+    """Returns the number of partitions, 0 where the topic does not exist."""
     found = read_all(line, connect, {"topic": get(f"/brokers/topics/{topic}")}, deadline)
     node = found["topic"]
     return 0 if node is None else len(records.assignments(node, topic))
@@ -117,7 +117,7 @@ def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, dead
 def read_assignments(
     line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline
 ) -> dict[TopicPartition, Assignment]:
-    """Behind a sync; empty where the topic does not exist."""
+    """Returns the assignments after a sync; empty where the topic does not exist."""
     path = f"/brokers/topics/{topic}"
     node = read_all(line, connect, {"sync": sync("/brokers"), "topic": get(path)}, deadline)["topic"]
     return {} if node is None else records.assignments(node, topic)
@@ -126,7 +126,7 @@ def read_assignments(
 def read_endpoint(
     line: ZooKeeperLine, connect: Connect, broker: int, protocol: str, deadline: Deadline
 ) -> Endpoint | None:
-    """Where the broker listens by its registration, chosen by `protocol` as in a snapshot; None: not registered."""
+    """Returns the registered address of a broker for this `protocol`, or None where it is not registered."""
     path = f"/brokers/ids/{broker}"
     node = read_all(line, connect, {"sync": sync("/brokers"), "id": get(path)}, deadline)["id"]
     if node is None:

@@ -1,6 +1,6 @@
-"""One run a cluster at a time, seen by every kfix: an ephemeral znode, which goes with its holder's session.
+"""The lock of a cluster for all kfix processes: an ephemeral znode, which disappears with the session of its holder.
 
-Only the session that made the node can keep it, so whose it is, is asked by `ephemeralOwner` and never by its data.
+The holder is identified by `ephemeralOwner`, never by the data of the node.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from kazoo.client import KazooClient
 
 FOLDER, NODE = "/kfix", "/kfix/lock"
-#: What is asked for; a server with a longer tick gives more (twice its tick at least).
+#: The requested session timeout; the server grants at least twice its tickTime.
 SESSION_SECONDS = 6.0
-_LOOK_EVERY = 0.05
+_POLL_SECONDS = 0.05
 _TRIES = 3
 
-# Without a handler of its own, kazoo's warnings of a dropped connection would go to the operator's terminal.
+# Without its own handler, kazoo would print warnings of dropped connections on the terminal.
 _LOGGER = logging.getLogger("kfix.zookeeper.lock")
 _LOGGER.addHandler(logging.NullHandler())
 _LOGGER.propagate = False
 
 
 class ZooKeeperLock(ClusterLock):
-    """`timeout` (seconds) bounds each question to ZooKeeper."""
+    """A lock in ZooKeeper. `timeout` (seconds) limits each request."""
 
     def __init__(self, connect: Connect, cluster: str, *, timeout: float = 5.0) -> None:
         self._connect = connect
@@ -49,13 +49,13 @@ class ZooKeeperLock(ClusterLock):
         return "all kfix on this cluster (ZooKeeper)"
 
     def take(self, holder: Mapping[str, str]) -> None:
-        # kazoo is a library of a hundred modules that a diagnosis never needs.
+        # kazoo has about a hundred modules, and a diagnosis never needs it.
         from kazoo.client import KazooClient  # noqa: PLC0415
         from kazoo.exceptions import KazooException, NoAuthError, NoNodeError  # noqa: PLC0415
         from kazoo.handlers.threading import KazooTimeoutError  # noqa: PLC0415
 
         self.release()
-        # Without the chroot, of which kazoo would warn on the terminal where it does not exist.
+        # Without the chroot, since kazoo warns on the terminal if it does not exist.
         hosts = ",".join(map(str, self._connect.servers))
         self._client = KazooClient(hosts=hosts, timeout=SESSION_SECONDS, logger=_LOGGER)
         try:
@@ -66,13 +66,13 @@ class ZooKeeperLock(ClusterLock):
             if isinstance(error, NoAuthError):
                 raise self._unreachable(f"not allowed to write {self._node}") from None
             if isinstance(error, NoNodeError):
-                raise self._unreachable(f"no place for {self._node}: is the chroot right?") from None
+                raise self._unreachable(f"the parent of {self._node} does not exist: check the chroot") from None
             if isinstance(error, KazooTimeoutError | KazooException):
                 raise self._unreachable(f"{type(error).__name__} {error}".strip()) from None
             raise
 
     def _unreachable(self, why: str) -> UnreachableError:
-        return UnreachableError(f"zookeeper {self._connect}: there is no lock: {why}; nothing was changed")
+        return UnreachableError(f"zookeeper {self._connect}: cannot take the lock: {why}; nothing was changed")
 
     def _make(self, client: KazooClient, data: bytes) -> None:
         from kazoo.exceptions import NodeExistsError, NoNodeError  # noqa: PLC0415
@@ -88,7 +88,7 @@ class ZooKeeperLock(ClusterLock):
             try:
                 self._ask(client.create_async(self._node, data, ephemeral=True))
             except NodeExistsError:
-                with contextlib.suppress(NoNodeError):  # gone since: try again
+                with contextlib.suppress(NoNodeError):  # deleted meanwhile: try again
                     holder, stat = self._ask(client.get_async(self._node))
                     if stat.ephemeralOwner == self._session:
                         return
@@ -102,7 +102,7 @@ class ZooKeeperLock(ClusterLock):
             self._cluster,
             parse_holder(data),
             where="an unknown host",
-            hint=f"wait for it; the lock of a run that was killed goes by itself within {SESSION_SECONDS:.0f} seconds",
+            hint=f"wait for it; the lock of a killed run expires within {SESSION_SECONDS:.0f} s",
         )
 
     def held(self) -> bool:
@@ -113,15 +113,14 @@ class ZooKeeperLock(ClusterLock):
         client = self._client
         if client is None:
             return False
-        # A line that broke is taken up again by the same session, or the session ends: as long as it may live it is
-        # waited for.
+        # After a lost connection the session either reconnects or expires: wait for as long as it may still be valid.
         until = self._seen + SESSION_SECONDS
         while client.state == KazooState.SUSPENDED and time.monotonic() < until:
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
         if client.state != KazooState.CONNECTED:
             return False
         try:
-            # The sync goes through the quorum's leader: a server that is cut off from it cannot vouch for the session.
+            # The sync goes through the leader of the quorum: a partitioned server cannot confirm the session.
             asked = client.sync_async(self._node), client.exists_async(self._node)
             self._ask(asked[0])
             stat = self._ask(asked[1])
@@ -136,7 +135,9 @@ class ZooKeeperLock(ClusterLock):
         return answer.get(timeout=self._timeout)
 
     def release(self) -> None:
-        """Ends the session, and the node with it: nobody else's can be hit. Out of reach it goes when that expires."""
+        """Ends the session and thereby deletes its own node only; if unreachable, the node goes when the session
+        expires.
+        """
         client, self._client = self._client, None
         if client is None:
             return

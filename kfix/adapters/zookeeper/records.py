@@ -1,8 +1,8 @@
-"""Kafka's JSON in znodes, turned into the model. Key order is not fixed, hand-edited nodes have spaces: parse all.
+"""Parses Kafka's JSON in znodes. Key order is not fixed, and hand-edited nodes contain spaces.
 
-Every value is checked for its type and its range here, by hand and not by pydantic: a diagnosis reads tens of
-thousands of these, and loads no pydantic at all (docs/adr/012). A record that Kafka would not write is a
-`BadRecordError` with the path of the value; who reads many of them keeps the others.
+The type and range of every value is checked here, by hand instead of by pydantic: a diagnosis reads tens of thousands
+of records and never imports pydantic (docs/adr/012). A record that Kafka would not write raises `BadRecordError` with
+the path of the value; a bulk read keeps the other records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INTEGERS = {int}
 
 
 class BadRecordError(UnreachableError):
-    """A znode that does not hold what Kafka writes there. `why` is the message without the path."""
+    """A znode with content that Kafka does not write. `why` is the message without the path."""
 
     def __init__(self, path: str, why: str, *, not_json: bool = False) -> None:
         super().__init__(f"zookeeper: {path}: {why}")
@@ -43,12 +43,12 @@ def as_json(node: Node, path: str) -> dict[str, Any]:
     try:
         value = json.loads(node.data)
         if b"\\u" in node.data:
-            # An escape may spell half a character, which no file and no terminal takes.
+            # An escape may be a lone surrogate, which no file and no terminal accepts.
             value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadRecordError(path, f"does not hold the JSON that Kafka writes: {node.data[:60]!r}", not_json=True)
+        raise BadRecordError(path, f"does not contain the JSON that Kafka writes: {node.data[:60]!r}", not_json=True)
     return value
 
 
@@ -58,7 +58,7 @@ def partition_state(node: Node, path: str) -> PartitionState:
         leader, epoch, isr, controller_epoch = raw["leader"], raw["leader_epoch"], raw["isr"], raw["controller_epoch"]
     except KeyError:
         raise _bad_state(raw, path) from None
-    # The one check of the hot loop, without a call for each number; what is wrong is found out only where something is.
+    # The only check in the hot loop, without a call per number; the exact error is determined only in case of one.
     numbers = (leader, epoch, controller_epoch, *isr) if type(isr) is list else ()
     if set(map(type, numbers)) != _INTEGERS or not -LARGEST_INT32 <= min(numbers) <= max(numbers) <= LARGEST_INT32:
         raise _bad_state(raw, path)
@@ -69,7 +69,7 @@ def partition_state(node: Node, path: str) -> PartitionState:
 def _bad_state(raw: dict[str, Any], path: str) -> BadRecordError:
     for name in ("leader", "leader_epoch", "controller_epoch"):
         if not is_int32(raw.get(name)):
-            return _wrong(path, name, "a whole number of 32 bits", raw)
+            return _wrong(path, name, "a 32-bit integer", raw)
     return _wrong(path, "isr", "a list of broker ids", raw)
 
 
@@ -85,7 +85,7 @@ def assignments(node: Node, topic: str) -> dict[TopicPartition, Assignment]:
             raise _wrong(path, name, "an object of lists of broker ids", raw)
         for partition, replicas in said.items():
             if broker_id(partition) is None:
-                raise BadRecordError(path, f"{name}: {partition[:40]!r} is not the number of a partition")
+                raise BadRecordError(path, f"{name}: {partition[:40]!r} is not a partition number")
             if not _are_ids(replicas):
                 raise _wrong(path, f"{name}.{partition}", "a list of broker ids", said, partition)
         lists[name] = said
@@ -97,9 +97,9 @@ def assignments(node: Node, topic: str) -> dict[TopicPartition, Assignment]:
 
 
 def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, str]:
-    """What the node holds, and what is wrong with it, "" where nothing is. That it exists says that the broker lives.
+    """Returns the registration and the error in it ("" for none). The znode alone shows that the broker is alive.
 
-    The endpoint is that of the listener with `protocol`; the first one where none matches (kafka-facts A).
+    The endpoint is that of the listener with `protocol`, or the first one where none matches (docs/facts/zookeeper.md).
     """
     path = f"/brokers/ids/{broker}"
     bare = Registration(broker, None, None, node.stat.czxid, node.stat.ctime)
@@ -110,7 +110,7 @@ def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, 
     names, texts, rack = raw.get("listener_security_protocol_map") or {}, raw.get("endpoints") or [], raw.get("rack")
     wrong = ""
     if not (isinstance(names, dict) and isinstance(texts, list) and all(isinstance(t, str) for t in texts)):
-        wrong = "endpoints: wanted a list of texts, and an object with the protocol of each listener"
+        wrong = "endpoints: expected a list of strings, and an object with the protocol of each listener"
         names, texts = {}, []
     if not (rack is None or isinstance(rack, str)):
         wrong, rack = wrong or _wrong(path, "rack", "text", raw).why, None
@@ -137,14 +137,14 @@ def _is_host(text: str) -> bool:
 
 
 def controller(node: Node | None, epoch: Node | None) -> ControllerNode:
-    """`epoch` is absent only before the first controller was ever elected."""
+    """Returns the controller; `epoch` is missing only before the first controller election."""
     raw = as_json(node, "/controller") if node is not None else {"brokerid": None}
     broker: Any = raw.get("brokerid")
     kraft: Any = raw.get("kraftControllerEpoch", -1)
     if node is not None and not is_int32(broker):
         raise _wrong("/controller", "brokerid", "a broker's id", raw)
     if not is_int32(kraft):
-        raise _wrong("/controller", "kraftControllerEpoch", "a whole number of 32 bits", raw)
+        raise _wrong("/controller", "kraftControllerEpoch", "a 32-bit integer", raw)
     return ControllerNode(
         broker=broker,
         elected_ms=node.stat.ctime if node is not None else 0,
@@ -159,7 +159,7 @@ def controller(node: Node | None, epoch: Node | None) -> ControllerNode:
 def _controller_epoch(node: Node) -> int:
     number = broker_id(node.data.decode("ascii", "replace").strip())
     if number is None:
-        raise BadRecordError("/controller_epoch", f"wanted a whole number, not {node.data[:60]!r}")
+        raise BadRecordError("/controller_epoch", f"expected an integer, not {node.data[:60]!r}")
     return number
 
 
@@ -176,7 +176,7 @@ def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
         said: dict[str, Any] = entry if isinstance(entry, dict) else {}
         topic, partition, replicas = said.get("topic"), said.get("partition"), said.get("replicas")
         if not (isinstance(topic, str) and is_int32(partition) and _are_ids(replicas)):
-            raise BadRecordError(path, f"partitions[{at}]: wanted a topic, a partition and a list of broker ids")
+            raise BadRecordError(path, f"partitions[{at}]: expected a topic, a partition and a list of broker ids")
         found[TopicPartition(topic, int(said["partition"]))] = tuple(said["replicas"])
     return found
 
@@ -185,7 +185,7 @@ def config(node: Node, path: str) -> dict[str, str]:
     raw = as_json(node, path)
     said = raw.get("config", {})
     if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
-        raise _wrong(path, "config", "an object of texts", raw)
+        raise _wrong(path, "config", "an object of strings", raw)
     return said
 
 
@@ -203,7 +203,7 @@ def _are_ids(value: Any) -> bool:
 
 
 def _wrong(path: str, name: str, wanted: str, raw: dict[str, Any], key: str = "") -> BadRecordError:
-    """`name` is the path of the value inside the znode, `key` its key in `raw` where that is another."""
+    """Returns the error. `name` is the path of the value inside the znode, `key` its key in `raw` if different."""
     if (key or name) not in raw:
-        return BadRecordError(path, f"lacks {name}")
-    return BadRecordError(path, f"{name}: wanted {wanted}, not {shown(raw[key or name])}")
+        return BadRecordError(path, f"{name} is missing")
+    return BadRecordError(path, f"{name}: expected {wanted}, not {shown(raw[key or name])}")

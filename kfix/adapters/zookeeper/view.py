@@ -1,4 +1,4 @@
-"""Everything kfix wants of ZooKeeper for a snapshot, in three pipelined rounds over one session."""
+"""Reads everything that a snapshot needs from ZooKeeper in three pipelined rounds over one session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.model.cluster.snapshot import Assignment, PartitionState, Registration
 from kfix.model.numbers import broker_id
 
 T = TypeVar("T")
-#: {path of a znode: what is wrong with what it holds}
+#: {path of a znode: error in its content}
 Unread = dict[str, str]
 
 _ROOTS: dict[str, Read] = {
@@ -34,17 +34,18 @@ _ROOTS: dict[str, Read] = {
 
 
 def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView, Unread]:
-    """(cluster id, view, znodes that could not be read). `protocol` chooses the brokers' listener, such as PLAINTEXT.
+    """Returns (cluster id, view, unreadable znodes). `protocol` selects the brokers' listener, such as PLAINTEXT.
 
-    A znode that holds no record of Kafka costs what it would have said, and nothing else; without `/controller` nobody
-    can be told to be the controller, and it costs the view.
+    A znode with invalid content is left out; only an invalid `/controller` makes the whole view unreadable.
+
+    Raises UnreachableError if no server answers, the quorum is lost, or the chroot is wrong.
     """
     with open_line(connect, deadline) as line:
         if line.read_only:
-            # Seen on 3.5.9: it ends sessions by its own clock and so forgets, seconds later, every broker and the
-            # controller, who are all well. Nothing of that may be judged.
+            # Observed on 3.5.9: it expires sessions by its own clock, so within seconds it shows no brokers and no
+            # controller although they are healthy. This must not be diagnosed.
             raise UnreachableError(
-                f"zookeeper {line.endpoint}: serves read-only, it has no quorum: what it says may be stale"
+                f"zookeeper {line.endpoint}: serves read-only, it has no quorum: its data may be stale"
             )
         roots = read_all(line, connect, _ROOTS, deadline)
         if roots["ids"] is None:
@@ -71,7 +72,7 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
 
 
 def _or_unread(read: Callable[[], T], unread: Unread | None) -> T | None:
-    """None where the znode is none of Kafka's, which `unread` then knows; without such a dict it is an error."""
+    """Returns None and notes the error in `unread` where the znode is invalid; raises it where `unread` is None."""
     try:
         return read()
     except records.BadRecordError as error:
@@ -86,7 +87,10 @@ def state_path(tp: TopicPartition) -> str:
 
 
 def migrating(migration: Node | None, controller: Node | None) -> bool:
-    """A KRaft controller owns the metadata, or is about to: `/controller` must not be touched (kafka-facts A)."""
+    """Whether a KRaft controller owns the metadata or is about to: then `/controller` must not be deleted.
+
+    Source: docs/facts/zookeeper.md.
+    """
     taken_over = controller is not None and records.controller(controller, None).kraft_epoch >= 0
     return taken_over or migration is not None
 
@@ -96,7 +100,7 @@ def _names(node: Node | None) -> tuple[str, ...]:
 
 
 def broker_ids(node: Node) -> frozenset[int]:
-    """Children of /brokers/ids; what is no number there is not Kafka's."""
+    """Returns the children of /brokers/ids that are numbers; Kafka creates no others."""
     return frozenset(broker for name in node.children if (broker := broker_id(name)) is not None)
 
 
@@ -106,7 +110,7 @@ def _registrations(
     nodes = read_all(line, connect, {i: get(f"/brokers/ids/{i}") for i in sorted(ids)}, deadline)
     found: dict[int, Registration] = {}
     for broker, node in nodes.items():
-        # One that is gone between the two rounds has just left: it is not registered.
+        # A broker that is gone between the two rounds is not registered.
         if node is not None:
             found[broker], wrong = records.registration(node, broker, protocol)
             if wrong:
@@ -117,7 +121,7 @@ def _registrations(
 def read_topics(
     line: ZooKeeperLine, connect: Connect, topics: list[str], deadline: Deadline, unread: Unread | None = None
 ) -> dict[TopicPartition, Assignment]:
-    """A topic whose znode is not Kafka's goes into `unread`; without such a dict it is an error."""
+    """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised where that is None."""
     found = read_all(line, connect, {t: get(f"/brokers/topics/{t}") for t in topics}, deadline)
     assigned: dict[TopicPartition, Assignment] = {}
     for topic, node in found.items():
@@ -133,7 +137,7 @@ def read_states(
     deadline: Deadline,
     unread: Unread | None = None,
 ) -> dict[TopicPartition, PartitionState]:
-    """As `read_topics`, of the states."""
+    """Returns the partition states. An invalid znode goes into `unread`, or is raised where that is None."""
     found = read_all(line, connect, {tp: get(state_path(tp)) for tp in assigned}, deadline)
     states: dict[TopicPartition, PartitionState] = {}
     for tp, node in found.items():
@@ -166,5 +170,5 @@ def _wrong_chroot(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> 
     where = f"under the chroot {connect.chroot}" if connect.chroot else "without a chroot"
     return (
         f"zookeeper {line.endpoint}: no Kafka {where} (no /brokers/ids); its root has "
-        f"{', '.join(there[:8]) or 'nothing'}: name the chroot after the last server, as in zk1:2181/kafka"
+        f"{', '.join(there[:8]) or 'nothing'}: add the chroot after the last server, as in zk1:2181/kafka"
     )

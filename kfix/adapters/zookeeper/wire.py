@@ -1,8 +1,8 @@
-"""A ZooKeeper client that can only read: it knows no other request. One connection, requests pipelined in a window.
+"""A ZooKeeper client that can only read: it implements no write request. One connection, pipelined requests.
 
-Pipelining is why it exists: 15 000 to 20 000 reads a second against 4 000 to 5 000 of kazoo's `get_async`, which is the
-difference between 0.6 s and 2.2 s for 10 000 partitions (docs/adr/002). Opening a session is itself a transaction of
-the ensemble; nothing else of ours is.
+It exists for pipelining: 15 000 to 20 000 reads per second instead of 4 000 to 5 000 with kazoo's `get_async`, or 0.6 s
+instead of 2.2 s for 10 000 partitions (docs/adr/002). Opening a session is a transaction of the ensemble; no other
+request is.
 
 Source: jute records of ZooKeeper 3.5 to 3.9 (`ConnectRequest`, `RequestHeader`, `GetDataRequest`, `ZnodeStat`).
 """
@@ -32,13 +32,13 @@ _CONNECT = struct.Struct(">iqiqi16s?")
 _HEADER = struct.Struct(">ii")
 _REPLY = struct.Struct(">iqi")
 _STAT = struct.Struct(">qqqqiiiqiiq")
-#: ZooKeeper's own limit of an answer (jute.maxbuffer) is 1 MiB where nobody has raised it.
+#: ZooKeeper's own limit of a response (jute.maxbuffer) is 1 MiB by default.
 _LARGEST_ANSWER = 64 << 20
 _LARGEST_WORD = 1 << 20
 
 
 class ZnodeStat(NamedTuple):
-    """Times in milliseconds since the epoch, by ZooKeeper's clock."""
+    """The stat of a znode; times in milliseconds since the epoch, by ZooKeeper's clock."""
 
     czxid: int
     mzxid: int
@@ -58,7 +58,7 @@ NO_STAT = ZnodeStat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A znode that exists: its data, its children where they were asked for, and its stat."""
+    """An existing znode: its data, its children if requested, and its stat."""
 
     data: bytes
     children: tuple[str, ...]
@@ -84,12 +84,12 @@ def exists(path: str) -> Read:
 
 
 def sync(path: str) -> Read:
-    """Makes this server catch up with the leader before the reads behind it: a server may lag (kafka-facts J)."""
+    """Makes this server catch up with the leader before the following reads (docs/facts/network-partitions.md)."""
     return Read(_SYNC, path)
 
 
 class ZooKeeperLine:
-    """One session with one server. `read_only` is what the server says of itself (it has lost its quorum)."""
+    """One session with one server. `read_only` is True where the server reports that it has no quorum."""
 
     def __init__(self, endpoint: Endpoint, deadline: Deadline) -> None:
         self.endpoint = endpoint
@@ -114,7 +114,7 @@ class ZooKeeperLine:
         self.close()
 
     def close(self) -> None:
-        # Closing the session spares the ensemble 30 s of an idle one; that it went through is of no interest.
+        # Without this, the ensemble would keep the idle session for 30 s; a failure does not matter.
         with contextlib.suppress(OSError):
             self._socket.sendall(struct.pack(">iii", 8, 0, _CLOSE))
         self._socket.close()
@@ -124,14 +124,17 @@ class ZooKeeperLine:
         self._send(struct.pack(">i", len(body)) + body, deadline)
         answer = self._frame(deadline, first=True)
         if len(answer) < 36:
-            raise UnreachableError(f"zookeeper {self.endpoint}: what answers there is not ZooKeeper")
+            raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
         timeout = struct.unpack_from(">i", answer, 4)[0]
         if timeout <= 0:
             raise UnreachableError(f"zookeeper {self.endpoint}: refused the session")
         return len(answer) > 36 and answer[36] != 0
 
     def read(self, asked: Sequence[Read], deadline: Deadline) -> list[Node | None]:
-        """One result a request, in order; None where the znode does not exist."""
+        """Returns one result per request, in order, None where the znode does not exist.
+
+        Raises UnreachableError for a timeout, a broken response or missing permission.
+        """
         results: list[Node | None] = []
         sent = 0
         while len(results) < len(asked):
@@ -140,7 +143,7 @@ class ZooKeeperLine:
                 self._send(b"".join(self._request(r) for r in asked[sent:upto]), deadline)
                 sent = upto
             request = asked[len(results)]
-            # Sent in order and answered in order: the last one sent is `_xid`.
+            # Requests are answered in order; `_xid` is that of the last one sent.
             wanted = self._xid - (sent - len(results)) + 1
             results.append(self._result(request, self._reply(request, wanted, deadline)))
         return results
@@ -157,12 +160,12 @@ class ZooKeeperLine:
         while True:
             answer = self._frame(deadline)
             if len(answer) < _REPLY.size:
-                raise UnreachableError(f"zookeeper {self.endpoint}: what answers there is not ZooKeeper")
+                raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
             xid, _zxid, error = _REPLY.unpack_from(answer)
             if xid >= 0:
                 break
         if xid != wanted:
-            raise UnreachableError(f"zookeeper {self.endpoint}: answered another question than {request.path}")
+            raise UnreachableError(f"zookeeper {self.endpoint}: answered a different request than {request.path}")
         if error == _NO_NODE:
             return None
         if error == _NO_AUTH:
@@ -184,7 +187,7 @@ class ZooKeeperLine:
                 names, at = _names(answer, at)
             return Node(data, names, ZnodeStat._make(_STAT.unpack_from(answer, at)))
         except struct.error:
-            raise UnreachableError(f"zookeeper {self.endpoint}: a broken answer for {request.path}") from None
+            raise UnreachableError(f"zookeeper {self.endpoint}: a broken response for {request.path}") from None
 
     def _send(self, data: bytes, deadline: Deadline) -> None:
         try:
@@ -196,11 +199,11 @@ class ZooKeeperLine:
     def _frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
         size = struct.unpack(">i", self._bytes(4, deadline, first=first))[0]
         if not 0 <= size <= _LARGEST_ANSWER:
-            raise UnreachableError(f"zookeeper {self.endpoint}: what answers there is not ZooKeeper")
+            raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
         return self._bytes(size, deadline, first=first)
 
     def _bytes(self, size: int, deadline: Deadline, *, first: bool) -> bytes:
-        # A large answer is put together once, at its end: to join it piece by piece would copy it a hundred times.
+        # A large response is joined once, at its end: joining piece by piece would copy it a hundred times.
         parts, there = [self._buffer[self._at :]], len(self._buffer) - self._at
         if there >= size:
             self._at += size
@@ -216,13 +219,13 @@ class ZooKeeperLine:
                 raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
             parts.append(part)
             there += len(part)
-        # What is taken is cut off the front by `_at`: to move the rest once a frame would be 2 000 times a buffer.
+        # Consumed bytes are skipped by `_at`: moving the rest after each frame would copy the buffer 2 000 times.
         self._buffer, self._at = b"".join(parts), size
         return self._buffer[:size]
 
 
 def _blob(data: bytes, at: int) -> tuple[bytes, int]:
-    """struct.error where it claims more bytes than there are."""
+    """Returns the bytes and the position after them. Raises struct.error if the length exceeds the data."""
     size = max(0, struct.unpack_from(">i", data, at)[0])
     if size > len(data) - at - 4:
         raise struct.error("a length beyond the end")
@@ -242,7 +245,7 @@ def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
 
 
 def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str:
-    """`srvr` is the only one that ZooKeeper allows without configuration. Read-only."""
+    """Returns the answer to a four-letter word. Only `srvr` is allowed by default; it is read-only."""
     try:
         with connected(endpoint, deadline.require(str(endpoint))) as line:
             line.sendall(word)
@@ -253,6 +256,6 @@ def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str
                 if not part:
                     return b"".join(parts).decode("utf-8", "replace")
                 parts.append(part)
-            raise UnreachableError(f"zookeeper {endpoint}: what answers there is not ZooKeeper")
+            raise UnreachableError(f"zookeeper {endpoint}: the server is not ZooKeeper")
     except (OSError, UnicodeError) as error:
         raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None

@@ -1,7 +1,7 @@
-"""The one write to Kafka's own znodes: a fenced delete of `/controller`, the same transaction as Kafka's own.
+"""The only write to Kafka's own znodes: a fenced delete of `/controller`, in the same transaction as Kafka uses.
 
-`delete('/controller', version=0)` would protect nothing, since each new ephemeral starts at version 0; the check of
-`/controller_epoch`'s version does (KafkaZkClient.scala:1054, tried in kafka-facts A).
+`delete('/controller', version=0)` would not be fenced, since every new ephemeral node starts at version 0; the check of
+the version of `/controller_epoch` is (KafkaZkClient.scala:1054, tried in docs/facts/zookeeper.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kfix.model.cluster.reading import ChangeResult
 
 
 def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -> ChangeResult:
-    # kazoo is a library of a hundred modules that a diagnosis never needs.
+    # kazoo has about a hundred modules, and a diagnosis never needs it.
     from kazoo.client import KazooClient  # noqa: PLC0415
     from kazoo.exceptions import (  # noqa: PLC0415
         BadVersionError,
@@ -32,8 +32,8 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
         try:
             client.start(timeout=timeout)
         except (KazooTimeoutError, KazooException) as error:
-            said = f"no session with ZooKeeper ({type(error).__name__}); nothing was sent"
-            return ChangeResult(1, "NOT_SENT", said)
+            text = f"no session with ZooKeeper ({type(error).__name__}); nothing was sent"
+            return ChangeResult(1, "NOT_SENT", text)
         transaction = client.transaction()
         transaction.check("/controller_epoch", epoch_version)
         transaction.delete("/controller")
@@ -45,10 +45,10 @@ def delete_controller(connect: Connect, *, epoch_version: int, timeout: float) -
         client.stop()
         client.close()
     # commit() does not raise on a mismatch: [BadVersionError, RuntimeInconsistency].
-    # The others of a failed transaction are told only that it was rolled back.
+    # The other operations of a failed transaction only report that it was rolled back.
     failed = sorted((r for r in results if isinstance(r, Exception)), key=lambda r: isinstance(r, consequences))
     if failed:
         known = isinstance(failed[0], BadVersionError | NoNodeError)
-        why = "another controller was elected meanwhile" if known else "ZooKeeper refused it"
+        why = "another controller was elected meanwhile" if known else "ZooKeeper rejected it"
         return ChangeResult(1, type(failed[0]).__name__, f"{why}; nothing was deleted")
     return ChangeResult(0, "NONE")

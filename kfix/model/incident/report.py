@@ -1,4 +1,4 @@
-"""The post-mortem as one object: every output is made of it and of nothing else."""
+"""The post-mortem as one object: every output is rendered from it and from nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """No later than `at`, after `not_before` (None: exactly `at`); seconds since the epoch. `why`: how it is known."""
+    """A moment in seconds since the epoch: exactly `at`, or after `not_before` and up to `at`. `why`: its basis."""
 
     at: float
     why: str
@@ -27,7 +27,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One line of the table: equal events of `partitions`, told by `sources`. Times as in `timeline.Event`."""
+    """One row of the timeline: equal events of `partitions`, reported by `sources`.
+
+    Times are as in `timeline.Event`.
+    """
 
     at: float
     until: float
@@ -42,7 +45,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class CauseRow:
-    """A finding of the catalogue over the looks: `first` and `last` seen; `gone` is the first look without it after."""
+    """A finding over all snapshots. `gone` is the time of the first snapshot without it, None if still there."""
 
     code: str
     obj: str
@@ -53,17 +56,17 @@ class CauseRow:
     first: float
     last: float
     gone: float | None
-    looks: int
+    snapshots: int
     partitions: tuple[TopicPartition, ...] = ()
     groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run of a runbook: who did what, who said yes to it, how it ended. `ended` None: killed, or going on.
+    """A run of a runbook: who ran it, what changed, who approved it, how it ended.
 
-    `stakes`: of each change that was sent, what its plan said may be lost at worst, and whether that is a number;
-    "none ..." is left out.
+    `ended` is None where it was killed or is still running. `stakes` has, for each change that was sent, the worst loss
+    that its plan states, and whether that is a number; changes without a possible loss are left out.
     """
 
     id: str
@@ -91,23 +94,26 @@ class LossRow:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """What the report was made of: a look, a journal, a log; `told` says what it held, `trouble` what it could not."""
+    """An input of the report: a snapshot, a journal or a log. `problems` lists what could not be read."""
 
     kind: str
     name: str
-    told: str
-    trouble: tuple[str, ...] = ()
+    content: str
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """None: it cannot be told. `served`: nothing critical any more. `whole`: nothing that is a warning any more."""
+    """The key moments; None where unknown.
+
+    `restored` is the end of the last critical finding, `recovered` the end of the last finding of severity warning.
+    """
 
     verdict: str
     began: Moment | None
     noticed: Moment | None
-    served: Moment | None
-    whole: Moment | None
+    restored: Moment | None
+    recovered: Moment | None
     partitions: tuple[TopicPartition, ...]
     groups: tuple[str, ...]
     others_unknown: bool
@@ -116,7 +122,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Leaderless:
-    """Partitions that were without a leader at some time; the longest in seconds; `proved`: solid in the picture."""
+    """Partitions that had no leader at some time; `longest` in seconds; `proved` is False where a
+    part is not proved.
+    """
 
     partitions: tuple[TopicPartition, ...] = ()
     longest: float = 0.0
@@ -125,7 +133,7 @@ class Leaderless:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Lanes over `begin` to `end`. `hidden`: histories, and their partitions, that are left out of the picture."""
+    """Lanes from `begin` to `end`. `hidden` counts the histories that are not drawn, and their partitions."""
 
     begin: float
     end: float
@@ -140,7 +148,9 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class IncidentReport:
-    """`events` are all of them; outputs that show fewer say so. `log_zone` is "" where no log was read."""
+    """The whole report. `events` is complete; outputs that show fewer say so. `log_zone` is ""
+    where no log was read.
+    """
 
     title: str
     cluster: str
@@ -155,6 +165,6 @@ class IncidentReport:
     picture: Picture
     events: tuple[EventRow, ...]
     questions: tuple[str, ...]
-    looks: tuple[SnapshotRow, ...]
+    snapshots: tuple[SnapshotRow, ...]
     sources: tuple[SourceRow, ...]
     log_zone: str = ""

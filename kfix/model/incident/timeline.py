@@ -1,7 +1,7 @@
-"""What happened on a cluster, one event at a time, and what held between: the parts of a post-mortem.
+"""The parts of a post-mortem: events on a cluster, and the states between them.
 
-All times are seconds since the epoch, UTC, by the clock of whoever told them: kfix's host for a look, ZooKeeper's
-server for a znode, the broker for a line of its log. Nobody's clock is corrected here.
+All times are seconds since the epoch, UTC, by the clock of their source: kfix's host for a snapshot, the ZooKeeper
+server for a znode, the broker for a line of its log. No clock is corrected.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final, NamedTuple
 
 from kfix.model.cluster.snapshot import TopicPartition
 
-#: The epoch of a broker that is not registered: a registration has one, its absence has none.
+#: The epoch of a broker that is not registered: only a registration has one.
 ABSENT: Final = -1
 
 
 class Theme(StrEnum):
-    """What an event is about; the page filters by it."""
+    """The subject of an event; the page filters by it."""
 
     LEADER = "leader"
-    ISR = "isr"
+    ISR = "ISR"
     CONTROLLER = "controller"
     BROKER = "broker"
     VIEWS = "views"
@@ -34,9 +34,9 @@ class Theme(StrEnum):
 
 
 class Tone(StrEnum):
-    """`bad` is a sign of an incident, `good` takes one back, `act` is what somebody did on purpose.
+    """`bad` is a sign of an incident, `good` is its end, `act` is a deliberate action.
 
-    `note` is neither, and worth a line; `plain` is what an output may leave out first.
+    `note` is neutral but worth a line; `plain` is what an output leaves out first.
     """
 
     BAD = "bad"
@@ -48,11 +48,11 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`not_before` None: it happened at `at`. Else it happened after `not_before` and no later than `at`.
+    """An event that happened at `at`, or, with `not_before`, after `not_before` and no later than `at`.
 
-    `text` does not name the partition, so that equal events of many partitions are one line. Events with the same `key`
-    are the same fact told by several sources; "" is never the same as another. `lasting` False: the key may come again,
-    and names the same fact only near in time. `source` is where it was read: `look FILE`, `journal RUN`, `LOG:LINE`.
+    `text` does not name the partition, so that equal events of many partitions become one row. Events with the same
+    `key` are one fact from several sources; "" equals no other key. With `lasting` False the key may recur, and is the
+    same fact only if close in time. `source` is `snapshot FILE`, `journal RUN` or `LOG:LINE`.
     """
 
     at: float
@@ -68,10 +68,11 @@ class Event:
 
 
 class Observation(NamedTuple):
-    """What one source said of one partition at `at`. `since`: when that was written, None where the source is silent.
+    """The state of one partition, broker or controller according to one source at `at`.
 
-    `isr` None: not told. `version` is the state znode's, -1 where the source does not know it: equal versions prove
-    that nothing was written between, a version one higher that nothing else was.
+    `since` is when that state was written, None where the source does not record it. `isr` is None where the source
+    does not contain it. `version` is that of the state znode, -1 where unknown: equal versions prove that nothing was
+    written in between, and a version that is one higher proves exactly one write.
     """
 
     at: float
@@ -88,7 +89,7 @@ class Observation(NamedTuple):
 
 
 class SpanCertainty(StrEnum):
-    """How a span is known. `same`: equal at both ends, which does not prove that it was so between."""
+    """How certain a span is. `same`: equal at both ends, which proves nothing about the time in between."""
 
     KNOWN = "known"
     SAME = "same"
@@ -97,7 +98,7 @@ class SpanCertainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What held from `begin` to `end`. `value` is a broker id, -1 for none, None where nobody knows."""
+    """A state from `begin` to `end`. `value` is a broker id, -1 for none, None for unknown."""
 
     begin: float
     end: float
@@ -109,7 +110,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One row of the picture. `partitions` all had this history; `replicas` are the ids that were ever in an ISR."""
+    """One row of the picture. All `partitions` had this history; `replicas` were in the ISR at some time, or led."""
 
     name: str
     spans: tuple[Span, ...]
@@ -119,7 +120,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A saved snapshot in one line. `vantage` tells looks apart that were taken at different places."""
+    """A saved snapshot in one row. `vantage` distinguishes snapshots that were taken from different places."""
 
     at: float
     name: str
@@ -130,13 +131,13 @@ class SnapshotRow:
 
 
 def changes_over(spans: Iterable[Span]) -> int:
-    """How many different things are known to have held; 1 is a lane in which nothing happened."""
+    """Returns the number of successive known states; 1 means that nothing changed."""
     seen = [(s.value, None if s.isr is None else frozenset(s.isr)) for s in spans if s.value is not None]
     return sum(1 for n, each in enumerate(seen) if n == 0 or each != seen[n - 1])
 
 
 class LogTruncation(NamedTuple):
-    """A replica's log was cut back: `broker` (-1: the log does not say who wrote it) holds nothing from `offset` on."""
+    """A truncation: `broker` (-1 where the log does not name it) removed its records from `offset` on."""
 
     at: float
     partition: TopicPartition
@@ -146,9 +147,9 @@ class LogTruncation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogStatement:
-    """What one line of a broker's log tells: events, and what has held since. An unclean election is told as such.
+    """The meaning of one line of a broker's log: events, and the states that hold from then on.
 
-    `deleted`: a topic and the times between which its deletion was begun.
+    `unclean` is a partition with an unclean election; `deleted` is (topic, begin, end) of a topic deletion.
     """
 
     events: tuple[Event, ...] = ()

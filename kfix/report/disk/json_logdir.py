@@ -1,38 +1,38 @@
-"""Log directories as JSON, `kfix.logdirs/v1`: fields are added, never renamed or taken away within v1.
+"""Log directories as JSON, `kfix.logdirs/v1`: within v1, fields are added, never renamed or removed.
 
 schema          "kfix.logdirs/v1"
-cluster         id of meta.properties, "" where no directory tells it
-exit_code       what `kfix inspect log-dir` exits with: 0, 20, 21, 22
+cluster         id in meta.properties, "" where it is missing
+exit_code       exit code of `kfix inspect log-dir`: 0, 20, 21, 22
 counts          partitions by verdict: divergent, behind, apart, same, alone
-directories     path, broker (null: not told), clean (shut down cleanly), partitions
+directories     path, broker (null: unknown), clean (shut down cleanly), partitions
 partitions      by name; each:
     topic, partition
-    verdict     divergent: a replica has records that the winner has not; behind: one lacks records, and has none of its
-                own; same; alone: one replica was given; apart: not of one log, not compared
-    why         of apart, else ""
+    verdict     divergent: a replica has records that the winner lacks; behind: a replica lacks records and has no
+                others; same; alone: only one replica was given; apart: not the same log, not compared
+    why         reason for apart, else ""
     winner      broker with the largest (last epoch, log end), or null; winner_folder: its folder
-    replicas    in service, best first; then those with a state; each:
+    replicas    those in service, best first, then those with a state; each:
         broker, directory, folder
         state           "", "delete", "future" or "stray"
-        topic_id        "" where not told
+        topic_id        "" if unknown
         log_start, log_end
-        high_watermark  of the checkpoint, a lower bound; recovery_point, cleaned: likewise; null where not told
-        epochs          [epoch, start offset], as written in the batches and, without records yet, in the checkpoint
-        checkpoint      the same of leader-epoch-checkpoint, null where there is none
+        high_watermark  from the checkpoint, a lower bound; recovery_point, cleaned: likewise; null if missing
+        epochs          [epoch, start offset] from the batches, and from the checkpoint if it has no records yet
+        checkpoint      likewise from leader-epoch-checkpoint, null if missing
         segments, walked, bytes
-        last_ms         largest timestamp of the walked batches, milliseconds, or null
-    losses      for each pair in which something would be lost:
-        leader, replica     brokers (null: not told), and leader_folder, replica_folder; if `leader` led, `replica`
-                            would throw away
-        from                all from this offset on
+        last_ms         largest timestamp of the batches read, milliseconds, or null
+    losses      for each pair of replicas with a possible loss:
+        leader, replica     brokers (null: unknown), and leader_folder, replica_folder; if `leader` were elected,
+                            `replica` would lose
+        from                all records from this offset on
         first, end          its first offset there, and its log end
-        records             how many, null where the segments do not tell
+        records             number of records, null if unknown
         bytes, first_ms, last_ms
-groups          of the replicas that --groups chose; each:
+groups          groups of the replicas selected by --groups; each:
     topic, partition, broker
-    complete    false: batches could not be read, others may be there
-    groups      name, offsets (partitions with a committed one), topics, last_commit_ms, members; null where not told
-oddities        file, at (byte, or null), what, grade: unread, odd, note; the gravest first
+    complete    false: some batches could not be read, so groups may be missing
+    groups      name, offsets (partitions with a committed offset), topics, last_commit_ms, members; null if unknown
+oddities        file, at (byte, or null), what, grade: unread, odd, note; most severe first
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def logdirs_json(found: Inspection, *, only_divergent: bool = False) -> str:
 
 
 def as_dict(found: Inspection, *, only_divergent: bool = False) -> dict[str, Any]:
-    """`only_divergent` leaves out partitions, never counts."""
-    told = [c for c in found.comparisons if c.differs or not only_divergent]
+    """Returns the document; `only_divergent` filters the partitions, not the counts."""
+    shown = [c for c in found.comparisons if c.differs or not only_divergent]
     return {
         "schema": SCHEMA,
         "cluster": found.cluster,
@@ -62,7 +62,7 @@ def as_dict(found: Inspection, *, only_divergent: bool = False) -> dict[str, Any
         "directories": [
             {"path": d.path, "broker": d.broker, "clean": d.clean, "partitions": len(d.replicas)} for d in found.dirs
         ],
-        "partitions": [_partition(c) for c in told],
+        "partitions": [_partition(c) for c in shown],
         "groups": [_groups(g) for g in found.groups],
         "oddities": [{"file": o.file, "at": o.at, "what": o.what, "grade": o.grade.value} for o in found.oddities],
     }

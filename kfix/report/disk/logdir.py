@@ -1,4 +1,4 @@
-"""Log directories for people: what differs first, then what was found in odd files, then what is well, a line each."""
+"""Log directories as text: differences first, then remarks about files, then one line per healthy partition."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ EPOCHS_SHOWN = 6
 ODD_SHOWN = 20
 _STYLES = {Divergence.DIVERGENT: "bold red", Divergence.BEHIND: "bold yellow", Divergence.APART: "bold yellow"}
 _GRADES = {
-    Grade.UNREAD: ("not read, so not known:", "bold yellow"),
+    Grade.UNREAD: ("not read, content unknown:", "bold yellow"),
     Grade.ODD: ("damaged, or not as Kafka leaves it:", "bold yellow"),
-    Grade.NOTE: ("worth knowing:", "bold"),
+    Grade.NOTE: ("notes:", "bold"),
 }
 
 
@@ -41,7 +41,7 @@ def inspection_lines(found: Inspection, *, only_divergent: bool = False) -> Iter
     well = [c for c in found.comparisons if not c.differs]
     if well and not only_divergent:
         yield Line("")
-        yield Line("no difference:" if len(found.dirs) > 1 else "holds:", style="bold")
+        yield Line("no difference:" if len(found.dirs) > 1 else "content:", style="bold")
         for comparison in well:
             yield from _well(comparison, many=len(found.dirs) > 1)
 
@@ -50,17 +50,17 @@ _ORDER = {Divergence.DIVERGENT: 0, Divergence.APART: 1, Divergence.BEHIND: 2, Di
 
 
 def _top(found: Inspection) -> Iterator[Line]:
-    said = [
+    parts = [
         f"{found.counts[v]} {v.value}"
         for v in (Divergence.DIVERGENT, Divergence.BEHIND, Divergence.APART)
         if found.counts[v]
     ]
     odd = [(Grade.ODD, "odd file", "odd files"), (Grade.UNREAD, "not read", "not read")]
-    said += [f"{n} {one if n == 1 else many}" for grade, one, many in odd if (n := len(_files(found, grade)))]
+    parts += [f"{n} {one if n == 1 else many}" for grade, one, many in odd if (n := len(_files(found, grade)))]
     many = len(found.comparisons)
-    what = f"{many} partition{'' if many == 1 else 's'}: {', '.join(said) or 'no difference, nothing odd'}"
-    worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not said else "bold yellow")
-    yield Line(f"cluster {one_line(found.cluster) or 'not told'}, {what}", style=worst, hang=STEP)
+    what = f"{many} partition{'' if many == 1 else 's'}: {', '.join(parts) or 'no difference, no odd files'}"
+    worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not parts else "bold yellow")
+    yield Line(f"cluster {one_line(found.cluster) or 'unknown'}, {what}", style=worst, hang=STEP)
     for each in found.dirs:
         yield Line(_directory(each), STEP, hang=STEP)
 
@@ -70,8 +70,8 @@ def _files(found: Inspection, grade: Grade) -> set[str]:
 
 
 def _directory(each: LogDir) -> str:
-    name = "broker not told" if each.broker is None else f"broker {each.broker}"
-    size = bytes_said(sum(r.size for r in each.replicas))
+    name = "unknown broker" if each.broker is None else f"broker {each.broker}"
+    size = bytes_text(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
     many = len(each.replicas)
     return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
@@ -85,23 +85,24 @@ def _difference(comparison: Comparison) -> Iterator[Line]:
         return
     for leader in comparison.replicas:
         losses = comparison.lost_if_led_by(leader)
-        wins = ", the best log" if leader is comparison.winner else ""
-        said = "nothing is lost" if not losses else "; ".join(_lost(loss) for loss in losses)
-        yield Line(f"if {one_line(leader.name)} leads{wins}: {said}", STEP, hang=STEP)
+        wins = " (best log)" if leader is comparison.winner else ""
+        parts = "no records are lost" if not losses else "; ".join(_lost(loss) for loss in losses)
+        yield Line(f"if {one_line(leader.name)} leads{wins}: {parts}", STEP, hang=STEP)
 
 
 def _lost(loss: ElectionLoss) -> str:
     who, tail = one_line(loss.replica.name), loss.tail
     if tail is None:
-        return f"{who} loses what it has from offset {loss.kept} on, up to {loss.replica.log_end - 1}"
+        return f"{who} loses its records from offset {loss.kept} to {loss.replica.log_end - 1}"
     many = "records" if tail.records is None else f"{tail.records} record{'' if tail.records == 1 else 's'}"
-    return f"{who} loses {many}, offsets {tail.start} to {tail.end - 1}, {bytes_said(tail.size)}{_times(tail)}"
+    return f"{who} loses {many}, offsets {tail.start} to {tail.end - 1}, {bytes_text(tail.size)}{_times(tail)}"
 
 
 def _times(tail: Tail) -> str:
     if tail.first_ms is None or tail.last_ms is None:
         return ""
-    return f", {moment(tail.first_ms)} to {moment(tail.last_ms)}"
+    first, last = moment(tail.first_ms), moment(tail.last_ms)
+    return f", {first} to {last}" if first != last else f", at {first}"
 
 
 def _table(comparison: Comparison) -> Iterator[Line]:
@@ -116,22 +117,22 @@ def _table(comparison: Comparison) -> Iterator[Line]:
 def _row(replica: Replica) -> tuple[str, ...]:
     name = one_line(replica.name) + (f" ({replica.state})" if replica.state else "")
     marks = (replica.high_watermark, replica.recovery_point)
-    told = ("-" if m is None else str(m) for m in marks)
-    return (name, str(replica.log_start), str(replica.log_end), *told, epochs_said(replica))
+    marks_text = ("-" if m is None else str(m) for m in marks)
+    return (name, str(replica.log_start), str(replica.log_end), *marks_text, epochs_text(replica))
 
 
-def epochs_said(replica: Replica) -> str:
-    """The newest ones; an epoch without records is in parentheses."""
+def epochs_text(replica: Replica) -> str:
+    """Returns the newest epochs as `epoch:start`; an epoch without records is in parentheses."""
     written = set(replica.written)
-    said = [f"{e.epoch}:{e.start}" if e in written else f"({e.epoch}:{e.start})" for e in replica.epochs]
-    more = len(said) - EPOCHS_SHOWN
-    return " ".join([f"... {more} older"] * (more > 0) + said[-EPOCHS_SHOWN:]) or "none"
+    parts = [f"{e.epoch}:{e.start}" if e in written else f"({e.epoch}:{e.start})" for e in replica.epochs]
+    more = len(parts) - EPOCHS_SHOWN
+    return " ".join([f"... {more} older"] * (more > 0) + parts[-EPOCHS_SHOWN:]) or "none"
 
 
 def _well(comparison: Comparison, *, many: bool) -> Iterator[Line]:
     for replica in comparison.replicas[:1]:
-        names = ", ".join(sorted(map(_short, comparison.replicas)))
-        alone = " alone" if comparison.verdict is Divergence.ALONE else ""
+        names = _names(comparison.replicas)
+        alone = " only" if comparison.verdict is Divergence.ALONE else ""
         where = f" on {names}{alone}" if many else ""
         yield Line(f"{comparison.tp}{where}: {', '.join(_holds(replica))}", STEP, hang=STEP)
 
@@ -141,20 +142,24 @@ def _holds(replica: Replica) -> Iterator[str]:
     yield f"offsets {first} to {end - 1}" if end > first else f"empty at offset {end}"
     if replica.high_watermark is not None:
         yield f"hw at least {replica.high_watermark}"
-    yield bytes_said(replica.size)
-    yield f"epochs {epochs_said(replica)}"
+    yield bytes_text(replica.size)
+    yield f"epochs {epochs_text(replica)}"
     if replica.walked < replica.segments:
-        yield f"{replica.walked} of {replica.segments} segments walked"
+        yield f"{replica.walked} of {replica.segments} segments read"
 
 
-def _short(replica: Replica) -> str:
-    return one_line(replica.directory) if replica.broker is None else str(replica.broker)
+def _names(replicas: Iterable[Replica]) -> str:
+    brokers = [str(each.broker) for each in replicas if each.broker is not None]
+    named = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(sorted(brokers))}" if brokers else ""
+    return ", ".join(
+        filter(None, (named, *sorted(one_line(each.directory) for each in replicas if each.broker is None)))
+    )
 
 
 def _groups(stored: StoredGroups) -> Iterator[Line]:
     where = f"{stored.replica.tp} (on {one_line(stored.replica.name)})"
     many = len(stored.groups)
-    unsure = "" if stored.complete else ", and maybe others: not all batches could be read"
+    unsure = "" if stored.complete else ", possibly more: some batches could not be read"
     yield Line(f"{many} group{'' if many == 1 else 's'} in {where}{unsure}", style="bold", hang=STEP)
     for group in stored.groups:
         yield Line(_group(group), STEP, hang=STEP)
@@ -164,11 +169,11 @@ def _group(group: StoredGroup) -> str:
     many = "no offsets" if not group.offsets else f"offsets of {group.offsets} partition{'s' * (group.offsets != 1)}"
     last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
     members = "" if group.members is None else f", {group.members} member{'s' * (group.members != 1)}"
-    return f"{one_line(group.name) or '(the empty name)'}: {many}{last}{members}"
+    return f"{one_line(group.name) or '(empty name)'}: {many}{last}{members}"
 
 
 def names_lines(found: Iterable[StoredGroups]) -> list[str]:
-    """One name a line, for other commands."""
+    """Returns the group names, sorted, for other commands."""
     return sorted({one_line(g.name) for stored in found for g in stored.groups if g.name})
 
 
@@ -182,10 +187,10 @@ def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
         at = "" if each.at is None else f", byte {each.at}"
         yield Line(f"{one_line(each.file)}{at}: {one_line(each.what)}", STEP, hang=STEP)
     if len(odd) > ODD_SHOWN:
-        yield Line(f"and {len(odd) - ODD_SHOWN} more: --json tells all", STEP)
+        yield Line(f"and {len(odd) - ODD_SHOWN} more: --json lists all", STEP)
 
 
-def bytes_said(size: int) -> str:
+def bytes_text(size: int) -> str:
     amount = float(size)
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 1000:

@@ -1,1 +1,1 @@
-"""The post-mortem of an incident: one page of HTML, Markdown, JSON, all made of `IncidentReport`."""
+"""The post-mortem of an incident as HTML, Markdown and JSON, all rendered from `IncidentReport`."""

@@ -1,4 +1,4 @@
-"""The picture as numbers: every lane as bars in percent of the time, so that the page scales without any script."""
+"""The picture as numbers: every lane as bars in percent of the period, so that the page scales without a script."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kfix.model.incident.report import IncidentReport, Moment
 from kfix.model.incident.timeline import Lane, SnapshotRow, Span, SpanCertainty
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident.palette import LIGHT
-from kfix.report.incident.words import TimeFormat, held, lane_name, named, ruling, told, up
+from kfix.report.incident.words import TimeFormat, held, lane_name, named, ruling, story_spans, up
 
-#: Bars of one lane; a partition that flapped more is drawn in part, and its lane says so.
+#: Most bars of one lane; a partition that changed more often is drawn in part, and its lane says so.
 MOST: Final = 400
-_WIDE_ENOUGH: Final = 1.8  # percent, for a broker's id in the bar
-_STRIP: Final = 6  # pixels, a replica's line with its gap
+_WIDE_ENOUGH: Final = 1.8  # percent; narrower bars have no broker id
+_STRIP: Final = 6  # pixels, the line of one replica with its gap
 
 
 class Bar(NamedTuple):
-    """`x` and `width` in percent; `kind` is a class of the style sheet; `hatch` "" or a pattern's name."""
+    """`x` and `width` are in percent; `kind` is a CSS class; `hatch` is "" or the name of a pattern."""
 
     x: float
     width: float
@@ -29,7 +29,7 @@ class Bar(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """One replica: where it was in the ISR."""
+    """When one replica was in the ISR."""
 
     y: int
     broker: int
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A moment that goes through all lanes; `row` keeps names from lying on each other, `end` puts it to the left."""
+    """A vertical line through all lanes. `row` keeps labels from overlapping; with `end` the label is on the left."""
 
     x: float
     name: str
@@ -58,7 +58,7 @@ class Mark(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """`anchor` keeps the first and the last name within the picture."""
+    """A label of the time axis; `anchor` keeps the first and the last one inside the picture."""
 
     x: float
     text: str
@@ -67,7 +67,7 @@ class Tick(NamedTuple):
 
 
 class Drawing:
-    """All that the template needs. `colours`: broker id -> number of its colour."""
+    """Everything that the template needs. `colours` maps a broker id to the number of its colour."""
 
     def __init__(self, report: IncidentReport) -> None:
         self._report = report
@@ -96,12 +96,15 @@ class Drawing:
             for r in self._report.runs
         ]
 
-    def looks(self) -> list[Bar]:
-        return [self._bar(look.at, look.at, _severity(look), "", self._look(look)) for look in self._report.looks]
+    def snapshots(self) -> list[Bar]:
+        return [
+            self._bar(snapshot.at, snapshot.at, _severity(snapshot), "", self._snapshot(snapshot))
+            for snapshot in self._report.snapshots
+        ]
 
-    def _look(self, look: SnapshotRow) -> str:
-        found = amount(look.findings, "finding") if look.findings else "nothing found"
-        return f"{self._clock.at(look.at)} {look.name}: {found}"
+    def _snapshot(self, snapshot: SnapshotRow) -> str:
+        found = amount(snapshot.findings, "finding") if snapshot.findings else "no findings"
+        return f"{self._clock.at(snapshot.at)} {snapshot.name}: {found}"
 
     def _partition(self, lane: Lane) -> Row:
         row = self._row(lane, lane_name(lane.partitions), held, self._leader)
@@ -113,14 +116,14 @@ class Drawing:
         )
 
     def _row(
-        self, lane: Lane, name: str, tell: Callable[[Span], str], kind: Callable[[Span], tuple[str, str, str]]
+        self, lane: Lane, name: str, describe: Callable[[Span], str], kind: Callable[[Span], tuple[str, str, str]]
     ) -> Row:
         bars = []
         for span in lane.spans[:MOST]:
             colour, label, hatch = kind(span)
-            words = f"{self._clock.at(span.begin)} \N{EN DASH} {self._clock.at(span.end)}: {tell(span)}"
+            words = f"{self._clock.at(span.begin)} \N{EN DASH} {self._clock.at(span.end)}: {describe(span)}"
             bars.append(self._bar(span.begin, span.end, colour, label, words, hatch))
-        story = tuple((self._clock.at(s.begin), tell(s)) for s in told(lane.spans[:MOST]))
+        story = tuple((self._clock.at(s.begin), describe(s)) for s in story_spans(lane.spans[:MOST]))
         note = f"drawn in part: {len(lane.spans)} changes" if len(lane.spans) > MOST else ""
         return Row(shortened(name, 60), note, name, tuple(bars), (), 20, story)
 
@@ -163,7 +166,7 @@ class Drawing:
         return Bar(x, round(max(self._x(end) - x, 0.0), 4), kind, label, title, hatch)
 
     def ticks(self) -> list[Tick]:
-        """Round times, at most eight; every second one is left out on a narrow screen."""
+        """Returns about eight round times; a narrow screen shows every second one."""
         step = next((s for s in _STEPS if self._length / s <= 8), _STEPS[-1])
         first = int(self._begin // step + 1)
         times = [n * step for n in range(first, int((self._begin + self._length) // step) + 1)][:9]
@@ -171,13 +174,13 @@ class Drawing:
         return [_tick(self._x(at), text, n) for n, (at, text) in enumerate(zip(times, texts, strict=True))]
 
     def marks(self) -> list[Mark]:
-        """Names that would lie on each other go to different rows."""
+        """Returns the key moments; labels that would overlap go to different rows."""
         summary = self._report.summary
         moments: tuple[tuple[str, Moment | None, str], ...] = (
             ("began", summary.began, "bad"),
-            ("noticed", summary.noticed, "warn"),
-            ("served again", summary.served, "good"),
-            ("whole again", summary.whole, "good"),
+            ("detected", summary.noticed, "warn"),
+            ("service restored", summary.restored, "good"),
+            ("fully recovered", summary.recovered, "good"),
         )
         ends: list[float] = []
         made = []
@@ -207,5 +210,5 @@ def _hatched(span: Span) -> str:
     return "same" if span.proof is SpanCertainty.SAME else ""
 
 
-def _severity(look: SnapshotRow) -> str:
-    return {"critical": "critical", "warning": "warning"}.get(look.worst, "good")
+def _severity(snapshot: SnapshotRow) -> str:
+    return {"critical": "critical", "warning": "warning"}.get(snapshot.worst, "good")

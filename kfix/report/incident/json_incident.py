@@ -1,7 +1,8 @@
-"""The post-mortem as JSON, format `kfix.incident/1`: `IncidentReport` field by field, nothing left out.
+"""The post-mortem as JSON, format `kfix.incident/1`: all fields of `IncidentReport`.
 
-Times are seconds since the epoch, UTC. A partition is `[topic, number]`. `not_before` null: the time is exact, else it
-happened after that and no later than `at`. In a span `value` is a broker id, -1 for none, null where nobody knows.
+Times are seconds since the epoch, UTC. A partition is `[topic, number]`. Where `not_before` is null, the time `at` is
+exact; otherwise the event happened after `not_before` and no later than `at`. In a span, `value` is a broker id, -1 for
+none, or null for unknown.
 """
 
 from __future__ import annotations
@@ -13,5 +14,5 @@ from kfix.model.incident.report import IncidentReport
 
 
 def incident_json(report: IncidentReport) -> str:
-    told = {"format": "kfix.incident", "version": 1, **asdict(report)}
-    return for_json(told, indent=1, ascii_only=True)
+    document = {"format": "kfix.incident", "version": 1, **asdict(report)}
+    return for_json(document, indent=1, ascii_only=True)

@@ -1,6 +1,6 @@
-"""The post-mortem as Markdown, for a wiki or a ticket: the same content as the page, the picture as words.
+"""The post-mortem as Markdown, for a wiki or a ticket: the content of the page, with the picture in words.
 
-Text of a cluster is escaped: no name becomes a link, a mention, a heading or HTML.
+Text from the cluster is escaped: no name becomes a link, a mention, a heading or HTML.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from kfix.model.incident.timeline import Lane, Span
 from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import amount, shortened
 from kfix.report.incident import facts
-from kfix.report.incident.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, told, up
+from kfix.report.incident.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, story_spans, up
 
-#: Of the time line; what is left out is counted. The page has the same number.
+#: Most rows of the timeline; the rest is counted. The page has the same limit.
 EVENTS: Final = 1000
 _TEXT: Final = 600
 
 
 def incident_markdown(report: IncidentReport) -> str:
-    """Ends with a line end."""
+    """Returns the report as Markdown, with a line end at the end."""
     clock = TimeFormat(report)
     parts = [
         _head(report),
         _table(("", "", ""), [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]),
         _section("Cause, as diagnosed", _causes(report, clock)),
-        _section("What was done", _runs(report, clock)),
-        _section("What was lost", (f"- **{_md(r.certainty)}**: {_md(r.text)}{_where(r)}" for r in report.losses)),
-        _section("Not known", (f"- {_md(q)}" for q in report.questions)),
-        _section("Leaders and replicas in sync", _picture(report, clock)),
-        _section("Time line (UTC)", _events(report, clock)),
+        _section("Actions taken", _runs(report, clock)),
+        _section("Data loss", (f"- **{_md(r.certainty)}**: {_md(r.text)}{_where(r)}" for r in report.losses)),
+        _section("Open questions", (f"- {_md(q)}" for q in report.questions)),
+        _section("Leaders and in-sync replicas", _picture(report, clock)),
+        _section("Timeline (UTC)", _events(report, clock)),
         _section("Sources", _sources(report)),
     ]
     return "\n".join(part for part in parts if part)
 
 
 def summary_text(report: IncidentReport) -> str:
-    """The terminal's few lines."""
+    """Returns the summary for the terminal."""
     clock = TimeFormat(report)
     rows = [*facts.times(report, clock), *facts.durations(report), *facts.affected(report)]
     wide = max(len(r.name) for r in rows)
     lines = [shortened(headline(report), _TEXT), *(f"  {r.name:<{wide}}  {shortened(r.value, 160)}" for r in rows)]
-    lines += [f"  not known: {shortened(q, 200)}" for q in report.questions]
+    lines += [f"  open question: {shortened(q, 200)}" for q in report.questions]
     return "\n".join(lines) + "\n"
 
 
@@ -72,21 +72,21 @@ def _causes(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
         yield f"  - cause ({row.confidence}): {_md(row.cause)}"
         yield f"  - {seen(row, clock)}"
     if not report.causes:
-        yield "No look shows a finding."
+        yield "No snapshot has a finding."
 
 
 def _runs(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     for run in report.runs:
-        ended = "no end" if run.ended is None else clock.at(run.ended)
+        ended = "unknown" if run.ended is None else clock.at(run.ended)
         yield f"- **{_md(run.runbook)}** by {_md(run.who)}, {clock.at(run.began)} to {ended}: {_md(run.outcome)}"
         yield f"  - {_md(run.title)} (run {_md(run.id)}, for {_md(run.finding)})"
         yield from (f"  - approval: {_md(a)}" for a in run.approvals)
         yield from (f"  - changed: {_md(c)}" for c in run.changed)
         if run.proof:
-            yield f"  - proof: {_md(run.proof)}"
+            yield f"  - verified: {_md(run.proof)}"
         yield from (f"  - {_md(n)}" for n in run.notes)
     if not report.runs:
-        yield "No journal of a run was given. What people did by hand is not in it."
+        yield "No run journal was given. Manual changes are not recorded."
 
 
 def _picture(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
@@ -100,13 +100,13 @@ def _picture(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     yield from (f"- **{_md(lane.name)}**: {_story(lane, up, clock)}" for lane in drawn.brokers)
     if drawn.hidden[0]:
         histories = amount(drawn.hidden[0], "more history", "more histories")
-        yield f"- {histories} of {drawn.hidden[1]} partitions did not fit; `--json` has their events"
+        yield f"- {histories} of {amount(drawn.hidden[1], 'partition')} left out; `--json` has their events"
     if drawn.unchanged:
-        yield f"- {amount(drawn.unchanged, 'partition')} without any change"
+        yield f"- {amount(drawn.unchanged, 'partition')} without a change"
 
 
-def _story(lane: Lane, tell: Callable[[Span], str], clock: TimeFormat) -> str:
-    return "; ".join(f"{clock.at(s.begin)} {_md(tell(s))}" for s in told(lane.spans))
+def _story(lane: Lane, describe: Callable[[Span], str], clock: TimeFormat) -> str:
+    return "; ".join(f"{clock.at(s.begin)} {_md(describe(s))}" for s in story_spans(lane.spans))
 
 
 def _events(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
@@ -116,11 +116,11 @@ def _events(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     for row in shown:
         yield f"| {clock.event(row)} | {_mark(row)}{_md(row.text)} | {_md(place(row))} | {_md(source(row))} |"
     if left:
-        yield f"\n{amount(left, 'quieter event')} left out; `--json` has all."
+        yield f"\n{amount(left, 'minor event')} left out; `--json` has all."
 
 
 def chosen(events: tuple[EventRow, ...]) -> tuple[tuple[EventRow, ...], int]:
-    """At most EVENTS, the quiet ones left out first; and how many were left out."""
+    """Returns at most `EVENTS` events, without the minor ones first, and the number of events left out."""
     if len(events) <= EVENTS:
         return events, 0
     loud = [e for e in events if e.tone != "plain"][:EVENTS]
@@ -140,15 +140,15 @@ def place(row: EventRow) -> str:
 
 
 def source(row: EventRow) -> str:
-    """The first three; a fact that ten logs tell needs no ten names."""
+    """Returns the first three sources and the number of the others."""
     more = f" and {len(row.sources) - 3} more" if len(row.sources) > 3 else ""
     return ", ".join(row.sources[:3]) + more
 
 
 def _sources(report: IncidentReport) -> Iterator[str]:
     for row in report.sources:
-        trouble = "".join(f"; **{_md(t)}**" for t in row.trouble)
-        yield f"- {_md(row.kind)} {_md(row.name)}: {_md(row.told)}{trouble}"
+        problems = "".join(f"; **{_md(t)}**" for t in row.problems)
+        yield f"- {_md(row.kind)} {_md(row.name)}: {_md(row.content)}{problems}"
     yield from (
         f"- {f.name.lower()}: {_md(f.value)}{f' ({_md(f.why)})' if f.why else ''}" for f in facts.about(report)[2:]
     )

@@ -1,4 +1,4 @@
-"""The post-mortem as one page: offline, without any library, whole without its script, light, dark and on paper."""
+"""The post-mortem as one HTML page: offline, no library, complete without its script, light, dark and printable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASSETS: Final = resources.files("kfix.report.incident") / "assets"
 
 
 def render_incident(report: IncidentReport) -> str:
-    """One file of UTF-8 text. The same report gives the same page; it holds at most `markdown.EVENTS` events."""
+    """Returns the page as text. Equal reports give equal pages; a page has at most `markdown.EVENTS` events."""
     script = _asset("filter.js")
     policy = (
         f"default-src 'none'; script-src {sha256(script)}; style-src 'unsafe-inline'; img-src data:; "
@@ -43,7 +43,7 @@ def _asset(name: str) -> str:
 
 
 def _environment() -> Environment:
-    # Only the page needs the template engine, which the Markdown and the JSON of a report do without.
+    # Only the page needs the template engine; the Markdown and the JSON do not.
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
     made = Environment(
@@ -86,7 +86,7 @@ def _context(report: IncidentReport) -> Mapping[str, Any]:
 
 
 def _tone(report: IncidentReport) -> str:
-    if report.summary.verdict == "over":
+    if report.summary.verdict == "resolved":
         return "good"
     if not report.causes:
         return "unknown"

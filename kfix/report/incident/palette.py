@@ -1,5 +1,6 @@
-"""Colours of brokers, beside those that all pages share. Each is told from its neighbours without its hue, too: by
-the id that stands in the bar. On the bars text of `on` has a contrast of 4.5 or more in both schemes.
+"""Colours of brokers, in addition to those that all pages share. A bar also shows the broker id, so hue is not needed.
+
+Text of colour `on` has a contrast of at least 4.5 on the bars in both schemes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from typing import Final
 
 from kfix.report.fleet.html.palette import css as shared
 
-#: In the order of broker ids, again from the first after the last. No red: that is a partition without a leader.
+#: In the order of broker ids, repeated after the last. No red: that means a partition without a leader.
 LIGHT: Final = ("#2a5fa5", "#0f766e", "#8a5a00", "#6b4aa3", "#4d6b1f", "#9a3f77", "#4a5560", "#1f6f8b")
 DARK: Final = ("#86b0ee", "#5cc9bd", "#e0b050", "#bda2ec", "#a9cc70", "#e69ac6", "#b4bdc8", "#7cc8e4")
 

@@ -1,4 +1,4 @@
-"""What every output of the post-mortem says in the same words: times, how sure they are, how long, who and which."""
+"""Wording shared by all outputs of the post-mortem: times and their certainty, durations, names."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from itertools import groupby
 from typing import Final
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.incident.report import CauseRow, EventRow, IncidentReport, Moment
+from kfix.model.incident.report import CauseRow, EventRow, IncidentReport, Moment, Summary
 from kfix.model.incident.timeline import Span, SpanCertainty
 from kfix.report.fleet.words import amount
 
-NOT_KNOWN: Final = "not known"
-#: Ranges of partitions of one topic that are named; every third of ten thousand is no name.
+UNKNOWN: Final = "unknown"
+#: Most ranges of partition numbers that are listed for one topic.
 _RUNS: Final = 12
 
 
 class TimeFormat:
-    """Times of one report, in UTC: with the day where the report spans more than one."""
+    """Formats the times of one report in UTC, with the date where the report spans more than one day."""
 
     def __init__(self, report: IncidentReport) -> None:
         self._days = _day(report.since) != _day(report.until)
         self._fine = report.until - report.since < 3600
 
     def at(self, seconds: float) -> str:
-        """`22:01:42`, with tenths in a report of less than an hour, with the day where there are several."""
+        """Returns `22:01:42`, with tenths in a report of less than an hour, with the date in one of several days."""
         moment = datetime.fromtimestamp(seconds, UTC)
         text = moment.strftime("%H:%M:%S")
         if self._fine:
@@ -39,7 +39,7 @@ class TimeFormat:
 
     def moment(self, moment: Moment | None) -> str:
         if moment is None:
-            return NOT_KNOWN
+            return UNKNOWN
         if moment.not_before is not None:
             return f"between {self.at(moment.not_before)} and {self.at(moment.at)} UTC"
         return f"{self.at(moment.at)} UTC"
@@ -54,25 +54,25 @@ def _day(seconds: float) -> str:
 
 
 def long(seconds: float) -> str:
-    """`0.4 s`, `47 s`, `12 min 30 s`, `3 h 5 min`, `2 d 4 h`."""
+    """Returns a duration such as `0.4 s`, `47 s`, `12 min 30 s`, `3 h 5 min` or `2 d 4 h`."""
     if seconds < 0.05:
         return "0 s"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
+    recovered = round(seconds)
+    if recovered < 60:
+        return f"{recovered} s"
     for size, name, part, small in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= size:
-            rest = whole % size // part
-            return f"{whole // size} {name}" + (f" {rest} {small}" if rest else "")
-    return f"{whole} s"
+        if recovered >= size:
+            rest = recovered % size // part
+            return f"{recovered // size} {name}" + (f" {rest} {small}" if rest else "")
+    return f"{recovered} s"
 
 
 def apart(first: Moment | None, second: Moment | None) -> str:
-    """How long from one to the other: a range where either is only bounded."""
+    """Returns the duration from `first` to `second`, a range where either is not exact."""
     if first is None or second is None:
-        return NOT_KNOWN
+        return UNKNOWN
     least = (second.at if second.not_before is None else second.not_before) - first.at
     most = second.at - (first.at if first.not_before is None else first.not_before)
     shortest, longest = long(max(least, 0.0)), long(most)
@@ -82,7 +82,7 @@ def apart(first: Moment | None, second: Moment | None) -> str:
 
 
 def named(partitions: Sequence[TopicPartition], most: int = 12) -> str:
-    """`orders-0..2, 7` by topic; more than `most` topics are counted."""
+    """Returns text such as `orders-[0\N{EN DASH}2,7]`; topics beyond `most` are counted."""
     topics = [
         (topic, sorted(tp.partition for tp in group))
         for topic, group in groupby(sorted(partitions), lambda tp: tp.topic)
@@ -112,23 +112,23 @@ def _size(run: str) -> int:
 
 
 def lane_name(partitions: Sequence[TopicPartition]) -> str:
-    """One name for all partitions with one history."""
+    """Returns one name for partitions that share a history."""
     first = str(partitions[0])
     return first if len(partitions) == 1 else f"{first} and {len(partitions) - 1} more"
 
 
 def held(span: Span) -> str:
-    """What a span says, in words."""
+    """Returns a span of a partition in words."""
     if span.proof is SpanCertainty.UNKNOWN:
-        return NOT_KNOWN
+        return UNKNOWN
     who = "no leader" if span.value == -1 else f"leader {span.value}"
     isr = "" if span.isr is None else f", ISR [{','.join(map(str, span.isr))}]"
-    same = " at both ends, not proved between" if span.proof is SpanCertainty.SAME else ""
+    same = " at both ends, not proved in between" if span.proof is SpanCertainty.SAME else ""
     return f"{who}{isr}{same}"
 
 
-def told(spans: Sequence[Span]) -> list[Span]:
-    """Spans for a text, without looks amid a time that is the same at both ends, and without moments of not knowing."""
+def story_spans(spans: Sequence[Span]) -> list[Span]:
+    """Returns the spans for a text, without single observations inside an unproved span and without very short gaps."""
     found: list[Span] = []
     for n, span in enumerate(spans):
         around = [s for s in (*spans[max(n - 1, 0) : n], *spans[n + 1 : n + 2]) if s.proof is SpanCertainty.SAME]
@@ -145,25 +145,25 @@ def told(spans: Sequence[Span]) -> list[Span]:
 
 def up(span: Span) -> str:
     if span.proof is SpanCertainty.UNKNOWN:
-        return NOT_KNOWN
+        return UNKNOWN
     state = "not registered" if span.value == -1 else "registered"
-    return state + (" at both ends, not proved between" if span.proof is SpanCertainty.SAME else "")
+    return state + (" at both ends, not proved in between" if span.proof is SpanCertainty.SAME else "")
 
 
 def ruling(span: Span) -> str:
     if span.proof is SpanCertainty.UNKNOWN:
-        return NOT_KNOWN
+        return UNKNOWN
     return "none" if span.value == -1 else f"broker {span.value}, epoch {span.epoch}"
 
 
 def seen(row: CauseRow, clock: TimeFormat) -> str:
-    gone = f"gone by {clock.at(row.gone)}" if row.gone is not None else "still there at the last look"
-    when = f"at {clock.at(row.first)}" if row.looks == 1 else f"{clock.at(row.first)} to {clock.at(row.last)}"
-    return f"seen {when}, in {amount(row.looks, 'look')}; {gone}"
+    gone = f"resolved by {clock.at(row.gone)}" if row.gone is not None else "still present in the last snapshot"
+    when = f"at {clock.at(row.first)}" if row.snapshots == 1 else f"{clock.at(row.first)} to {clock.at(row.last)}"
+    return f"seen {when}, in {amount(row.snapshots, 'snapshot')}; {gone}"
 
 
 def headline(report: IncidentReport) -> str:
-    """What a manager reads: what stood still, for how long, who was kept waiting, whether it is over."""
+    """Returns the headline: what was unavailable and for how long, who was affected, whether it is resolved."""
     summary, parts = report.summary, []
     stood = _leaderless(report)
     if stood:
@@ -173,18 +173,22 @@ def headline(report: IncidentReport) -> str:
     else:
         parts.append(f"{summary.verdict[:1].upper()}{summary.verdict[1:]}")
     if summary.groups:
-        others = ", and maybe others," if summary.others_unknown else ""
-        many = "group" if len(summary.groups) == 1 else f"{len(summary.groups)} groups:"
-        shown = ", ".join(summary.groups[:3]) + (" and more" if len(summary.groups) > 3 else "")
-        parts.append(f"Consumer {many} {shown}{others} could not work")
+        parts.append(_blocked(summary))
     if report.causes:
-        lasted = apart(summary.began, summary.whole)
-        parts.append(f"All was whole again after {lasted}" if summary.whole else "It was not over at the last look")
+        lasted = apart(summary.began, summary.recovered)
+        parts.append(f"Full recovery after {lasted}" if summary.recovered else "Not resolved at the last snapshot")
     return ". ".join(parts) + "."
 
 
+def _blocked(summary: Summary) -> str:
+    count = len(summary.groups)
+    shown = ", ".join(summary.groups[:3]) + (f" and {count - 3} more" if count > 3 else "")
+    others = " (possibly others)" if summary.others_unknown else ""
+    return f"Consumer group{'' if count == 1 else 's'} {shown}{others} {'was' if count == 1 else 'were'} blocked"
+
+
 def _leaderless(report: IncidentReport) -> str:
-    """`orders-3 had no leader for 41 s`; "about" where a part of the time is not proved."""
+    """Returns text such as `orders-3 had no leader for 41 s`, with "about" where a part of the time is not proved."""
     none = report.picture.leaderless
     if not none.partitions:
         return ""

@@ -1,7 +1,7 @@
-"""What happened between two looks: one file a theme, each a pure function of both.
+"""Compares two snapshots: one module per theme, each a pure function of both.
 
-A function compares only what both looks read: a source that one of them lacks proves nothing. The list is written by
-hand; a test compares it with the folder.
+A function compares only what both snapshots contain: a source that one of them lacks proves nothing. The list is
+written by hand; a test compares it with the folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Brokers in ZooKeeper: registered, vanished, registered anew. The czxid of `/brokers/ids/N` is the broker epoch."""
+"""Broker registrations in ZooKeeper: registered, lost, re-registered.
+
+The czxid of `/brokers/ids/N` is the broker epoch.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     old, new = before.zookeeper.registrations, after.zookeeper.registrations
     at, since = between(before, after)
     for broker in sorted(old.keys() - new.keys()):
-        text = f"broker {broker} vanished from ZooKeeper"
+        text = f"broker {broker} is no longer registered in ZooKeeper"
         key = f"gone:{broker}"
         yield Event(at, Theme.BROKER, Tone.BAD, text, where(after), since, None, broker, key, lasting=False)
     for broker in sorted(new):
@@ -23,7 +26,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         if was is not None and mine.czxid == was.czxid:
             continue
         at, since = between(before, after, mine.registered_ms)
-        again = "registered" if was is None else "registered anew: it restarted, or its session expired"
+        again = "registered" if was is None else "re-registered: it restarted, or its session expired"
         tone = Tone.GOOD if was is None else Tone.BAD
         yield Event(
             at,

@@ -1,4 +1,4 @@
-"""Settings of topics and brokers that changed. Only a setting that both looks read is compared."""
+"""Changed topic and broker configs. Only settings that both snapshots contain are compared."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ _SECRET = ("password", "secret", "jaas", "keystore", "truststore", "credential")
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     at, since = between(before, after)
     for broker in sorted(before.broker_configs.keys() & after.broker_configs.keys()):
-        for text in _told(before.broker_configs[broker], after.broker_configs[broker], both=True):
+        for text in _differences(before.broker_configs[broker], after.broker_configs[broker], both=True):
             yield Event(at, Theme.CONFIG, Tone.ACT, f"broker {broker}: {text}", where(after), since, None, broker)
     if before.zookeeper is None or after.zookeeper is None:
         return
     old, new = before.zookeeper.topic_configs, after.zookeeper.topic_configs
     topics = {tp.topic for tp in before.zookeeper.assignments} & {tp.topic for tp in after.zookeeper.assignments}
     for topic in sorted(topics):
-        for text in _told(old.get(topic, {}), new.get(topic, {}), both=False):
+        for text in _differences(old.get(topic, {}), new.get(topic, {}), both=False):
             yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic}: {text}", where(after), since)
 
 
-def _told(old: Mapping[str, str], new: Mapping[str, str], *, both: bool) -> Iterator[str]:
-    """`both`: a setting that one look lacks was not read there. A topic's znode holds all that is set on the topic."""
+def _differences(old: Mapping[str, str], new: Mapping[str, str], *, both: bool) -> Iterator[str]:
+    """Yields the differences. With `both`, a setting that one snapshot lacks was not read there and is skipped.
+
+    A topic's znode holds every override of the topic, so there a missing setting means "not set".
+    """
     names = old.keys() & new.keys() if both else old.keys() | new.keys()
     for name in sorted(names):
         was, now = old.get(name, "not set"), new.get(name, "not set")

@@ -1,4 +1,4 @@
-"""The controller: who is it, by which epoch. Only ZooKeeper's record counts; beliefs of brokers are in `views`."""
+"""Controller changes, by ZooKeeper's record only; what brokers report is compared in `views`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         return
     if new.broker is None:
         at, not_before = between(before, after)
-        text = f"there is no controller (it was broker {old.broker}, epoch {old.epoch})"
+        text = f"there is no controller (previous: broker {old.broker}, epoch {old.epoch})"
         yield Event(at, Theme.CONTROLLER, Tone.BAD, text, where(after), not_before, key=f"no-controller:{old.epoch}")
         return
     at, not_before = between(before, after, new.elected_ms)
     key = f"controller:{new.broker}:{new.epoch}"
-    yield Event(at, Theme.CONTROLLER, Tone.NOTE, _told(old, new), where(after), not_before, None, new.broker, key)
+    yield Event(at, Theme.CONTROLLER, Tone.NOTE, _sentence(old, new), where(after), not_before, None, new.broker, key)
 
 
-def _told(old: ControllerNode, new: ControllerNode) -> str:
+def _sentence(old: ControllerNode, new: ControllerNode) -> str:
     skipped = new.epoch - old.epoch - 1
     more = f"; {skipped} more {'election' if skipped == 1 else 'elections'} in between" if skipped > 0 else ""
     return (
-        f"broker {new.broker} became the controller, epoch {new.epoch} (before: {old.broker}, epoch {old.epoch}){more}"
+        f"broker {new.broker} became the controller, epoch {new.epoch} (previous: broker {old.broker}, epoch "
+        f"{old.epoch}){more}"
     )

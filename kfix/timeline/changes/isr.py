@@ -1,4 +1,4 @@
-"""ISR changes: who left, who came back."""
+"""ISR changes: which replicas left, which came back."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         if old is None or set(old.isr) == set(now.isr) or now.version < old.version:
             continue
         at, not_before = between(before, after, now.mtime_ms if now.version == old.version + 1 else 0)
-        tone, text = told(old.isr, now.isr)
+        tone, text = sentence(old.isr, now.isr)
         yield Event(at, Theme.ISR, tone, text, where(after), not_before, tp, key=key_of(tp, now.isr), lasting=False)
 
 
 def key_of(tp: TopicPartition, isr: tuple[int, ...]) -> str:
-    """A look and a leader's log tell of the same change by the same key."""
+    """Returns the key of a change, the same for a snapshot and for the leader's log."""
     return f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
 
 
-def told(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Tone, str]:
+def sentence(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Tone, str]:
     gone, came = set(old) - set(new), set(new) - set(old)
     arrow = f"{_ids(old)} \N{RIGHTWARDS ARROW} {_ids(new)}"
     if gone and came:

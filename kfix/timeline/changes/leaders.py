@@ -1,4 +1,4 @@
-"""Leader changes: from, to, epoch. A partition that lost its leader is bad, one that got one is good."""
+"""Leader changes: from, to, leader epoch. Losing the leader is bad, getting one is good."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         if old.leader_epoch == now.leader_epoch and old.leader == now.leader:
             continue
         if now.leader_epoch < old.leader_epoch:
-            continue  # a server of the ensemble that lags, or a topic that was made anew
+            continue  # a lagging server of the ensemble, or a topic that was recreated
         at, not_before = between(before, after, now.mtime_ms if _last_write_was_the_election(old, now) else 0)
-        tone, text = told(old.leader, now.leader, now.leader_epoch)
+        tone, text = sentence(old.leader, now.leader, now.leader_epoch)
         skipped = now.leader_epoch - old.leader_epoch - 1
         if skipped > 0 and old.leader != now.leader:
-            text += f"; {skipped} {'epoch' if skipped == 1 else 'epochs'} in between were not seen"
+            text += f"; {skipped} {'epoch' if skipped == 1 else 'epochs'} in between were not observed"
         yield Event(at, Theme.LEADER, tone, text, where(after), not_before, tp, key=f"leader:{tp}:{now.leader_epoch}")
 
 
 def _new_without(before: Snapshot, after: Snapshot, tp: TopicPartition, now: PartitionState) -> Iterator[Event]:
-    """A partition that was made since the look before, and has no leader already."""
+    """Yields an event for a partition that was created since the previous snapshot and has no leader."""
     if now.leader == NO_LEADER:
         at, since = between(before, after, now.mtime_ms)
         text = f"lost its leader, leader epoch {now.leader_epoch}"
@@ -39,9 +39,9 @@ def _new_without(before: Snapshot, after: Snapshot, tp: TopicPartition, now: Par
         yield Event(at, Theme.LEADER, Tone.BAD, text, where(after), since, tp, key=key)
 
 
-def told(old: int, new: int, epoch: int) -> tuple[Tone, str]:
-    """The sentence, also for a log's line; `old` -2 where it is not known."""
-    who = {-1: "no leader", -2: "not known"}
+def sentence(old: int, new: int, epoch: int) -> tuple[Tone, str]:
+    """Returns the tone and the sentence of a leader change; `old` is -2 where it is unknown."""
+    who = {-1: "no leader", -2: "unknown"}
     if new < 0:
         lost = f" (it was {old})" if old >= 0 else ""
         return Tone.BAD, f"lost its leader{lost}, leader epoch {epoch}"
@@ -53,5 +53,5 @@ def told(old: int, new: int, epoch: int) -> tuple[Tone, str]:
 
 
 def _last_write_was_the_election(old: PartitionState, now: PartitionState) -> bool:
-    """The znode keeps the time of its last write only: an ISR change after the election would hide the election's."""
+    """Whether the mtime of the znode is that of the election: a later ISR change would have overwritten it."""
     return now.version >= 0 and (now.version - old.version) == (now.leader_epoch - old.leader_epoch)

@@ -1,4 +1,4 @@
-"""Log ends that went backward. On one replica: its log was cut. On all that were read: records are gone."""
+"""Log end offsets that went back: on one replica its log was truncated, on all replicas read records were lost."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         for broker in sorted(old.keys() & new.keys()):
             if new[broker] < old[broker]:
                 cut = old[broker] - new[broker]
-                text = f"broker {broker}'s log end went back from {old[broker]} to {new[broker]} ({cut} offsets)"
+                text = (
+                    f"log end offset on broker {broker} went back from {old[broker]} to {new[broker]} ({cut} offsets)"
+                )
                 yield Event(at, Theme.LOSS, Tone.BAD, text, where(after), since, tp, broker)
         lost = gone(old, new)
         if lost:
-            text = f"no replica that was read holds offsets {max(new.values())} to {max(old.values()) - 1} any more"
+            text = f"offsets {max(new.values())} to {max(old.values()) - 1} are no longer on any replica that was read"
             yield Event(at, Theme.LOSS, Tone.BAD, f"{text} ({lost})", where(after), since, tp)
 
 
 def lost_records(before: Snapshot, after: Snapshot) -> dict[TopicPartition, int]:
-    """Offsets that some replica held in the first look and none in the second, where every holder was read again."""
+    """Returns the number of offsets per partition that were lost between two snapshots.
+
+    An offset counts as lost where a replica held it in the first snapshot, no replica holds it in the second, and every
+    former holder was read again.
+    """
     both = before.log_ends.keys() & after.log_ends.keys()
     found = {tp: gone(ends(before.log_ends[tp]), ends(after.log_ends[tp])) for tp in both}
     return {tp: n for tp, n in found.items() if n}
@@ -36,7 +42,7 @@ def ends(rows: Mapping[int, LogEnd]) -> dict[int, int]:
 
 
 def gone(old: Mapping[int, int], new: Mapping[int, int]) -> int:
-    """0 also where a broker that held most was not read again: it may still hold them."""
+    """Returns the number of lost offsets; 0 where a former holder was not read again, since it may still hold them."""
     if not old or not new:
         return 0
     most = max(old.values())

@@ -1,4 +1,4 @@
-"""Reassignments that began or ended, by the controller's own list; where it was not read, by the topic znodes."""
+"""Reassignments that began or ended, by the controller's list, or by the topic znodes where that was not read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 
 def moving(snapshot: Snapshot) -> Mapping[TopicPartition, Assignment] | None:
-    """None: nobody told."""
+    """Returns the ongoing reassignments, or None where no source reports them."""
     if snapshot.reassignments is not None:
         return snapshot.reassignments
     if snapshot.zookeeper is None:

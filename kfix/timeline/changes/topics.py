@@ -1,4 +1,4 @@
-"""Topics made and deleted, and replicas assigned elsewhere, by ZooKeeper's assignments."""
+"""Topics that were created, deleted or expanded, and changed replica assignments, by ZooKeeper's record."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     old, new = before.zookeeper.assignments, after.zookeeper.assignments
     was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
     for topic in sorted(now.keys() - was.keys()):
-        text = f"topic {topic} was made, {now[topic]} partition{'' if now[topic] == 1 else 's'}"
+        text = f"topic {topic} was created, {now[topic]} partition{'' if now[topic] == 1 else 's'}"
         yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
     for topic in sorted(was.keys() - now.keys()):
-        yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} is gone", where(after), since)
+        yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} was deleted", where(after), since)
     for topic in sorted(t for t in was.keys() & now.keys() if now[t] > was[t]):
-        text = f"topic {topic} got more partitions: {was[topic]} \N{RIGHTWARDS ARROW} {now[topic]}"
+        text = f"topic {topic} was expanded, partitions {was[topic]} \N{RIGHTWARDS ARROW} {now[topic]}"
         yield Event(at, Theme.CONFIG, Tone.ACT, text, where(after), since)
     for tp in sorted(old.keys() & new.keys()):
         if old[tp].replicas != new[tp].replicas:
-            text = f"replicas {list(old[tp].replicas)} \N{RIGHTWARDS ARROW} {list(new[tp].replicas)}"
+            text = f"assignment {list(old[tp].replicas)} \N{RIGHTWARDS ARROW} {list(new[tp].replicas)}"
             yield Event(at, Theme.REASSIGNMENT, Tone.ACT, text, where(after), since, tp)

@@ -1,4 +1,4 @@
-"""Members of the ZooKeeper ensemble: leader, follower, standalone, without quorum, or silent."""
+"""State changes of ZooKeeper servers: leader, follower, standalone, without a quorum, or not responding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         old = was.get(node.address)
         if old is None or old == node.mode:
             continue
-        text = f"ZooKeeper {node.address}: {old or 'no answer'} \N{RIGHTWARDS ARROW} {node.mode or 'no answer'}"
+        text = f"ZooKeeper {node.address}: {old or 'no response'} \N{RIGHTWARDS ARROW} {node.mode or 'no response'}"
         yield Event(at, Theme.ZOOKEEPER, _tone(old, node.mode), text, where(after), since)
 
 

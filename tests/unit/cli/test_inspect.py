@@ -113,7 +113,7 @@ def test_one_directory_alone_tells_what_it_holds(kfix):
     three_brokers()
     said = kfix("disks/b1", "--topic", "orders")
     assert said.exit_code == 0
-    assert "holds:" in said.stdout
+    assert "content:" in said.stdout
     assert "orders-0: offsets 0 to 299, hw at least 200" in said.stdout
 
 
@@ -147,14 +147,14 @@ def test_one_broker_with_two_disks_is_one_broker_and_a_partition_twice_is_told(k
     ("args", "words"),
     [
         (["absent"], "absent: cannot be read: no such file or directory"),
-        (["b1", "--partition", "orders"], "--partition: 'orders' is no partition"),
-        (["b1", "--partition", "orders-x"], "'orders-x' is no partition"),
+        (["b1", "--partition", "orders"], "--partition: 'orders' is not a partition"),
+        (["b1", "--partition", "orders-x"], "'orders-x' is not a partition"),
         (["b1", "--partition", "orders-7"], "no replica of orders-7 in b1"),
         (["b1", "--topic", "bills"], "no replica of bills in b1"),
-        (["b1", "--groups", "orders-0"], "groups are kept in __consumer_offsets alone"),
+        (["b1", "--groups", "orders-0"], "groups are stored only in __consumer_offsets"),
         (["b1", "--groups", "__consumer_offsets-9"], "no replica of __consumer_offsets-9"),
         (["b1", "--groups", "all"], "no replica of __consumer_offsets in b1"),
-        (["b1", "--names"], "--names goes with --groups"),
+        (["b1", "--names"], "--names needs --groups"),
         (["b1/orders-0"], "is the folder of one partition"),
     ],
 )

@@ -45,7 +45,7 @@ def test_what_is_no_condition_is_refused_with_file_and_line(text: str, problem: 
     assert problem in str(raised.value)
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(InvalidFileError) as raised:
         parse("foo > 1 and bar < 2", "x.py:1", FACTS)
     assert len(raised.value.problems) == 2

@@ -9,7 +9,7 @@ from kfix.model.cluster.snapshot import Vantage, ZooKeeperNode
 from tests.unit.diagnostics.clusters import healthy, text
 
 
-def test_a_look_says_whom_its_place_reached_and_whom_not() -> None:
+def test_a_snapshot_says_whom_its_place_reached_and_whom_not() -> None:
     look = replace(
         healthy(),
         silent={4: "broker 4: no answer in time"},

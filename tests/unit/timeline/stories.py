@@ -1,4 +1,4 @@
-"""The founding incident on paper, look by look, with the run that healed it; and looks to compare two of."""
+"""The founding incident on paper, snapshot by snapshot, with the run that healed it; and pairs of snapshots."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -18,8 +18,8 @@ def cluster():
 
 
 def at(paper, seconds, name, **changes):
-    """A look `seconds` after BEGAN."""
-    return deepcopy(paper).snapshot(taken_at=BEGAN + seconds, origin=f"/looks/{name}.json", **changes)
+    """Returns a snapshot taken `seconds` after BEGAN."""
+    return deepcopy(paper).snapshot(taken_at=BEGAN + seconds, origin=f"/snapshots/{name}.json", **changes)
 
 
 def age(seconds):
@@ -30,18 +30,18 @@ def age(seconds):
 def founding():
     """Healthy, metadata divergence (unseen), coordinator stuck twice, healed, healthy."""
     paper = cluster()
-    looks = [at(paper, 0, "00-healthy")]
+    snapshots = [at(paper, 0, "00-healthy")]
     paper.forge(OFFSETS_TOPIC, 0, leader=3, isr=(3, 2), age=age(100))
     paper.groups = ("payments",)
-    looks.append(at(paper, 120, "01-metadata-divergence"))
+    snapshots.append(at(paper, 120, "01-metadata-divergence"))
     paper.fall(OFFSETS_TOPIC, 0, 3, age=age(300))
-    looks += [at(paper, 310, "02-coordinator-stuck"), at(paper, 400, "03-coordinator-stuck")]
+    snapshots += [at(paper, 310, "02-coordinator-stuck"), at(paper, 400, "03-coordinator-stuck")]
     part = paper.part(OFFSETS_TOPIC, 0)
     part.write(leader=2, isr=(1, 2), age=age(421.5))
-    looks.append(at(paper, 430, "04-healed"))
+    snapshots.append(at(paper, 430, "04-healed"))
     paper.back(3, age=age(500), in_sync=True)
-    looks.append(at(paper, 590, "05-whole"))
-    return looks
+    snapshots.append(at(paper, 590, "05-whole"))
+    return snapshots
 
 
 def records():
@@ -71,16 +71,16 @@ def records():
     )  # fmt: skip
 
 
-def material(looks, *, vantage=lambda _: ""):
+def material(snapshots, *, vantage=lambda _: ""):
     made = Material()
-    for look in looks:
-        made.look(look, diagnose(look, options=Options(restart_grace=0.0)), vantage(look))
+    for snapshot in snapshots:
+        made.add_snapshot(snapshot, diagnose(snapshot, options=Options(restart_grace=0.0)), vantage(snapshot))
     return made
 
 
 def founding_report(title="Payments stood still"):
     made = material(founding())
-    made.journal(records(), RUN)
+    made.add_journal(records(), RUN)
     return made.report(title, "0.1.0", (None, None))
 
 

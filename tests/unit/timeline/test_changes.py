@@ -1,4 +1,4 @@
-"""Events between two looks, theme by theme, and what must give none."""
+"""Events between two snapshots, theme by theme, and what must give none."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.unit.timeline.stories import BEGAN, age, at, cluster, controlled_by, 
 ORDERS = TopicPartition("orders", 0)
 
 
-def said(before, after, theme=None):
+def events_of(before, after, theme=None):
     return [e for e in compare(before, after) if theme in {None, e.theme}]
 
 
@@ -31,14 +31,14 @@ def test_every_file_of_the_folder_is_in_the_registry():
     assert {f.__module__.rpartition(".")[2] for f in registry.ALL} == files
 
 
-def test_two_equal_looks_give_no_event():
+def test_two_equal_snapshots_give_no_event():
     before, after = two(lambda paper: None)
-    assert said(before, after) == []
+    assert events_of(before, after) == []
 
 
-def test_a_leader_change_tells_from_to_epoch_and_the_time_of_writing():
+def test_a_leader_change_has_from_to_epoch_and_the_time_of_writing():
     before, after = two(lambda p: p.part("orders", 0).write(leader=2, isr=(1, 2, 3), age=age(40)))
-    [event] = said(before, after)
+    [event] = events_of(before, after)
     assert (event.theme, event.tone, event.partition) == (Theme.LEADER, Tone.NOTE, ORDERS)
     assert "1 → 2" in event.text
     assert "epoch 1" in event.text
@@ -50,20 +50,20 @@ def test_a_lost_and_a_found_leader_are_bad_and_good():
         paper.part("orders", 0).write(leader=-1, isr=(1,), age=age(40))
 
     before, after = two(lose)
-    [lost] = said(before, after, Theme.LEADER)
+    [lost] = events_of(before, after, Theme.LEADER)
     assert (lost.tone, "lost its leader (it was 1)" in lost.text) == (Tone.BAD, True)
-    [found] = said(replace(after, taken_at=BEGAN), replace(before, taken_at=BEGAN + 9), Theme.LEADER) or [None]
+    [found] = events_of(replace(after, taken_at=BEGAN), replace(before, taken_at=BEGAN + 9), Theme.LEADER) or [None]
     assert found is None  # an older epoch later is a server that lags
 
     def find(paper):
         lose(paper)
         paper.part("orders", 0).write(leader=3, isr=(3,), age=age(90))
 
-    [got] = said(after, two(find)[1], Theme.LEADER)
+    [got] = events_of(after, two(find)[1], Theme.LEADER)
     assert (got.tone, "got a leader: 3" in got.text) == (Tone.GOOD, True)
 
 
-def test_epochs_that_no_look_saw_are_told_and_the_time_is_only_bounded():
+def test_epochs_that_no_snapshot_has_are_stated_and_the_time_is_only_bounded():
     def change(paper):
         part = paper.part("orders", 0)
         part.write(leader=2, isr=(1, 2, 3), age=age(40))
@@ -71,28 +71,28 @@ def test_epochs_that_no_look_saw_are_told_and_the_time_is_only_bounded():
         part.version += 1  # an ISR change afterwards: the znode's time is not the election's
 
     before, after = two(change)
-    [event] = said(before, after, Theme.LEADER)
+    [event] = events_of(before, after, Theme.LEADER)
     assert "1 epoch in between" in event.text
     assert (event.at, event.not_before) == (BEGAN + 100, BEGAN)
 
 
-def test_a_partition_made_since_that_has_no_leader_is_told():
+def test_a_partition_made_since_that_has_no_leader_is_reported():
     paper = cluster()
     before = at(paper, 0, "a")
     paper.topic("fresh", 1)
     paper.part("fresh", 0).write(leader=-1, isr=(1,), age=age(30))
-    events = said(before, at(paper, 100, "b"))
+    events = events_of(before, at(paper, 100, "b"))
     assert any(e.tone is Tone.BAD and e.at == BEGAN + 30 for e in events if e.theme is Theme.LEADER)
-    assert any("topic fresh was made, 1 partition" in e.text for e in events)
+    assert any("topic fresh was created, 1 partition" in e.text for e in events)
 
 
 @pytest.mark.parametrize(("isr", "words", "tone"), [((1,), "shrank [1,2,3] → [1]", Tone.BAD), ((2, 1, 3), None, None)])
-def test_isr_changes_are_told_and_another_order_is_none(isr, words, tone):
+def test_isr_changes_are_reported_and_another_order_is_none(isr, words, tone):
     def change(paper):
         part = paper.part("orders", 0)
         part.isr, part.version, part.age = isr, part.version + 1, age(20)
 
-    events = said(*two(change), Theme.ISR)
+    events = events_of(*two(change), Theme.ISR)
     assert [(e.tone, e.text.removeprefix("ISR ")) for e in events] == ([] if words is None else [(tone, words)])
 
 
@@ -101,29 +101,29 @@ def test_without_zookeeper_views_are_compared_and_times_are_bounded():
     paper.zookeeper = False
     before = at(paper, 0, "a")
     paper.part("orders", 0).write(leader=2, isr=(2, 3), age=age(20))
-    events = said(before, at(paper, 100, "b"))
+    events = events_of(before, at(paper, 100, "b"))
     assert {e.theme for e in events} == {Theme.LEADER, Theme.ISR}
     assert all((e.at, e.not_before) == (BEGAN + 100, BEGAN) for e in events)
     paper.zookeeper = True
-    assert said(before, at(paper, 200, "c"), Theme.LEADER) == []  # a belief and a record are not compared
+    assert events_of(before, at(paper, 200, "c"), Theme.LEADER) == []  # a belief and a record are not compared
 
 
 def test_brokers_vanish_register_and_register_anew():
     before, after = two(lambda p: p.forget(3))
-    [gone] = said(before, after, Theme.BROKER)
-    assert (gone.broker, gone.tone, gone.text) == (3, Tone.BAD, "broker 3 vanished from ZooKeeper")
-    [back] = said(after, registered_anew(replace(before, taken_at=BEGAN + 200), 3, 999, 150), Theme.BROKER)
+    [gone] = events_of(before, after, Theme.BROKER)
+    assert (gone.broker, gone.tone, gone.text) == (3, Tone.BAD, "broker 3 is no longer registered in ZooKeeper")
+    [back] = events_of(after, registered_anew(replace(before, taken_at=BEGAN + 200), 3, 999, 150), Theme.BROKER)
     assert (back.tone, back.at, back.text) == (Tone.GOOD, BEGAN + 150, "broker 3 registered")
-    [anew] = said(before, registered_anew(replace(before, taken_at=BEGAN + 200), 3, 999, 150), Theme.BROKER)
-    assert "registered anew" in anew.text
+    [anew] = events_of(before, registered_anew(replace(before, taken_at=BEGAN + 200), 3, 999, 150), Theme.BROKER)
+    assert "re-registered" in anew.text
 
 
-def test_a_new_controller_is_told_with_its_epoch():
+def test_a_new_controller_is_reported_with_its_epoch():
     before, after = two(lambda paper: None)
-    [event] = said(before, controlled_by(after, 1, 4, 60), Theme.CONTROLLER)
+    [event] = events_of(before, controlled_by(after, 1, 4, 60), Theme.CONTROLLER)
     assert (event.at, event.not_before, event.broker) == (BEGAN + 60, None, 1)
-    assert "epoch 4 (before: 3, epoch 1); 2 more elections in between" in event.text
-    [none] = said(before, controlled_by(after, None, 1, 60), Theme.CONTROLLER)
+    assert "epoch 4 (previous: broker 3, epoch 1); 2 more elections in between" in event.text
+    [none] = events_of(before, controlled_by(after, None, 1, 60), Theme.CONTROLLER)
     assert "there is no controller" in none.text
 
 
@@ -133,10 +133,10 @@ def test_two_leaders_and_two_controllers_appear_and_disappear():
         paper.named_controller[1] = 1
 
     before, after = two(split)
-    events = said(before, after, Theme.VIEWS)
+    events = events_of(before, after, Theme.VIEWS)
     assert [e.tone for e in events] == [Tone.BAD, Tone.BAD]
     assert "1 (say brokers 1, 2); 2 (says broker 3)" in events[0].text
-    healed = said(after, replace(before, taken_at=BEGAN + 200), Theme.VIEWS)
+    healed = events_of(after, replace(before, taken_at=BEGAN + 200), Theme.VIEWS)
     assert [e.tone for e in healed] == [Tone.GOOD, Tone.GOOD]
 
 
@@ -145,17 +145,19 @@ def test_on_kraft_named_controllers_are_not_compared():
     paper.zookeeper, paper.mode = False, Mode.KRAFT
     before = at(paper, 0, "a")
     paper.named_controller[1] = 1
-    assert said(before, at(paper, 100, "b"), Theme.VIEWS) == []
+    assert events_of(before, at(paper, 100, "b"), Theme.VIEWS) == []
 
 
-def test_zookeeper_nodes_that_lose_the_quorum_are_told():
+def test_zookeeper_nodes_that_lose_the_quorum_are_reported():
     before, after = two(lambda paper: None)
 
     def with_modes(snapshot, *modes):
         nodes = tuple(ZooKeeperNode(f"zk{n}:2181", mode) for n, mode in enumerate(modes))
         return replace(snapshot, ensemble=nodes)
 
-    events = said(with_modes(before, "leader", "follower"), with_modes(after, "no quorum", "leader"), Theme.ZOOKEEPER)
+    events = events_of(
+        with_modes(before, "leader", "follower"), with_modes(after, "no quorum", "leader"), Theme.ZOOKEEPER
+    )
     assert [(e.tone, e.text) for e in events] == [
         (Tone.BAD, "ZooKeeper zk0:2181: leader → no quorum"),
         (Tone.NOTE, "ZooKeeper zk1:2181: follower → leader"),
@@ -165,38 +167,38 @@ def test_zookeeper_nodes_that_lose_the_quorum_are_told():
 def test_log_ends_that_go_back_are_loss_only_where_every_holder_was_read_again():
     before, after = two(lambda paper: None)
     old = replace(before, log_ends={ORDERS: {1: LogEnd(0, 120), 2: LogEnd(0, 100)}})
-    lost = said(old, replace(after, log_ends={ORDERS: {1: LogEnd(0, 100), 2: LogEnd(0, 100)}}), Theme.LOSS)
+    lost = events_of(old, replace(after, log_ends={ORDERS: {1: LogEnd(0, 100), 2: LogEnd(0, 100)}}), Theme.LOSS)
     assert ["from 120 to 100 (20 offsets)" in lost[0].text, "offsets 100 to 119" in lost[1].text] == [True, True]
-    assert said(old, replace(after, log_ends={ORDERS: {2: LogEnd(0, 100)}}), Theme.LOSS) == []
-    assert said(old, replace(after, log_ends={ORDERS: {1: LogEnd(0, -1, "x")}}), Theme.LOSS) == []
+    assert events_of(old, replace(after, log_ends={ORDERS: {2: LogEnd(0, 100)}}), Theme.LOSS) == []
+    assert events_of(old, replace(after, log_ends={ORDERS: {1: LogEnd(0, -1, "x")}}), Theme.LOSS) == []
 
 
 def test_reassignments_begin_and_end():
     before, after = two(lambda paper: None)
     moving = replace(after, reassignments={ORDERS: Assignment((1, 2, 4), (4,), (3,))})
-    [began] = said(replace(before, reassignments={}), moving, Theme.REASSIGNMENT)
+    [began] = events_of(replace(before, reassignments={}), moving, Theme.REASSIGNMENT)
     assert began.text == "reassignment began: adding [4], removing [3]"
-    [ended] = said(moving, replace(after, reassignments={}, taken_at=BEGAN + 200), Theme.REASSIGNMENT)
+    [ended] = events_of(moving, replace(after, reassignments={}, taken_at=BEGAN + 200), Theme.REASSIGNMENT)
     assert ended.text == "reassignment ended"
 
 
-def test_settings_that_changed_are_told_secrets_without_their_value_and_unread_ones_not():
+def test_settings_that_changed_are_reported_secrets_without_their_value_and_unread_ones_not():
     before, after = two(lambda paper: None)
     old = replace(before, broker_configs={1: {"a": "1", "ssl.keystore.password": "x"}, 2: {"a": "1"}})
     new = replace(after, broker_configs={1: {"a": "2", "ssl.keystore.password": "y", "b": "3"}})
-    assert [e.text for e in said(old, new, Theme.CONFIG)] == [
+    assert [e.text for e in events_of(old, new, Theme.CONFIG)] == [
         "broker 1: a: 1 → 2",
         "broker 1: ssl.keystore.password changed",
     ]
     paper = cluster()
     first = at(paper, 0, "a")
     paper.topic_settings = {"orders": {"retention.ms": "1000"}}
-    assert [e.text for e in said(first, at(paper, 9, "b"), Theme.CONFIG)] == [
+    assert [e.text for e in events_of(first, at(paper, 9, "b"), Theme.CONFIG)] == [
         "topic orders: retention.ms: not set → 1000"
     ]
 
 
-def test_a_look_without_zookeeper_proves_nothing_about_brokers():
-    looks = founding()
-    blind = replace(looks[2], zookeeper=None)
-    assert [e for e in compare(looks[1], blind) if e.theme in {Theme.BROKER, Theme.LEADER, Theme.ISR}] == []
+def test_a_snapshot_without_zookeeper_proves_nothing_about_brokers():
+    snapshots = founding()
+    blind = replace(snapshots[2], zookeeper=None)
+    assert [e for e in compare(snapshots[1], blind) if e.theme in {Theme.BROKER, Theme.LEADER, Theme.ISR}] == []

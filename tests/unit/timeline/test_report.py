@@ -1,4 +1,4 @@
-"""The founding incident as a report: when, what, why, who, what was lost, what is not known."""
+"""The founding incident as a report: when, what, why, who, what was lost, what is unknown."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -37,16 +37,16 @@ def test_the_four_moments(report):
     summary = report.summary
     assert (summary.began.at, summary.began.not_before) == (BEGAN + 100, None)
     assert summary.noticed.at == BEGAN + 120
-    assert summary.served.at == BEGAN + 422.5
-    assert (summary.whole.not_before, summary.whole.at) == (BEGAN + 430, BEGAN + 590)
-    assert summary.verdict == "over"
+    assert summary.restored.at == BEGAN + 422.5
+    assert (summary.recovered.not_before, summary.recovered.at) == (BEGAN + 430, BEGAN + 590)
+    assert summary.verdict == "resolved"
 
 
 def test_what_was_affected_and_why(report):
     assert OFFSETS in report.summary.partitions
     assert report.summary.brokers == (3,)
     first = report.causes[0]
-    assert (first.code, first.severity, first.looks) == ("KFX101", "critical", 2)
+    assert (first.code, first.severity, first.snapshots) == ("KFX101", "critical", 2)
     assert first.gone == BEGAN + 430
 
 
@@ -55,9 +55,9 @@ def test_who_did_what(report):
     assert (run.id, run.who, run.outcome, run.exit) == (RUN, "ann@ops1", "proved", 0)
     assert run.approvals == ("nudge: approved by ann@ops1 (y)",)
     assert run.proof == "broker 2 answers (pass)"
-    told = [e.text for e in report.events if e.theme is Theme.RUN]
-    assert any("sends reassign.noop" in text for text in told)
-    assert not any("verify.sample" in text for text in told)
+    texts = [e.text for e in report.events if e.theme is Theme.RUN]
+    assert any("sends reassign.noop" in text for text in texts)
+    assert not any("verify.sample" in text for text in texts)
 
 
 def test_the_lane_shows_the_time_without_a_leader_as_proved(report):
@@ -85,31 +85,31 @@ def test_partitions_without_a_leader_are_counted_even_where_they_are_not_drawn()
 
 
 def test_other_clusters_are_refused_by_name():
-    looks = founding()
-    other = replace(looks[1], cluster=ClusterIdentity("other", Mode.ZOOKEEPER), origin="/looks/strange.json")
+    snapshots = founding()
+    other = replace(snapshots[1], cluster=ClusterIdentity("other", Mode.ZOOKEEPER), origin="/snapshots/strange.json")
     with pytest.raises(UsageError, match=r"strange\.json: is of cluster other; 00-healthy\.json is of cluster paper"):
-        material([looks[0], other])
-    made = material(looks[:1])
+        material([snapshots[0], other])
+    made = material(snapshots[:1])
     with pytest.raises(UsageError, match="on cluster elsewhere"):
-        made.journal(({**records()[0], "cluster": "elsewhere"},), "x")
+        made.add_journal(({**records()[0], "cluster": "elsewhere"},), "x")
 
 
-def test_one_look_says_that_there_is_nothing_to_compare():
+def test_one_snapshot_states_that_there_is_nothing_to_compare():
     made = material(founding()[2:3]).report("t", "0", (None, None))
-    assert "there is one look only" in made.questions[0]
-    assert made.summary.began.at == BEGAN + 300  # the znode tells when the leader was lost
-    assert made.summary.whole is None
+    assert "only one snapshot was given" in made.questions[0]
+    assert made.summary.began.at == BEGAN + 300  # the znode records when the leader was lost
+    assert made.summary.recovered is None
 
 
-def test_a_healthy_look_alone_is_no_incident():
+def test_a_healthy_snapshot_alone_is_no_incident():
     made = material(founding()[:1]).report("t", "0", (None, None))
     assert (made.summary.verdict, made.events, made.causes) == ("nothing to compare", (), ())
 
 
-def test_looks_of_several_vantage_points_are_compared_each_with_its_own():
-    looks = founding()
-    here, there = looks[2], replace(looks[2], views={}, zookeeper=None, taken_at=looks[2].taken_at + 1)
-    made = material([looks[1], here, there, looks[3]], vantage=lambda s: "az2" if s is there else "az1")
+def test_snapshots_of_several_vantage_points_are_compared_each_with_its_own():
+    snapshots = founding()
+    here, there = snapshots[2], replace(snapshots[2], views={}, zookeeper=None, taken_at=snapshots[2].taken_at + 1)
+    made = material([snapshots[1], here, there, snapshots[3]], vantage=lambda s: "az2" if s is there else "az1")
     rows = made.report("t", "0", (None, None)).events
     assert not any("no longer" in row.text and row.at == there.taken_at for row in rows)
 
@@ -122,9 +122,9 @@ def test_what_was_lost_is_proven_bounded_or_not_known():
     ).report("t", "0", (None, None))
     assert [(r.certainty, "20 offsets of orders-0" in r.text) for r in proven.losses] == [(Certainty.PROVEN, True)]
     made = material([replace(before, log_ends={tp: {1: LogEnd(0, 120)}}), after])
-    made.log(LogStatement(cut=LogTruncation(BEGAN + 50, tp, 1, 90)))
-    made.log(LogStatement(cut=LogTruncation(BEGAN + 50, TopicPartition("orders", 1), 2, 90)))
-    made.log(LogStatement(unclean=TopicPartition("orders", 2)))
+    made.add_log_entry(LogStatement(cut=LogTruncation(BEGAN + 50, tp, 1, 90)))
+    made.add_log_entry(LogStatement(cut=LogTruncation(BEGAN + 50, TopicPartition("orders", 1), 2, 90)))
+    made.add_log_entry(LogStatement(unclean=TopicPartition("orders", 2)))
     rows = made.report("t", "0", (None, None)).losses
     assert [r.certainty for r in rows] == [Certainty.AT_MOST, Certainty.UNKNOWN, Certainty.UNKNOWN]
     assert "30 offsets of orders-0" in rows[0].text
@@ -153,7 +153,9 @@ def test_a_deleted_topic_loses_its_leaders_without_being_a_sign():
         del paper.parts[tp]
     made = material([before, at(paper, 100, "b")])
     tp = TopicPartition("orders", 0)
-    made.log(LogStatement((Event(BEGAN + 50, Theme.LEADER, Tone.BAD, "lost its leader", "server.log:1", None, tp),)))
+    made.add_log_entry(
+        LogStatement((Event(BEGAN + 50, Theme.LEADER, Tone.BAD, "lost its leader", "server.log:1", None, tp),))
+    )
     [row] = [e for e in made.report("t", "0", (None, None)).events if e.theme is Theme.LEADER]
     assert (row.tone, "being deleted" in row.text) == (Tone.PLAIN, True)
 
@@ -175,7 +177,7 @@ EVENTS = st.builds(
     theme=st.sampled_from(Theme),
     tone=st.sampled_from(Tone),
     text=st.sampled_from(["a", "b"]),
-    source=st.sampled_from(["look x", "s.log:1", "s.log:2"]),
+    source=st.sampled_from(["snapshot x", "s.log:1", "s.log:2"]),
     not_before=st.none(),
     partition=st.none() | st.builds(TopicPartition, st.just("t"), st.integers(0, 3)),
     key=st.just(""),
@@ -186,14 +188,14 @@ EVENTS = st.builds(
 def test_merging_loses_no_fact(events):
     rows = merged(events)
     assert [r.at for r in rows] == sorted(r.at for r in rows)
-    told = {(r.text, tp) for r in rows for tp in (r.partitions or (None,))}
-    assert told == {(e.text, e.partition) for e in events}
+    texts = {(r.text, tp) for r in rows for tp in (r.partitions or (None,))}
+    assert texts == {(e.text, e.partition) for e in events}
 
 
 def test_one_fact_of_two_sources_is_one_row_with_the_better_time():
     exact = Event(50.2, Theme.BROKER, Tone.BAD, "gone", "s.log:3", key="gone:1", lasting=False)
-    bounded = Event(60.0, Theme.BROKER, Tone.BAD, "gone", "look b", 40.0, key="gone:1", lasting=False)
+    bounded = Event(60.0, Theme.BROKER, Tone.BAD, "gone", "snapshot b", 40.0, key="gone:1", lasting=False)
     later = Event(90.0, Theme.BROKER, Tone.BAD, "gone", "s.log:9", key="gone:1", lasting=False)
     first, second = merged([bounded, later, exact])
-    assert (first.at, first.not_before, set(first.sources)) == (50.2, None, {"s.log:3", "look b"})
+    assert (first.at, first.not_before, set(first.sources)) == (50.2, None, {"s.log:3", "snapshot b"})
     assert second.at == 90.0

@@ -1,4 +1,4 @@
-"""Between two looks only what is proved is drawn as known."""
+"""Between two snapshots only what is proved is drawn as known."""
 
 from itertools import pairwise
 
@@ -51,7 +51,7 @@ def test_an_absent_broker_was_not_proved_absent_between():
     assert (50.0, 70.0, -1, "same") in drawn(gone, again)
 
 
-def test_a_line_of_a_log_fills_the_gap_between_two_looks():
+def test_a_line_of_a_log_fills_the_gap_between_two_snapshots():
     before, after = Observation(10.0, 5.0, 1, 7, (1, 2), 9), Observation(60.0, 50.0, 2, 9, (2,), 11)
     line = Observation(30.0, 30.0, -1, 8, (2,), 10)
     assert [value for _, _, value, _ in drawn(before, after, line)] == [None, 1, -1, 2, None]

@@ -1,4 +1,4 @@
-"""All wordings that are understood, one file a topic. Written by hand; a test compares it with the folder."""
+"""All supported log messages, one module per subject. Written by hand; a test compares it with the folder."""
 
 from kfix.adapters.brokerlog.wording import Wording
 from kfix.adapters.brokerlog.wordings import (

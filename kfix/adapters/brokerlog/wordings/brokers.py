@@ -1,4 +1,4 @@
-"""What the controller notices of brokers coming and going (`kafka.controller.KafkaController`, 2.x and 3.x)."""
+"""Broker registrations as logged by the controller (`kafka.controller.KafkaController`, 2.x and 3.x)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from kfix.adapters.brokerlog.wording import Wording, ids
 from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _changed(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    gone, came, back = ids(said["gone"]), ids(said["came"]), ids(said["bounced"])
-    telling = (
-        *((b, Tone.BAD, "gone", "vanished from ZooKeeper") for b in gone),
+def _changed(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    gone, came, back = ids(match["gone"]), ids(match["came"]), ids(match["bounced"])
+    changes = (
+        *((b, Tone.BAD, "gone", "is no longer registered in ZooKeeper") for b in gone),
         *((b, Tone.GOOD, "up", "registered") for b in came),
-        *((b, Tone.BAD, "up", "registered anew: it restarted, or its session expired") for b in back),
+        *((b, Tone.BAD, "up", "re-registered: it restarted, or its session expired") for b in back),
     )
     events = tuple(
         Event(
             line.at, Theme.BROKER, tone, f"broker {b} {text}", source, None, None, b, key=f"{kind}:{b}", lasting=False
         )
-        for b, tone, kind, text in telling
+        for b, tone, kind, text in changes
     )
     known = tuple((b, Observation(line.at, line.at, -1, -1, None)) for b in gone)
     return LogStatement(events, brokers=known)

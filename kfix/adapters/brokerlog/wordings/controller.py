@@ -1,4 +1,4 @@
-"""Elections of the controller on ZooKeeper (`kafka.controller.KafkaController`, 2.x and 3.x)."""
+"""Controller elections on ZooKeeper (`kafka.controller.KafkaController`, 2.x and 3.x)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from kfix.adapters.brokerlog.wording import Wording
 from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _elected(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker, epoch = int(said["broker"]), int(said["epoch"])
+def _elected(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker, epoch = int(match["broker"]), int(match["epoch"])
     text = f"broker {broker} became the controller, epoch {epoch}"
     key = f"controller:{broker}:{epoch}"
     event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker, key)
     return LogStatement((event,), controller=Observation(line.at, line.at, broker, epoch, None, epoch))
 
 
-def _resigned(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker = int(said["broker"])
+def _resigned(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker = int(match["broker"])
     text = f"broker {broker} resigned as controller"
     return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, broker),))
 
 
-def _moved(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker = int(said["broker"])
+def _moved(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker = int(match["broker"])
     text = f"broker {broker} noticed that the controller had moved to another broker"
     return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, broker),))
 

@@ -1,4 +1,4 @@
-"""Topics that are deleted (`kafka.controller.TopicDeletionManager`, 2.x and 3.x)."""
+"""Topic deletions (`kafka.controller.TopicDeletionManager`, 2.x and 3.x)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kfix.adapters.brokerlog.lines import Entry
 from kfix.adapters.brokerlog.wording import Wording
 from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 
-#: Seconds that a deletion may take; a broker that is away holds it up longer.
+#: Assumed duration of a deletion in seconds; an unavailable broker delays it further.
 _TAKES = 30.0
 
 
-def _began(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    topic = said["topic"]
+def _began(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    topic = match["topic"]
     text = f"deletion of topic {topic} began"
     event = Event(line.at, Theme.CONFIG, Tone.ACT, text, source, key=f"delete:{topic}", lasting=False)
     return LogStatement((event,), deleted=(topic, line.at, line.at + _TAKES))

@@ -1,4 +1,4 @@
-"""ISR changes by leaders (`kafka.cluster.Partition`): the intention, and what the controller or ZooKeeper took."""
+"""ISR changes by leaders (`kafka.cluster.Partition`): the request, and what the controller or ZooKeeper accepted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme
 _NOT_SAID = -2
 
 
-def _wanted(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """Only wanted: a leader that cannot reach the controller logs this for ever (kafka-facts, J2)."""
-    tp, broker = partition(said["tp"]), int(said["broker"])
-    old, new = ids(said["old"]), ids(said["new"])
-    shrinks = said["how"] == "Shrinking"
+def _wanted(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    """A request only: a leader without a connection to the controller logs it forever.
+
+    Source: docs/facts/network-partitions.md.
+    """
+    tp, broker = partition(match["tp"]), int(match["broker"])
+    old, new = ids(match["old"]), ids(match["new"])
+    shrinks = match["how"] == "Shrinking"
     verb = "shrinks" if shrinks else "expands"
     text = f"leader {broker} {verb} the ISR {_list(old)} \u2192 {_list(new)}"
     return LogStatement(
@@ -23,17 +26,17 @@ def _wanted(said: re.Match[str], line: Entry, source: str) -> LogStatement:
     )
 
 
-def _updated(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp, isr, version = partition(said["tp"]), ids(said["isr"]), int(said["version"])
+def _updated(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp, isr, version = partition(match["tp"]), ids(match["isr"]), int(match["version"])
     key = f"isr:{tp}:{','.join(map(str, sorted(isr)))}"
     text = f"ISR is now {_list(isr)}"
     event = Event(line.at, Theme.ISR, Tone.PLAIN, text, source, None, tp, key=key, lasting=False)
     return LogStatement((event,), partitions=((tp, Observation(line.at, line.at, _NOT_SAID, -1, isr, version)),))
 
 
-def _skipped(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp, broker = partition(said["tp"]), int(said["broker"])
-    text = f"broker {broker}'s ISR change was not taken: ZooKeeper holds a newer record than this leader knows"
+def _skipped(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp, broker = partition(match["tp"]), int(match["broker"])
+    text = f"the ISR change of broker {broker} was rejected: ZooKeeper has a newer record than this leader"
     return LogStatement((Event(line.at, Theme.ISR, Tone.BAD, text, source, None, tp, broker),))
 
 

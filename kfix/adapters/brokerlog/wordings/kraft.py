@@ -1,4 +1,4 @@
-"""The quorum's controller of KRaft (`QuorumController`, `ReplicationControlManager`, 3.3 and later, all of 4.x)."""
+"""The KRaft controller (`QuorumController`, `ReplicationControlManager`, 3.3 and later, all of 4.x)."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from kfix.adapters.brokerlog.wording import Wording, partition
 from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _active(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    node, epoch = int(said["node"]), int(said["epoch"])
+def _active(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    node, epoch = int(match["node"]), int(match["epoch"])
     text = f"node {node} became the active controller, epoch {epoch}"
     key = f"controller:{node}:{epoch}"
     event = Event(line.at, Theme.CONTROLLER, Tone.NOTE, text, source, None, None, node, key)
     return LogStatement((event,), controller=Observation(line.at, line.at, node, epoch, None, epoch))
 
 
-def _renounced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    node = int(said["node"])
-    text = f"node {node} renounced leadership of the quorum, held at epoch {said['epoch']}"
+def _renounced(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    node = int(match["node"])
+    text = f"node {node} resigned as active controller of epoch {match['epoch']}"
     return LogStatement((Event(line.at, Theme.CONTROLLER, Tone.BAD, text, source, None, None, node),))
 
 
-def _fenced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker = int(said["broker"])
+def _fenced(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker = int(match["broker"])
     text = f"broker {broker} was fenced: its session timed out"
     event = Event(line.at, Theme.BROKER, Tone.BAD, text, source, None, None, broker)
     return LogStatement((event,), brokers=((broker, Observation(line.at, line.at, -1, -1, None)),))
 
 
-def _unfenced(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker = int(said["broker"])
+def _unfenced(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker = int(match["broker"])
     event = Event(line.at, Theme.BROKER, Tone.GOOD, f"broker {broker} was unfenced", source, None, None, broker)
     return LogStatement((event,), brokers=((broker, Observation(line.at, line.at, broker, -1, None)),))
 
 
-def _unclean(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp = partition(said["tp"])
-    text = "an unclean election was triggered: records that only the lost replicas held are gone"
+def _unclean(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp = partition(match["tp"])
+    text = "an unclean election was triggered: records that only the lost replicas had are gone"
     return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp),), unclean=tp)
 
 

@@ -1,21 +1,21 @@
-"""Brokers that start, stop, and die (`KafkaServer`, `BrokerServer`, `KafkaRaftServer`)."""
+"""Broker startup, shutdown and fatal errors (`KafkaServer`, `BrokerServer`, `KafkaRaftServer`)."""
 
 from __future__ import annotations
 
 import re
 
 from kfix.adapters.brokerlog.lines import Entry
-from kfix.adapters.brokerlog.wording import Tell, Wording
+from kfix.adapters.brokerlog.wording import Interpret, Wording
 from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 
 
-def _is(text: str, tone: Tone) -> Tell:
-    def tell(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-        broker = int(said["broker"])
+def _is(text: str, tone: Tone) -> Interpret:
+    def interpret(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+        broker = int(match["broker"])
         event = Event(line.at, Theme.BROKER, tone, f"broker {broker} {text}", source, None, None, broker)
         return LogStatement((event,))
 
-    return tell
+    return interpret
 
 
 _BY = ("KafkaServer", "BrokerServer")
@@ -49,7 +49,7 @@ WORDINGS = (
         "unclean shutdown",
         _BY,
         re.compile(_AT + r"Proceeding to do an unclean shutdown"),
-        _is("could not hand over its leaders and shuts down all the same", Tone.BAD),
+        _is("shuts down uncleanly: it could not transfer its leaders", Tone.BAD),
         (
             (
                 "constants of KafkaServer in 2.7.1 and 3.9.2",

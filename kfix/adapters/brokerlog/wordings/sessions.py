@@ -1,4 +1,4 @@
-"""Sessions with ZooKeeper as a broker sees them (`kafka.zookeeper.ZooKeeperClient`, 2.x and 3.x)."""
+"""ZooKeeper sessions of brokers (`kafka.zookeeper.ZooKeeperClient`, 2.x and 3.x)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfix.model.incident.timeline import Event, LogStatement, Theme, Tone
 def _expired(_: re.Match[str], line: Entry, source: str) -> LogStatement:
     who = f"broker {line.writer}" if line.writer >= 0 else f"the broker of {source.rpartition(':')[0]}"
     broker = line.writer if line.writer >= 0 else None
-    text = f"{who} lost its session with ZooKeeper: it expired"
+    text = f"{who} lost its ZooKeeper session: it expired"
     return LogStatement((Event(line.at, Theme.ZOOKEEPER, Tone.BAD, text, source, None, None, broker),))
 
 

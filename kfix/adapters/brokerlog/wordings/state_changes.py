@@ -1,4 +1,4 @@
-"""Partitions' states as the controller writes them and as brokers take them up (logger `state.change.logger`)."""
+"""Partition states as written by the controller and received by brokers (logger `state.change.logger`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kfix.adapters.brokerlog.wording import Wording, ids, partition
 from kfix.model.incident.timeline import Event, LogStatement, Observation, Theme, Tone
 
 
-def _written(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """The controller's own record: it is the write itself, so the time is exact."""
-    tp, leader, epoch, isr = partition(said["tp"]), int(said["leader"]), int(said["epoch"]), ids(said["isr"])
-    version = int(said["version"]) if said.groupdict().get("version") else -1
+def _written(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    """The write of the controller itself, so the time is exact."""
+    tp, leader, epoch, isr = partition(match["tp"]), int(match["leader"]), int(match["epoch"]), ids(match["isr"])
+    version = int(match["version"]) if match.groupdict().get("version") else -1
     return LogStatement(
         (_leading(line, source, tp, leader, epoch),),
         partitions=((tp, Observation(line.at, line.at, leader, epoch, isr, version)),),
@@ -25,25 +25,25 @@ def _leading(line: Entry, source: str, tp: object, leader: int, epoch: int) -> E
     return Event(line.at, Theme.LEADER, tone, text, source, None, partition(str(tp)), key=f"leader:{tp}:{epoch}")
 
 
-def _leads(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    """A broker takes up leadership, some milliseconds after the controller's decision."""
-    tp, leader, epoch = partition(said["tp"]), int(said["broker"]), int(said["epoch"])
-    isr = ids(said["isr"]) if said["isr"] else None
-    version = int(said["version"]) if said["version"] else -1
+def _leads(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    """A broker becomes leader, some milliseconds after the decision of the controller."""
+    tp, leader, epoch = partition(match["tp"]), int(match["broker"]), int(match["epoch"])
+    isr = ids(match["isr"]) if match["isr"] else None
+    version = int(match["version"]) if match["version"] else -1
     return LogStatement(
         (_leading(line, source, tp, leader, epoch),),
         partitions=((tp, Observation(line.at, line.at, leader, epoch, isr, version)),),
     )
 
 
-def _cannot_follow(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    broker, tp = int(said["broker"]), partition(said["tp"])
-    text = f"broker {broker} was told of no leader, and goes on as before"
+def _cannot_follow(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    broker, tp = int(match["broker"]), partition(match["tp"])
+    text = f"broker {broker} received a state without a leader and cannot follow"
     return LogStatement((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, broker),))
 
 
-def _failed(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp = partition(said["tp"])
+def _failed(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp = partition(match["tp"])
     text = "the controller could not elect a leader"
     return LogStatement((Event(line.at, Theme.LEADER, Tone.BAD, text, source, None, tp, key=f"no-election:{tp}"),))
 

@@ -1,4 +1,4 @@
-"""Logs that were cut (`Log`, `UnifiedLog`, `ReplicaFetcherThread`). "has no effect" cut nothing and is not told."""
+"""Log truncations (`Log`, `UnifiedLog`, `ReplicaFetcherThread`). "has no effect" messages are ignored."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ from kfix.adapters.brokerlog.wording import Wording, partition
 from kfix.model.incident.timeline import Event, LogStatement, LogTruncation, Theme, Tone
 
 
-def _cut(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp, offset, broker = partition(said["tp"]), int(said["offset"]), line.writer
+def _cut(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp, offset, broker = partition(match["tp"]), int(match["offset"]), line.writer
     who = f"broker {broker}" if broker >= 0 else "this broker"
-    text = f"{who} cut its log back to offset {offset}"
+    text = f"{who} truncated its log to offset {offset}"
     event = Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker if broker >= 0 else None)
     return LogStatement((event,), cut=LogTruncation(line.at, tp, broker, offset))
 
 
-def _below(said: re.Match[str], line: Entry, source: str) -> LogStatement:
-    tp, broker = partition(said["tp"]), int(said["broker"])
+def _below(match: re.Match[str], line: Entry, source: str) -> LogStatement:
+    tp, broker = partition(match["tp"]), int(match["broker"])
     text = (
-        f"broker {broker} was made to cut its log back to {said['offset']}, below its high watermark "
-        f"{said['high']}: records that were in every ISR's log are gone"
+        f"broker {broker} truncated its log to {match['offset']}, below its high watermark "
+        f"{match['high']}: committed records are gone"
     )
     return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, tp, broker),))
 
 
-def _conflict(said: re.Match[str], line: Entry, source: str) -> LogStatement:
+def _conflict(match: re.Match[str], line: Entry, source: str) -> LogStatement:
     who = f"broker {line.writer}" if line.writer >= 0 else "this broker"
-    text = (
-        f"{who} found that its log had another history than the leader's: epochs {said['gone'].strip()} are struck out"
-    )
+    text = f"the log of {who} diverged from the leader: epochs {match['gone'].strip()} were removed"
     broker = line.writer if line.writer >= 0 else None
-    return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(said["tp"]), broker),))
+    return LogStatement((Event(line.at, Theme.LOSS, Tone.BAD, text, source, None, partition(match["tp"]), broker),))
 
 
 WORDINGS = (

@@ -12,7 +12,7 @@ import kfix.adapters.brokerlog.wordings as registry
 from kfix.adapters.brokerlog import reading
 from kfix.adapters.brokerlog.files import found, labels, lines
 from kfix.adapters.brokerlog.lines import LONGEST, Counted, Entry, LogClock, TimeWindow, entries
-from kfix.adapters.brokerlog.reading import LogRead, by_logger, read_log, tell
+from kfix.adapters.brokerlog.reading import LogRead, by_logger, interpret, read_log
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.incident.timeline import LogStatement, Tone
@@ -32,7 +32,7 @@ def read(text, zone="UTC", window=ALWAYS):
 
 
 def told(text, logger):
-    return tell(Entry(AT, "INFO", text, logger, 7), by_logger(), "server.log:7")
+    return interpret(Entry(AT, "INFO", text, logger, 7), by_logger(), "server.log:7")
 
 
 # -- wordings
@@ -40,7 +40,7 @@ def told(text, logger):
 
 def test_every_file_of_the_folder_is_in_the_registry():
     files = {p.stem for p in Path(registry.__file__).parent.glob("*.py")} - {"__init__"}
-    assert {w.tell.__module__.rpartition(".")[2] for w in registry.ALL} == files
+    assert {w.interpret.__module__.rpartition(".")[2] for w in registry.ALL} == files
     assert len({w.name for w in registry.ALL}) == len(registry.ALL)
 
 
@@ -67,7 +67,7 @@ def test_the_same_state_change_reads_the_same_in_every_release():
     assert (tp, state.leader, state.epoch, state.isr, state.version) == (TopicPartition("orders", 2), 1, 1, (1, 2), 1)
 
 
-def test_the_stuck_partition_of_the_lab_is_told_as_lost():
+def test_the_stuck_partition_of_the_lab_is_reported_as_lost():
     text = (
         "[Controller id=2 epoch=1] Partition __consumer_offsets-0 state changed to (Leader:-1,ISR:2,LeaderEpoch:2,"
         "ControllerEpoch:1) after removing replica 3 from the ISR as part of transition to OfflineReplica"
@@ -91,14 +91,14 @@ def test_a_log_is_known_by_the_first_line_that_names_its_own_broker(tmp_path):
     path.write_text(f"{expired}\n{own}\n{expired}\n{cut}" + "\n")
     result, _ = read_file(path)
     assert [t.events[0].text for t in result] == [
-        "broker 7 lost its session with ZooKeeper: it expired",
+        "broker 7 lost its ZooKeeper session: it expired",
         "broker 7 started",
-        "broker 7 lost its session with ZooKeeper: it expired",
-        "broker 7 cut its log back to offset 20",
+        "broker 7 lost its ZooKeeper session: it expired",
+        "broker 7 truncated its log to offset 20",
     ]
     assert result[-1].cut.broker == 7
     path.write_text(f"{expired}\n")
-    assert read_file(path)[0][0].events[0].text.startswith("the broker of server.log lost its session")
+    assert read_file(path)[0][0].events[0].text.startswith("the broker of server.log lost its ZooKeeper session")
 
 
 def test_words_of_another_logger_are_not_believed():
@@ -192,7 +192,7 @@ def test_no_line_can_end_the_reading(texts):
     made, counted = read("\n".join(texts))
     wordings = by_logger()
     for entry in made:
-        result = tell(entry, wordings, "x.log:1")
+        result = interpret(entry, wordings, "x.log:1")
         assert result is None or result.events
     assert counted.entries == len(made)
 
@@ -207,14 +207,14 @@ def test_folders_give_kafkas_own_names_rotated_and_packed(tmp_path):
     for name in names:
         (tmp_path / name).write_text("x")
     assert {p.name for p in found([tmp_path])} == set(names[:7])
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         found([tmp_path / "gone"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="holds no broker's log"):
+    with pytest.raises(UsageError, match="contains no broker log"):
         found([tmp_path / "empty"])
 
 
-def test_logs_of_the_same_name_are_told_apart():
+def test_logs_of_the_same_name_are_reported_apart():
     named = labels([Path("/a/b1/server.log"), Path("/a/b2/server.log"), Path("/a/b2/controller.log")])
     assert list(named.values()) == ["b1/server.log", "b2/server.log", "controller.log"]
 
@@ -228,7 +228,7 @@ def read_file(path):
 RESIGNED = line("[Controller id=1] Resigned")
 
 
-def test_a_packed_log_reads_the_same_and_a_damaged_one_is_told(tmp_path):
+def test_a_packed_log_reads_the_same_and_a_damaged_one_is_reported(tmp_path):
     raw = gzip.compress(f"{RESIGNED}\n".encode() * 2000)
     whole, half = tmp_path / "server.log.1.gz", tmp_path / "server.log.2.gz"
     whole.write_bytes(raw)
@@ -236,7 +236,7 @@ def test_a_packed_log_reads_the_same_and_a_damaged_one_is_told(tmp_path):
     assert len(read_file(whole)[0]) == 2000
     result, made = read_file(half)
     assert len(result) > 0
-    assert "damaged or ends too early" in made.trouble[0]
+    assert "damaged or truncated" in made.trouble[0]
 
 
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path):
@@ -252,4 +252,4 @@ def test_a_broker_in_a_loop_is_bounded_and_counted(tmp_path, monkeypatch):
     path = tmp_path / "server.log"
     path.write_text(f"{RESIGNED}\n" * 25)
     result, made = read_file(path)
-    assert (len(result), made.told, made.dropped) == (10, 25, 15)
+    assert (len(result), made.recognized, made.dropped) == (10, 25, 15)

@@ -56,19 +56,19 @@ def test_a_registration_with_a_rack_that_is_no_text_does_not_end_the_diagnosis(w
     assert snapshot.zookeeper.registrations[2].rack is None
     assert snapshot.zookeeper.registrations[2].endpoint.port == 1
     [source] = [s for s in snapshot.failed_sources if s.name.startswith("znode")]
-    assert (source.name, source.error) == ("znode /brokers/ids/2", "rack: wanted text, not an object")
+    assert (source.name, source.error) == ("znode /brokers/ids/2", "rack: expected text, not an object")
     assert len(snapshot.zookeeper.states) == 5
     diagnosis = diagnose(snapshot)
     assert exit_code(diagnosis) in {21, 22}
-    assert "rack: wanted text, not an object" in printed(diagnosis)
+    assert "rack: expected text, not an object" in printed(diagnosis)
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"[" * 100_000, "does not hold the JSON that Kafka writes"),
-        (b"\xff\xfe", "does not hold the JSON that Kafka writes"),
-        (b"[1]", "does not hold the JSON that Kafka writes"),
+        (b"[" * 100_000, "does not contain the JSON that Kafka writes"),
+        (b"\xff\xfe", "does not contain the JSON that Kafka writes"),
+        (b"[1]", "does not contain the JSON that Kafka writes"),
     ],
 )
 def test_a_registration_of_garbage_is_a_registration(world, data, why):
@@ -83,13 +83,13 @@ def test_a_registration_of_garbage_is_a_registration(world, data, why):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"leader": "1"}, "leader: wanted a whole number of 32 bits, not '1'"),
-        ({"leader": 10**30}, "leader: wanted a whole number of 32 bits, not 1000000000000000000000000000000"),
-        ({"leader": True}, "leader: wanted a whole number of 32 bits, not true"),
-        ({"leader_epoch": 1.5}, "leader_epoch: wanted a whole number of 32 bits, not 1.5"),
-        ({"isr": {"1": 2}}, "isr: wanted a list of broker ids, not an object"),
-        ({"isr": [1, None]}, "isr: wanted a list of broker ids, not a list"),
-        ({"controller_epoch": None}, "controller_epoch: wanted a whole number of 32 bits, not null"),
+        ({"leader": "1"}, "leader: expected a 32-bit integer, not '1'"),
+        ({"leader": 10**30}, "leader: expected a 32-bit integer, not 1000000000000000000000000000000"),
+        ({"leader": True}, "leader: expected a 32-bit integer, not true"),
+        ({"leader_epoch": 1.5}, "leader_epoch: expected a 32-bit integer, not 1.5"),
+        ({"isr": {"1": 2}}, "isr: expected a list of broker ids, not an object"),
+        ({"isr": [1, None]}, "isr: expected a list of broker ids, not a list"),
+        ({"controller_epoch": None}, "controller_epoch: expected a 32-bit integer, not null"),
     ],
 )
 def test_a_wrong_state_costs_its_partition_and_no_other(world, change, why):
@@ -105,12 +105,20 @@ def test_a_wrong_state_costs_its_partition_and_no_other(world, change, why):
 @pytest.mark.parametrize(
     ("path", "value", "name"),
     [
-        ("/brokers/topics/orders", {"partitions": {"0": [1], "\u00b2": [1]}}, "partitions: '\u00b2' is not the number"),
-        ("/brokers/topics/orders", {"partitions": []}, "partitions: wanted an object"),
-        ("/brokers/topics/orders", {"partitions": {"0": "12"}}, "partitions.0: wanted a list of broker ids, not '12'"),
-        ("/config/topics/orders", {"config": {"a": 1}}, "config: wanted an object of texts"),
-        ("/cluster/id", {"id": 7}, "id: wanted text, not 7"),
-        ("/admin/reassign_partitions", {"partitions": [7]}, "partitions[0]: wanted a topic"),
+        (
+            "/brokers/topics/orders",
+            {"partitions": {"0": [1], "\u00b2": [1]}},
+            "partitions: '\u00b2' is not a partition number",
+        ),
+        ("/brokers/topics/orders", {"partitions": []}, "partitions: expected an object"),
+        (
+            "/brokers/topics/orders",
+            {"partitions": {"0": "12"}},
+            "partitions.0: expected a list of broker ids, not '12'",
+        ),
+        ("/config/topics/orders", {"config": {"a": 1}}, "config: expected an object of strings"),
+        ("/cluster/id", {"id": 7}, "id: expected text, not 7"),
+        ("/admin/reassign_partitions", {"partitions": [7]}, "partitions[0]: expected a topic"),
     ],
 )
 def test_every_other_record_that_is_wrong_is_named_by_its_path(world, path, value, name):
@@ -141,7 +149,9 @@ def test_a_controller_that_is_no_broker_costs_zookeeper_and_not_the_brokers(worl
     snapshot = looked(world)
     assert snapshot.zookeeper is None
     assert snapshot.views
-    assert any("/controller: brokerid: wanted a broker's id, not an object" in s.error for s in snapshot.failed_sources)
+    assert any(
+        "/controller: brokerid: expected a broker's id, not an object" in s.error for s in snapshot.failed_sources
+    )
 
 
 @pytest.mark.parametrize("size", [-1, 2**31 - 1, (64 << 20) + 1])
@@ -159,7 +169,7 @@ def test_more_children_than_bytes_are_a_broken_answer(world):
     zookeeper.nodes = {}
     ids = b"\0\0\0\1" + b"1"
     zookeeper.bend = lambda f: f[:20] + struct.pack(">i", 2**31 - 1) + f[24:] if ids in f else f
-    with pytest.raises(UnreachableError, match="a broken answer"):
+    with pytest.raises(UnreachableError, match="a broken response"):
         read_view(parse_connect(str(at)), "PLAINTEXT", Deadline.after(5))
 
 
@@ -174,7 +184,7 @@ def test_a_partition_with_an_impossible_number_of_replicas_is_not_the_protocol(i
 @pytest.mark.parametrize("port", [-1, 65_536, 2**31 - 1])
 def test_a_broker_with_an_impossible_port_is_not_the_protocol(port):
     w = Writer().i32(0).array([1], lambda w, b: w.i32(b).string("h").i32(port).string(None)).string("c").i32(1).i32(0)
-    with pytest.raises(ProtocolError, match="impossible port"):
+    with pytest.raises(ProtocolError, match="invalid port"):
         responses.metadata(ByteReader(w.done()))
 
 

@@ -58,12 +58,12 @@ def test_batches_larger_than_a_window_and_many_small_ones_are_all_found(walked):
 
 
 @pytest.mark.parametrize("cut", [1, 11, 12, 40, 60, 61, 70])
-def test_a_torn_end_is_told_with_its_byte(walked, cut):
+def test_a_torn_end_is_reported_with_its_byte(walked, cut):
     whole = batch(0, 2)
     found, [(at, what)], _ = walked(whole + batch(2, 2)[:cut])
     assert [b.last for b in found] == [1]
     assert at == len(whole)
-    assert what.startswith("torn: ")
+    assert what.startswith("incomplete: ")
 
 
 def damaged(place, packed, value):
@@ -75,13 +75,13 @@ def damaged(place, packed, value):
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (damaged(8, ">i", 13), "impossible length 13"),
-        (damaged(8, ">i", -5), "impossible length -5"),
+        (damaged(8, ">i", 13), "invalid batch length 13"),
+        (damaged(8, ">i", -5), "invalid batch length -5"),
         (damaged(16, ">b", 3), "magic 3"),
         (damaged(16, ">b", -1), "magic -1"),
-        (damaged(0, ">q", -2), "impossible offset -2"),
-        (damaged(23, ">i", -1), "impossible last offset"),
-        (damaged(8, ">i", 1 << 30), "torn: the batch says 1073741836 bytes"),
+        (damaged(0, ">q", -2), "invalid batch offset -2"),
+        (damaged(23, ">i", -1), "invalid last offset"),
+        (damaged(8, ">i", 1 << 30), "incomplete: the batch should have 1073741836 bytes"),
         (batch(0, 2) + bytes(500), "zeros from here on"),
     ],
 )
@@ -92,10 +92,10 @@ def test_what_cannot_be_a_batch_ends_the_walk(walked, raw, words):
     assert words in what
 
 
-def test_more_records_than_offsets_are_told_and_the_walk_goes_on(walked):
+def test_more_records_than_offsets_are_reported_and_the_walk_goes_on(walked):
     found, [(at, what)], _ = walked(damaged(57, ">i", 9))
     assert len(found) == 2
-    assert (at, what) == (found[1].at, "9 records in a batch of the offsets 2 to 3")
+    assert (at, what) == (found[1].at, "9 records in the batch of offsets 2 to 3")
 
 
 @pytest.mark.parametrize("place", [27, 61, 70])
@@ -122,12 +122,12 @@ def test_a_batch_that_is_just_written_is_waited_for(tmp_path, monkeypatch):
     assert (told, pieces) == ([], [])
 
 
-def test_a_file_that_is_cut_meanwhile_is_told(tmp_path):
+def test_a_file_that_is_cut_meanwhile_is_reported(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(run(0, 20_000, 0, size=1))
     with DiskFile(path) as file:
         walk = batches(file, lambda *_: None)
         next(walk)
         os.truncate(path, 200)
-        with pytest.raises(NotReadError, match="was cut while it was read"):
+        with pytest.raises(NotReadError, match="was truncated while it was read"):
             list(walk)

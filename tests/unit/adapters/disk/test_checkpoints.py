@@ -40,19 +40,19 @@ def test_an_empty_file_has_no_entries(file, raw):
     [
         ("1\n1\norders 0 5\n", 0, "version '1'", 0),
         ("garbage", 0, "version 'garbage'", 0),
-        ("0\n", 2, "how many entries", 0),
-        ("0\nmany\norders 0 5\n", 2, "how many entries", 0),
-        ("0\n2\norders 0 5\n", 2, "says 2 entries, there are 1", 1),
-        ("0\n1\norders 0 5\norders 1 5\n", 2, "says 1 entries, there are 2", 2),
-        ("0\n2\norders 0 5\norders 1\n", 15, "no entry: 'orders 1'", 1),
-        ("0\n2\norders 0 5\norders 1 -3\n", 15, "no entry", 1),
-        ("0\n2\norders 0 5\norders 1 99999999999999999999\n", 15, "no entry", 1),
-        ("0\n2\norders 0 5\norders \u0661 3\n", 15, "no entry", 1),
-        (b"0\n2\norders 0 5\n\xff\xfe\x00 1 3\n", 15, "no entry", 1),
-        ("0\n2\norders 0 5\norders 0 6\n", None, "1 partitions twice", 1),
+        ("0\n", 2, "number of entries", 0),
+        ("0\nmany\norders 0 5\n", 2, "number of entries", 0),
+        ("0\n2\norders 0 5\n", 2, "states 2 entries, but has 1", 1),
+        ("0\n1\norders 0 5\norders 1 5\n", 2, "states 1 entry, but has 2", 2),
+        ("0\n2\norders 0 5\norders 1\n", 15, "not an entry: 'orders 1'", 1),
+        ("0\n2\norders 0 5\norders 1 -3\n", 15, "not an entry", 1),
+        ("0\n2\norders 0 5\norders 1 99999999999999999999\n", 15, "not an entry", 1),
+        ("0\n2\norders 0 5\norders \u0661 3\n", 15, "not an entry", 1),
+        (b"0\n2\norders 0 5\n\xff\xfe\x00 1 3\n", 15, "not an entry", 1),
+        ("0\n2\norders 0 5\norders 0 6\n", None, "1 duplicate partition", 1),
     ],
 )
-def test_what_is_wrong_is_told_with_its_byte(file, raw, at, words, left):
+def test_what_is_wrong_is_reported_with_its_byte(file, raw, at, words, left):
     found, [odd] = read_offsets(file(raw))
     assert (odd.at, len(found)) == (at, left)
     assert words in odd.what
@@ -62,14 +62,14 @@ def test_what_is_wrong_is_told_with_its_byte(file, raw, at, words, left):
 def test_epochs_that_do_not_grow_end_the_list(file, raw):
     found, [odd] = read_epochs(file(raw))
     assert found == (Epoch(3, 10),)
-    assert "stands after 3 from 10" in odd.what
+    assert "follows 3 from 10" in odd.what
 
 
 def test_a_file_no_checkpoint_can_be_as_large_as_is_not_read(file):
     path = file("0\n")
     with path.open("r+b") as raw:
         raw.truncate(1 << 33)
-    with pytest.raises(NotReadError, match="no such file is that large"):
+    with pytest.raises(NotReadError, match="too large for such a file"):
         read_offsets(path)
 
 
@@ -88,7 +88,7 @@ def test_meta_properties_of_zookeepers_time_and_of_kraft(file):
         ("version=0\ncluster.id=c\n", "broker.id is ''", Meta(None, "c")),
         ("version=0\nbroker.id=-1\ncluster.id=c\n", "broker.id is '-1'", Meta(None, "c")),
         ("version=1\nbroker.id=1\ncluster.id=c\n", "node.id is ''", Meta(None, "c")),
-        ("version=0\nbroker.id=4\n", "tells no cluster.id", Meta(4)),
+        ("version=0\nbroker.id=4\n", "has no cluster.id", Meta(4)),
         (b"\x00\xff\n", "version ''", Meta()),
     ],
 )
@@ -102,4 +102,4 @@ def test_the_topic_id_of_a_partition(file):
     assert read_topic_id(file("version: 0\ntopic_id: MQCO0r6DSOqpHbT1OYUzFQ\n")) == ("MQCO0r6DSOqpHbT1OYUzFQ", [])
     assert read_topic_id(file("")) == ("", [])
     [odd] = read_topic_id(file("version: 0\ntopic_id: no\n"))[1]
-    assert "does not tell a topic id" in odd.what
+    assert "has no topic id" in odd.what

@@ -98,12 +98,12 @@ def test_keys_of_newer_kinds_are_left_alone(groups_in):
     assert (names(stored), told) == (["kip"], [])
 
 
-def test_what_cannot_be_read_is_told_and_others_may_be_there(groups_in):
+def test_what_cannot_be_read_is_reported_and_others_may_be_there(groups_in):
     torn_key = batch(1, pairs=[(b"\x00\x01\x00\xffgro", b"")])
     stored, [old, torn] = groups_in(old_batch(1, 0, 1), torn_key, batch(2, pairs=[commit("mail", "orders", 0)]))
     assert (names(stored), stored.complete) == (["mail"], False)
     assert "older than Kafka 0.11" in old.what
-    assert torn.what == "the batch of the offsets 1 to 1 holds a record that is no group's"
+    assert torn.what == "the batch of offsets 1 to 1 has a record that is not of a group"
     assert torn.at == len(old_batch(1, 0, 1))
 
 
@@ -111,7 +111,7 @@ def test_without_the_package_a_compressed_batch_is_named(groups_in, monkeypatch)
     monkeypatch.setitem(sys.modules, "cramjam", None)
     stored, [odd] = groups_in(batch(0, pairs=[commit("mail", "orders", 0)], codec="zstd"))
     assert not stored.complete
-    assert "is compressed with zstd: not read without cramjam (kafka-kfix[inspect])" in odd.what
+    assert "is compressed with zstd: cannot be read without cramjam (kafka-kfix[inspect])" in odd.what
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
@@ -123,7 +123,7 @@ def test_a_batch_that_unpacks_without_end_takes_no_memory(groups_in, monkeypatch
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_damaged_compressed_batch_is_told(groups_in, codec):
+def test_a_damaged_compressed_batch_is_reported(groups_in, codec):
     raw = bytearray(batch(0, pairs=[commit("mail", "orders", n) for n in range(20)], codec=codec))
     raw[70:90] = b"\xff" * 20
     stored, [odd] = groups_in(bytes(raw))

@@ -13,7 +13,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.disk import Epoch, Grade
 from tests.unit.adapters.disk.building import NOON, Disk, batch, log, old_batch, only, read, run
 
-CUT = "a broker that starts after a crash cuts its log here"
+CUT = "a broker that starts after a crash truncates its log here"
 ORDERS = TopicPartition("orders", 0)
 
 
@@ -51,21 +51,21 @@ def test_a_noted_epoch_without_records_counts_from_the_log_end_on(disk):
 @pytest.mark.parametrize(
     ("raw", "epochs", "marks", "words"),
     [
-        (run(0, 40, 0) + run(40, 50, 1), {0: 0}, {}, "does not know epoch 1, under which offset 40 was written"),
+        (run(0, 40, 0) + run(40, 50, 1), {0: 0}, {}, "lacks epoch 1, under which offset 40 was written"),
         (
             run(0, 40, 0) + run(40, 50, 1),
             {0: 0, 1: 45},
             {},
-            "epoch 1 from offset 45 on, but the batches carry it",
+            "epoch 1 starts at offset 45, but in the batches",
         ),
         (run(0, 40, 0), {0: 0, 1: 60}, {}, "the log ends at 40"),
         (run(0, 40, 0), {0: 0}, {"replication-offset-checkpoint": 60}, "high watermark 60 is above the log end 40"),
         (run(0, 40, 0), {0: 0}, {"recovery-point-offset-checkpoint": 60}, "flushed records are missing"),
-        (run(0, 40, 0) + run(30, 40, 0), {0: 0}, {}, "offset 30 goes backward: 39 stands before it"),
-        (run(0, 40, 3) + run(40, 50, 1), {3: 0}, {}, "leader epoch 1 stands after 3"),
+        (run(0, 40, 0) + run(30, 40, 0), {0: 0}, {}, "offset 30 goes back: it follows offset 39"),
+        (run(0, 40, 3) + run(40, 50, 1), {3: 0}, {}, "leader epoch 1 follows epoch 3"),
     ],
 )
-def test_contradictions_are_told(disk, raw, epochs, marks, words):
+def test_contradictions_are_reported(disk, raw, epochs, marks, words):
     disk.partition("orders-0", raw, epochs=epochs)
     for name, offset in marks.items():
         disk.mark(name, "orders-0", offset)
@@ -84,7 +84,7 @@ def test_records_deleted_by_retention_are_no_contradiction(disk):
 def test_a_segment_that_does_not_begin_where_it_says(disk):
     disk.partition("orders-0", (100, run(90, 120, 0)), epochs={0: 90})
     told = [o.what for o in only(disk)[1]]
-    assert told[0] == "offset 90 in a segment that begins at 100"
+    assert told[0] == "offset 90 in a segment that starts at 100"
 
 
 def test_the_crc_of_the_last_batch_is_checked_and_of_all_when_asked(disk):
@@ -93,7 +93,7 @@ def test_the_crc_of_the_last_batch_is_checked_and_of_all_when_asked(disk):
     bad[-2] ^= 1
     folder = disk.partition("orders-0", bytes(good + bad), epochs={0: 0})
     [odd] = only(disk)[1]
-    assert (odd.at, odd.what) == (len(good), f"bad CRC of the batch of the offsets 2 to 3: {CUT}")
+    assert (odd.at, odd.what) == (len(good), f"bad CRC of the batch of offsets 2 to 3: {CUT}")
     (folder / f"{0:020d}.log").write_bytes(bytes(good + bad + batch(4, 2)))
     assert only(disk)[1] == ()
     assert only(disk, crc=True)[1] == (odd,)
@@ -144,7 +144,7 @@ def test_folders_with_a_suffix_have_a_state(disk):
     assert {o.grade for o in found.oddities} == {Grade.NOTE}
 
 
-def test_missing_files_are_told(tmp_path):
+def test_missing_files_are_reported(tmp_path):
     disk = Disk(tmp_path / "b", broker=None)
     disk.partition("orders-0", run(0, 10, 0), epochs={0: 0})
     (disk.path / "replication-offset-checkpoint").unlink()
@@ -164,16 +164,16 @@ def test_what_is_no_file_is_never_opened(disk, tmp_path):
     found = read(disk)
     unread = {Path(o.file).name: o.what for o in found.oddities if o.grade is Grade.UNREAD}
     assert unread == {
-        "leader-epoch-checkpoint": "is a pipe, not a file: not opened",
-        f"{10:020d}.log": "is a pipe, not a file: not opened",
-        f"{20:020d}.log": "is a symbolic link, not a file: not opened",
-        f"{30:020d}.log": "is a folder, not a file: not opened",
+        "leader-epoch-checkpoint": "is a pipe: not opened",
+        f"{10:020d}.log": "is a pipe: not opened",
+        f"{20:020d}.log": "is a symbolic link: not opened",
+        f"{30:020d}.log": "is a folder: not opened",
         "loop-1": "is a symbolic link: not followed",
-        "log-start-offset-checkpoint": "is a symbolic link, not a file: not opened",
+        "log-start-offset-checkpoint": "is a symbolic link: not opened",
     }
 
 
-def test_a_file_without_permission_is_told_and_the_rest_is_read(disk, monkeypatch):
+def test_a_file_without_permission_is_reported_and_the_rest_is_read(disk, monkeypatch):
     folder = disk.partition("orders-0", run(0, 10, 0), epochs={0: 0})
     disk.partition("orders-1", run(0, 20, 0), epochs={0: 0})
     real = os.open
@@ -201,7 +201,7 @@ def test_what_a_broker_deletes_meanwhile_is_a_note(disk, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", gone)
     found = read(disk)
-    assert "went away while the folder was read" in {o.what for o in found.oddities}
+    assert "was deleted while the folder was read" in {o.what for o in found.oddities}
     assert Grade.UNREAD not in {o.grade for o in found.oddities}
 
 
@@ -215,7 +215,7 @@ def test_paths_are_log_directories_or_hold_some(tmp_path):
     assert find_log_dirs([bare]) == (bare,)
     with pytest.raises(UsageError, match="folder of one partition"):
         find_log_dirs([one.path / "orders-0"])
-    with pytest.raises(UsageError, match="no log directory of a broker"):
+    with pytest.raises(UsageError, match="not a log directory"):
         find_log_dirs([_empty(tmp_path)])
     with pytest.raises(UsageError, match="no such file or directory"):
         find_log_dirs([tmp_path / "absent"])

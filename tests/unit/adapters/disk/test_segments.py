@@ -23,7 +23,7 @@ def test_an_epoch_that_changes_inside_an_old_segment_is_found(disk):
     disk.partition("orders-0", log(run(0, 40, 0), run(40, 60, 3)), (60, run(60, 90, 3)), (90, b""), flushed=90)
     replica, [odd] = only(disk)
     assert (replica.epochs, replica.log_end) == ((Epoch(0, 0), Epoch(3, 40)), 90)
-    assert odd.what == "is missing, though the batches carry leader epochs"
+    assert odd.what == "is missing, although the batches have leader epochs"
 
 
 def test_tails_are_counted_over_segments_and_not_guessed(disk):
@@ -44,7 +44,7 @@ def test_tails_are_counted_over_segments_and_not_guessed(disk):
     assert read_tails(disk.path / "absent-0", [0], 0, 9) == {}
 
 
-def test_an_epoch_that_falls_from_one_segment_to_the_next_is_told(disk):
+def test_an_epoch_that_falls_from_one_segment_to_the_next_is_reported(disk):
     disk.partition("orders-0", run(0, 50, 4), (50, run(50, 90, 2, size=40)), epochs={4: 0})
     _, [odd] = only(disk)
-    assert (odd.at, odd.what) == (0, "leader epoch 2 stands after 4")
+    assert (odd.at, odd.what) == (0, "leader epoch 2 follows epoch 4")

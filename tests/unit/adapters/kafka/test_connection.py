@@ -74,10 +74,10 @@ def ask(endpoint, seconds=0.3):
 @pytest.mark.parametrize(
     ("behaviour", "words"),
     [
-        (silent, "does not answer in time"),
-        (web, "does not speak Kafka's protocol"),
-        (closes, "closed the connection; not a Kafka broker, or it wants TLS or SASL"),
-        (huge, "does not speak Kafka's protocol"),
+        (silent, "connection or response timed out"),
+        (web, "does not speak the Kafka protocol"),
+        (closes, "closed the connection; not a Kafka broker, or it requires TLS or SASL"),
+        (huge, "does not speak the Kafka protocol"),
     ],
 )
 def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
@@ -85,7 +85,7 @@ def test_a_server_that_is_no_broker_is_named_as_such(behaviour, words):
         ask(endpoint)
 
 
-def test_a_closed_port_and_an_unknown_host_are_told_apart():
+def test_a_closed_port_and_an_unknown_host_are_reported_apart():
     with pytest.raises(UnreachableError, match="connection refused"):
         ask(Endpoint("127.0.0.1", 1))
     with pytest.raises(UnreachableError, match="host name cannot be resolved"):

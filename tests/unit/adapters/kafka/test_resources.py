@@ -71,7 +71,7 @@ def test_the_end_of_an_epoch_is_asked_for_with_the_same_bytes(name, index, epoch
 
 
 @given(st.integers(-1, 90), sizes, st.integers(-1, 99))
-def test_the_end_of_an_epoch_is_told_with_the_epoch_it_is_of(error, end, epoch):
+def test_the_end_of_an_epoch_is_reported_with_the_epoch_it_is_of(error, end, epoch):
     topic = consumer.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
     partition = topic.EpochEndOffset(error_code=error, partition=3, leader_epoch=epoch, end_offset=end)
     said = answer(consumer.OffsetForLeaderEpochResponse(topics=[topic(topic="t", partitions=[partition])]), 2)
@@ -174,6 +174,6 @@ def test_garbage_is_one_clear_error_and_never_another(decode, data):
         decode(ByteReader(data))
 
 
-def test_a_reader_may_look_at_log_directories_and_may_not_alter_configs():
+def test_a_reader_may_snapshot_at_log_directories_and_may_not_alter_configs():
     assert requests.DESCRIBE_LOG_DIRS in READ_ONLY
     assert requests.INCREMENTAL_ALTER_CONFIGS not in READ_ONLY

@@ -37,7 +37,7 @@ def test_kafkas_own_keys_are_read_also_over_several_lines(tmp_path):
     assert 'p"w' not in repr(found)
 
 
-def test_every_mistake_is_told_at_once_with_its_line(tmp_path):
+def test_every_mistake_is_reported_at_once_with_its_line(tmp_path):
     path = config(
         tmp_path, "security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\nssl.truststore.location=/nowhere/t.jks\n"
     )
@@ -87,7 +87,7 @@ def test_scram_sends_the_proof_of_the_rfc(monkeypatch):
 
 def test_a_server_that_does_not_know_the_password_is_not_believed(monkeypatch):
     monkeypatch.setattr(sasl.secrets, "token_urlsafe", lambda _: "rOprNGfwEbeRWgbNEkqO")
-    with pytest.raises(sasl.AuthenticationError, match="could not prove"):
+    with pytest.raises(sasl.AuthenticationError, match="did not prove"):
         sasl.authenticate(USER, Server(last="v=AAAA"), "broker")
 
 

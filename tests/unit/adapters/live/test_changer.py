@@ -66,7 +66,7 @@ def dirs(*results, top=0, highest=2):
     return FakeBroker({35: lambda *_: message}, {**ALL_VERSIONS, 35: (0, highest)})
 
 
-def test_room_is_told_only_where_the_broker_can():
+def test_room_is_reported_only_where_the_broker_can():
     old, new = dirs(("/a", 0, 5, 70)), dirs(("/a", 0, 5, 70), ("/b", 0, 4, 30), highest=4)
     assert ask(old, questions.ask_log_dirs, 1) == LogDirs({TP: 5}, None)
     assert ask(new, questions.ask_log_dirs, 1) == LogDirs({TP: 9}, 100)
@@ -86,7 +86,7 @@ def test_a_failed_directory_is_left_out_while_another_answers():
     ("broker", "words"),
     [
         (dirs(("/bad", 56, None, -1)), "broker 1: log directory /bad: KAFKA_STORAGE_ERROR"),
-        (dirs(), "tells none of its log directories: DESCRIBE on CLUSTER is needed"),
+        (dirs(), "lists no log directories: the DESCRIBE permission on CLUSTER is required"),
         (dirs(("/a", 0, 5, 70), top=31, highest=4), "CLUSTER_AUTHORIZATION_FAILED"),
     ],
 )

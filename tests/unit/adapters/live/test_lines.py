@@ -52,7 +52,7 @@ def test_an_answer_to_an_earlier_question_is_not_taken_for_this_one() -> None:
         [node] = line.read([get("/one")], Deadline.after(2))
         assert node is not None
         assert node.data == b"one"
-        with pytest.raises(UnreachableError, match="answered another question than /two"):
+        with pytest.raises(UnreachableError, match="answered a different request than /two"):
             line.read([get("/two")], Deadline.after(2))
 
 
@@ -168,8 +168,8 @@ def test_a_controller_epoch_that_is_no_number_is_unknown_and_not_0() -> None:
         records.controller(znode(b'{"brokerid":1}'), znode(b"three"))
 
 
-def test_a_hand_written_reassignment_that_is_wrong_is_told() -> None:
-    with pytest.raises(UnreachableError, match=r"/admin/reassign_partitions: partitions\[0\]: wanted"):
+def test_a_hand_written_reassignment_that_is_wrong_is_reported() -> None:
+    with pytest.raises(UnreachableError, match=r"/admin/reassign_partitions: partitions\[0\]: expected"):
         records.reassigning(znode(b'{"partitions":[{"topic":"t"}]}'))
 
 
@@ -197,7 +197,7 @@ def test_a_controller_that_cannot_be_learnt_means_not_sent_rather_than_unknown()
     assert (result.name, result.unknown) == ("NOT_SENT", False)
 
 
-def test_every_partition_is_read_with_the_views_of_all_and_who_gave_none_is_told(
+def test_every_partition_is_read_with_the_views_of_all_and_who_gave_none_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A broker's own time-out is no reason to leave the others' views out, nor to take its silence for consent."""

@@ -182,7 +182,7 @@ def test_a_damaged_snapshot_in_the_store_is_passed_over(tmp_path):
     assert "g" in store.recall("abc").groups
 
 
-def test_a_store_that_cannot_write_costs_no_look(tmp_path):
+def test_a_store_that_cannot_write_costs_no_snapshot(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert SnapshotStore(blocked).keep(whole()) is None

@@ -135,7 +135,7 @@ def test_log_ends_and_high_watermarks_are_the_newest_that_are_no_error() -> None
     assert merged.visible == {TP: {1: 3, 2: 2}}
 
 
-def test_a_high_watermark_stands_beside_the_log_end_of_the_same_look() -> None:
+def test_a_high_watermark_stands_beside_the_log_end_of_the_same_snapshot() -> None:
     """That of an earlier one would look stuck."""
     here, there = two()
     here = replace(here, log_ends={TP: {2: LogEnd(0, 4)}}, visible={TP: {1: 1, 2: 4}})
@@ -162,7 +162,7 @@ def test_ends_of_different_moments_tell_no_lag(by_az1: tuple[int, ...], leader_k
         (EpochEnd(1, 0, 100), False),  # of the older leader itself
     ],
 )
-def test_an_epochs_end_is_told_by_the_newer_leader_about_the_older_ones_epoch(end: EpochEnd, kept: bool) -> None:
+def test_an_epochs_end_is_reported_by_the_newer_leader_about_the_older_ones_epoch(end: EpochEnd, kept: bool) -> None:
     here, there = two()
     merged = merge([here, replace(there, epoch_ends={TP: end})])
     assert merged.epoch_ends == ({TP: end} if kept else {})
@@ -223,7 +223,7 @@ def test_the_cluster_has_every_address_and_the_mode_that_somebody_knows() -> Non
     assert merged.origin == "az1.json, az2.json"
 
 
-def test_what_earlier_looks_remember_is_put_together() -> None:
+def test_what_earlier_snapshots_remember_is_put_together() -> None:
     here, there = two()
     here = replace(here, remembered_groups=("g", "h"), remembered_brokers={7: "old:1", 8: "b8:1"})
     there = replace(there, remembered_groups=("h", "i"), remembered_brokers={7: "new:1"})

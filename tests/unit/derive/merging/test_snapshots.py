@@ -31,7 +31,7 @@ def test_looks_at_two_clusters_are_refused_by_name() -> None:
     assert caught.value.exit_code == 2
 
 
-def test_a_look_without_an_id_joins_those_that_agree_and_it_is_said() -> None:
+def test_a_snapshot_without_an_id_joins_those_that_agree_and_it_is_said() -> None:
     one, other = two()
     one = replace(one, cluster=replace(one.cluster, id=""))
     assert merge([one, other]).cluster.id == "paper"
@@ -66,7 +66,7 @@ def test_a_file_without_a_vantage_lends_it_its_name_and_no_name_comes_twice() ->
     assert next(v for v in merged.vantages if v.name == "az1").reached == ("broker 1", f"zookeeper {A}")
 
 
-def test_of_one_place_the_newest_look_speaks_and_the_earlier_become_samples() -> None:
+def test_of_one_place_the_newest_snapshot_speaks_and_the_earlier_become_samples() -> None:
     first, other = two()
     second = replace(first, taken_at=first.taken_at + 5, log_ends={TP: {1: LogEnd(0, 150), 2: LogEnd(-1, -1, "gone")}})
     third = replace(first, taken_at=first.taken_at + 9, log_ends={TP: {1: LogEnd(0, 170)}})
@@ -76,7 +76,7 @@ def test_of_one_place_the_newest_look_speaks_and_the_earlier_become_samples() ->
     assert [v.name for v in merged.vantages] == ["az1", "az2"]
 
 
-def test_two_looks_of_one_name_that_reached_others_are_refused() -> None:
+def test_two_snapshots_of_one_name_that_reached_others_are_refused() -> None:
     one, other = two()
     same = replace(other, vantages=(replace(other.vantages[0], name="az1"),))
     with pytest.raises(UsageError, match=r"az1\.json and az2\.json are both of vantage 'az1'") as caught:
@@ -113,7 +113,7 @@ def test_the_order_of_files_and_a_file_given_twice_change_nothing(given_looks: l
 
 @settings(max_examples=60, deadline=None)
 @given(looks())
-def test_one_look_stays_what_it_is_but_for_its_vantage(given_looks: list[Snapshot]) -> None:
+def test_one_snapshot_stays_what_it_is_but_for_its_vantage(given_looks: list[Snapshot]) -> None:
     look = given_looks[0]
     merged = merge([look, look])
     assert replace(merged, vantages=()) == replace(look, vantages=())

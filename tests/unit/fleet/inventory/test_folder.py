@@ -64,10 +64,10 @@ def test_every_wrong_file_is_named(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         load_inventory(tmp_path)
     told = [p.replace(f"{tmp_path}/", "") for p in caught.value.problems]
-    assert told[0].startswith("bad.properties:2:1: security.protocol is one of")
+    assert told[0].startswith("bad.properties:2:1: security.protocol must be one of")
     assert told[1].startswith("line.properties:1:1: not a property")
     assert told[2] == "none.properties:1:1: has no bootstrap.servers: nothing says where the cluster 'none' is"
-    assert told[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: there is no port (column 6)"
+    assert told[3] == "port.properties:2:1: bootstrap.servers: 'b' is not HOST:PORT: the port is missing (column 6)"
     assert told[4].startswith("text.properties")
     assert told[5] == "twice/client.properties:1:1: the cluster 'twice' is already in twice.properties:1:1"
     assert len(told) == 6

@@ -51,8 +51,8 @@ NOWHERE = (
 TOLD = f"""\
 f:4:3: unknown field 'ownr', did you mean 'owner'?
 f:5:30: min_isr 3 is more than rf 2: no partition could ever be written to
-f:8:16: bootstrap: 'a' is not HOST:PORT: there is no port (column 2)
-f:9:16: zookeeper: the chroot stands once, behind the last server: zk1:2181,zk2:2181/kafka
+f:8:16: bootstrap: 'a' is not HOST:PORT: the port is missing (column 2)
+f:9:16: zookeeper: the chroot is given once, after the last server: zk1:2181,zk2:2181/kafka
 f:10:18: criticality is 'critcal', wanted 'low', 'normal', 'high' or 'critical', did you mean 'critical'?
 f:11:25: min_isr 4 is more than rf 2: no partition could ever be written to
 f:12:14: timeout: 5 is not a duration such as 200ms, 90s, 2m or 1h
@@ -172,7 +172,7 @@ def test_a_broken_properties_file_is_told_with_both_places(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(f"{HEAD}clusters:\n  a: {{command_config: c.properties}}\n", "f", tmp_path)
     [line] = caught.value.problems
-    assert line.startswith(f"f:4:23: command_config: {tmp_path}/c.properties:1:1: security.protocol is one of")
+    assert line.startswith(f"f:4:23: command_config: {tmp_path}/c.properties:1:1: security.protocol must be one of")
 
 
 def test_the_servers_of_a_properties_file_are_checked_too(tmp_path):
@@ -180,7 +180,7 @@ def test_the_servers_of_a_properties_file_are_checked_too(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(f"{HEAD}clusters:\n  a: {{command_config: c.properties}}\n", "f", tmp_path)
     [line] = caught.value.problems
-    assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT: there is no port (column 2)")
+    assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT: the port is missing (column 2)")
 
 
 def test_an_expired_mute_is_allowed_and_told(tmp_path):

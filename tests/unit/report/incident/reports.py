@@ -16,13 +16,13 @@ def founding_incident():
 def large(partitions=300):
     """Hundreds of partitions that all changed at other times, and thousands of events."""
     paper = cluster().topic("payments.v2", partitions)
-    looks = [at(paper, 0, "a")]
+    snapshots = [at(paper, 0, "a")]
     for n in range(partitions):
         paper.part("payments.v2", n).write(leader=-1 if n % 3 else 2, isr=(2,), age=age(60 + n * 7))
-    looks.append(at(paper, 2400, "b"))
+    snapshots.append(at(paper, 2400, "b"))
     paper.kill(3, age=age(2500))
-    looks.append(at(paper, 2600, "c"))
-    made = material(looks)
+    snapshots.append(at(paper, 2600, "c"))
+    made = material(snapshots)
     events = [
         Event(BEGAN + n, Theme.LEADER, Tone.PLAIN, f"leader {n}", "s.log:1", None, TopicPartition("x", n))
         for n in range(4000)
@@ -32,7 +32,7 @@ def large(partitions=300):
 
 
 def single():
-    return material(founding()[:1]).report("One look", "0.1.0", (None, None))
+    return material(founding()[:1]).report("One snapshot", "0.1.0", (None, None))
 
 
 def hostile():
@@ -54,12 +54,12 @@ def hostile():
         picture=replace(report.picture, partitions=lanes),
         events=tuple(words),
         questions=HOSTILE,
-        looks=tuple(replace(look, name=HOSTILE[0]) for look in report.looks),
+        snapshots=tuple(replace(snapshot, name=HOSTILE[0]) for snapshot in report.snapshots),
         sources=tuple(SourceRow("log", name, name, (name,)) for name in HOSTILE),
     )
 
 
 def with_run_only():
     made = material(founding()[2:4])
-    made.journal(records()[:6], RUN)
+    made.add_journal(records()[:6], RUN)
     return made.report("Cut off", "0.1.0", (None, None))

@@ -35,22 +35,22 @@ def test_the_markdown_is_the_golden_one(name):
 
 def test_page_markdown_and_json_say_the_same():
     report = reports.founding_incident()
-    page, text, told = render_incident(report), incident_markdown(report), json.loads(incident_json(report))
+    page, text, document = render_incident(report), incident_markdown(report), json.loads(incident_json(report))
     for words in ("Payments stood still", "KFX101", "coordinator-stuck", "reassign.noop", "ann@ops1"):
         assert words in page
         assert words.replace("@", "@\u200b") in text.replace("\\", "")
-    assert len(told["events"]) == len(report.events)
+    assert len(document["events"]) == len(report.events)
     assert page == render_incident(report)
 
 
-def test_a_large_report_stays_small_and_tells_what_it_leaves_out():
+def test_a_large_report_stays_small_and_states_what_it_leaves_out():
     report = reports.large()
     page, text = render_incident(report), incident_markdown(report)
     assert len(page) < 2_000_000
     assert len(text) < 400_000
     assert page.count("<tr class=") <= EVENTS
     for output in (page, text):
-        assert re.search(r"\d+ quieter events left out", output)
+        assert re.search(r"\d+ minor events left out", output)
         assert re.search(r"\d+ more histor", output)
 
 
@@ -92,7 +92,7 @@ def test_durations_of_bounded_moments_are_ranges():
     assert apart(exact, late) == "30 s to 1 min"
     assert apart(exact, Moment(100.0, "")) == "0 s"
     assert apart(Moment(104.0, "", 100.0), Moment(104.0, "")) == "up to 4.0 s"
-    assert apart(exact, None) == "not known"
+    assert apart(exact, None) == "unknown"
 
 
 def test_partitions_are_named_by_ranges():

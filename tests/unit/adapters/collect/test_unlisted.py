@@ -1,6 +1,6 @@
 """Who is asked although nobody lists it: told by the others, by a bootstrap address, or remembered with replicas."""
 
-from kfix.adapters.collect.strangers import strangers
+from kfix.adapters.collect.unlisted import unlisted_brokers
 from kfix.model.cluster.snapshot import Endpoint
 from tests.unit.diagnostics.clusters import base
 
@@ -9,7 +9,9 @@ HERE, THERE = Endpoint("here", 1), Endpoint("there", 2)
 
 def found(remembered=None, by_bootstrap=None, asked=None, paper=None):
     snapshot = (paper or base().kill(1)).snapshot()
-    return strangers(snapshot.zookeeper, snapshot.views.values(), remembered or {}, by_bootstrap or {}, asked or {})
+    return unlisted_brokers(
+        snapshot.zookeeper, snapshot.views.values(), remembered or {}, by_bootstrap or {}, asked or {}
+    )
 
 
 def test_what_is_remembered_counts_while_it_holds_replicas():
