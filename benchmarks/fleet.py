@@ -49,6 +49,7 @@ if __name__ == "__main__":
 _FLOOR = """
 import json, sys, time
 import duckdb
+from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import partition_checks, predicates
 from benchmarks.fleet import peak
 
@@ -57,8 +58,10 @@ began = time.perf_counter()
 with duckdb.connect() as db:
     db.execute(f"SET threads={processes}")
     conditions = predicates(partition_checks(prevention=prevention))
-    hits = ", ".join(f"count(*) FILTER ({c.to_sql()})" for c in conditions)
-    [counts] = db.execute(f"SELECT {hits} FROM read_parquet('{place}/partitions/*.parquet')").fetchall()
+    hits = ", ".join(f"count(*) FILTER ({c.text})" for c in conditions)
+    expected = ", ".join(f"{value} AS {name}" for name, value in values_of(EXPECTED).items())
+    rows = f"(SELECT *, {expected} FROM read_parquet('{place}/partitions/*.parquet'))"
+    [counts] = db.execute(f"SELECT {hits} FROM {rows}").fetchall()
 print(json.dumps({"seconds": time.perf_counter() - began, "rows": sum(counts), "mb": peak(1)}))
 """
 

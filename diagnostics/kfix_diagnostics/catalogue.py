@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import linecache
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,15 +21,22 @@ PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
 CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))
 
 
+@cache
+def predicate_of(check: Check) -> Predicate | None:
+    """Returns None for a check that gets no row. Raises InvalidFileError with file and line for a mistake in it."""
+    return parse(check.rows, where(check)) if check.rows else None
+
+
 def predicates(checks: Sequence[PartitionCheck] = PARTITION_CHECKS) -> tuple[Predicate, ...]:
-    """Raises InvalidFileError, with file and line, for a condition that names something other than a fact."""
-    return tuple(parse(check.when, where(check)) for check in checks)
+    return tuple(p for check in checks if (p := predicate_of(check)) is not None)
 
 
+@cache
 def partition_checks(*, prevention: bool) -> tuple[PartitionCheck, ...]:
     return PARTITION_CHECKS if prevention else tuple(c for c in PARTITION_CHECKS if not c.prevention)
 
 
+@cache
 def cluster_checks(*, prevention: bool) -> tuple[ClusterCheck, ...]:
     return CLUSTER_CHECKS if prevention else tuple(c for c in CLUSTER_CHECKS if not c.prevention)
 
@@ -40,11 +47,11 @@ def matcher(*, prevention: bool = True) -> Matcher:
     return compile_all(predicates(partition_checks(prevention=prevention)))
 
 
-def where(check: PartitionCheck) -> str:
+def where(check: Check) -> str:
     """Returns `file:line` of the condition, for error messages."""
-    path = check.describe.__code__.co_filename
+    path = _function(check).__code__.co_filename
     for number, line in enumerate(linecache.getlines(path), 1):
-        if check.when[:40] in line:
+        if check.rows[:40] in line:
             return f"{path}:{number}"
     return path
 
@@ -86,8 +93,11 @@ def find_page(name: str) -> Check | FleetCheck:
 
 def page(check: Check | FleetCheck) -> str:
     """Returns the module docstring of the check's file, which is its page of documentation."""
-    function = check.describe if isinstance(check, PartitionCheck) else check.check
-    return (sys.modules[function.__module__].__doc__ or "").strip()
+    return (sys.modules[_function(check).__module__].__doc__ or "").strip()
+
+
+def _function(check: Check | FleetCheck) -> Callable[..., object]:
+    return check.describe if isinstance(check, PartitionCheck) else check.check
 
 
 def table() -> str:
@@ -95,6 +105,11 @@ def table() -> str:
     rows = ["| code | slug | worst | finding | must persist | reported |", "|---|---|---|---|---|---|"]
     rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_lasts(c)} | {_reported(c)} |" for c in pages()]
     return "\n".join(rows)
+
+
+def rows_table() -> str:
+    """Returns the rows that each check is given as Markdown, for diagnostics/README.md; a test keeps it fresh."""
+    return "\n".join(["| code | rows |", "|---|---|", *(f"| {c.code} | `{c.rows}` |" for c in ALL if c.rows)])
 
 
 def _reported(check: Check | FleetCheck) -> str:

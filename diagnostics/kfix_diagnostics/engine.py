@@ -16,7 +16,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
-from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks
+from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.sources._unread import unread
 
@@ -55,13 +55,25 @@ class Examination:
 
 
 def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
-    case = open_case(snapshot, options.restart_grace, options.expected)
-    wide = options.prevention
-    matched = matcher(prevention=wide)(case.facts, options.expected)
-    checks = partition_checks(prevention=wide)
+    return examine_case(open_case(snapshot, options.restart_grace, options.expected), options)
+
+
+def examine_case(case: CaseFile, options: Options = DEFAULTS) -> Examination:
+    """Gives each check the rows that it declares, and no others; a stored cluster is judged by the same loop."""
+    checks = partition_checks(prevention=options.prevention)
+    match = matcher(prevention=options.prevention)
+    matched = match(case.partitions.candidates(predicates(checks)), options.expected)
     hits = tuple((check, tuple(rows)) for check, rows in zip(checks, matched, strict=True) if rows)
-    found = ((check, tuple(check.check(case))) for check in cluster_checks(prevention=wide))
+    found = (
+        (check, tuple(check.check(_given(check, case), case)))
+        for check in cluster_checks(prevention=options.prevention)
+    )
     return Examination(case, options, hits, tuple((check, findings) for check, findings in found if findings))
+
+
+def _given(check: ClusterCheck, case: CaseFile) -> Rows:
+    condition = predicate_of(check)
+    return () if condition is None else case.partitions.where(condition)
 
 
 def settle_seconds(
@@ -169,8 +181,8 @@ def _unsettled(finding: Finding) -> Finding:
 _COUNTS: dict[str, Callable[[CaseFile], int]] = {
     "brokers": lambda case: sum(1 for broker in case.views if broker >= 0),
     "registered": lambda case: len(case.live or ()),
-    "topics": lambda case: len({f.topic for f in case.facts}),
-    "partitions": lambda case: len(case.facts),
+    "topics": lambda case: case.partitions.topics,
+    "partitions": lambda case: len(case.partitions),
     "groups": lambda case: sum(len(names) for names in case.groups.values()),
     "probes": lambda case: len(case.probes),
     "sources": lambda case: len(case.snapshot.sources),

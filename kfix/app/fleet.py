@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
-    from kfix.adapters.fleet.judge import Bench
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
 
@@ -51,8 +50,13 @@ def open_and_judge(
     """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
     with without_collector():
         with with_fleet():
-            from kfix.adapters.fleet.judge import judge  # noqa: PLC0415
-        return judge(table, _bench(restart_grace, prevention, expected_rf, expected_min_isr))
+            from kfix.fleet.judging.case import open_stored  # noqa: PLC0415
+        from kfix.model.expected import EXPECTED  # noqa: PLC0415
+        from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
+
+        options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
+        case = open_stored(table, restart_grace, options.expected)
+        return diagnose(examine_case(case, options)), case.snapshot
 
 
 def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> CollectedCluster:
@@ -76,26 +80,6 @@ def with_fleet() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise UsageError(f"a fleet store needs {error.name}", hint="pip install 'kafka-kfix[fleet]'") from None
-
-
-@cache
-def _bench(restart_grace: float, prevention: bool, rf: int | None, min_isr: int | None) -> Bench:
-    from kfix.adapters.fleet.judge import Bench  # noqa: PLC0415
-    from kfix.model.expected import EXPECTED  # noqa: PLC0415
-    from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicates  # noqa: PLC0415
-    from kfix_diagnostics.engine import Examination, Options, diagnose  # noqa: PLC0415
-
-    options = Options(restart_grace, prevention, rf or EXPECTED.rf, min_isr or EXPECTED.min_isr)
-    checks = partition_checks(prevention=prevention)
-    return Bench(
-        checks,
-        predicates(checks),
-        matcher(prevention=prevention),
-        cluster_checks(prevention=prevention),
-        lambda case, hits, found: diagnose(Examination(case, options, hits, found)),
-        restart_grace,
-        options.expected,
-    )
 
 
 @contextlib.contextmanager

@@ -5,18 +5,18 @@ Every answer is computed once, when first needed. Nothing here judges: words and
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kfix.derive.background import Background, assignment_counts, background_of, left_ms
+from kfix.derive.background import Background, background_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
-from kfix.derive.naming import brokers_named
-from kfix.derive.partition_facts import PartitionFacts, derive
+from kfix.derive.partition_facts import derive
+from kfix.derive.partitions import Partitions, Rows, SnapshotPartitions
+from kfix.derive.predicate import parse
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -36,8 +36,12 @@ from kfix.model.cluster.snapshot import (
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
-DEAD_CODE = "KFX401"
-SHUT_OUT_CODE = "KFX403"
+_ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "CaseFile.odd")
+_BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
+_OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
+_REASSIGNING = parse("reassigning", "CaseFile.moving")
+#: The conditions behind the answers of every case file.
+STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class CaseFile:
     """
 
     snapshot: Snapshot
-    facts: Sequence[PartitionFacts]
+    partitions: Partitions
     background: Background
     restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
@@ -62,11 +66,9 @@ class CaseFile:
         return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
 
     @cached_property
-    def odd(self) -> Sequence[PartitionFacts]:
+    def odd(self) -> Rows:
         """Returns the rows where a replica is missing or the views differ: only these can show a cut."""
-        return tuple(
-            f for f in self.facts if not f.deleting and (f.n_isr < f.n_replicas or not f.views_agree or not f.zk_agrees)
-        )
+        return self.partitions.where(_ODD)
 
     @cached_property
     def cut(self) -> Cut | None:
@@ -141,7 +143,7 @@ class CaseFile:
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        left = self._left.get(broker) if broker in self.dead else left_ms(self.snapshot, broker)
+        left = self._left.get(broker) if broker in self.dead else self.partitions.left_ms(broker)
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
@@ -155,34 +157,27 @@ class CaseFile:
 
     @cached_property
     def nothing_blocked(self) -> bool:
-        return not any(
-            (f.leaderless or (f.n_isr < f.min_isr and f.n_isr < f.n_replicas)) and not f.deleting for f in self.facts
-        )
+        return not self.partitions.count(_BLOCKED)
 
     def calm(self, brokers: Iterable[int]) -> bool:
         """Returns whether these brokers may just be restarting and no client is blocked."""
         ids = tuple(brokers)
         return bool(ids) and self.nothing_blocked and all(self.restarting(b) for b in ids)
 
-    def explained_by(self, brokers: Iterable[int]) -> tuple[str, ...]:
-        """Returns the keys of the findings that explain why exactly these brokers are missing."""
-        ids = set(brokers)
-        keys = [f"{DEAD_CODE}:{brokers_named(self.dead)}"] if ids.intersection(self.dead) else []
-        keys += [self.cut.key] if self.cut is not None and self.cut.explains(ids - set(self.dead)) else []
-        return (*keys, *(f"{SHUT_OUT_CODE}:broker {b}" for b in self.shut_out if b in ids))
-
-    @cached_property
+    @property
     def leads(self) -> Mapping[int, int]:
-        return Counter(f.leader for f in self.facts)
+        """The number of partitions that each broker leads."""
+        return self.partitions.leads
 
-    @cached_property
+    @property
+    def preferred(self) -> Mapping[int, int]:
+        """The number of partitions whose preferred leader each broker is."""
+        return self.partitions.preferred
+
+    @property
     def holds(self) -> Mapping[int, int]:
-        """Returns {broker: number of replicas assigned to it}."""
-        found: Counter[int] = Counter()
-        for replicas, n in assignment_counts(self.snapshot).items():
-            for broker in replicas:
-                found[broker] += n
-        return found
+        """The number of replicas that are assigned to each broker."""
+        return self.partitions.holds
 
     @cached_property
     def steady(self) -> bool:
@@ -191,6 +186,15 @@ class CaseFile:
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
 
     # --- partitions ------------------------------------------------------------------------------------------------
+
+    @property
+    def any_partition(self) -> bool:
+        return len(self.partitions) > 0
+
+    @property
+    def samples(self) -> Rows:
+        """Rows among which every combination of a leader and the members of its ISR occurs."""
+        return self.partitions.samples
 
     def state(self, tp: TopicPartition) -> PartitionState | None:
         return self.snapshot.zookeeper.states.get(tp) if self.snapshot.zookeeper else None
@@ -227,7 +231,7 @@ class CaseFile:
 
     @cached_property
     def offsets_partitions(self) -> int:
-        return sum(1 for f in self.facts if f.offsets)
+        return self.partitions.count(_OFFSETS)
 
     @cached_property
     def groups(self) -> Mapping[int, tuple[str, ...]]:
@@ -313,13 +317,13 @@ class CaseFile:
     def moving(self) -> bool | None:
         """Returns whether any replica is being moved, by the controller or ZooKeeper; None if neither was read."""
         zookeeper, listed = self.snapshot.zookeeper, self.snapshot.reassignments
-        if listed or (zookeeper and (zookeeper.reassigning or any(map(_moves, set(zookeeper.assignments.values()))))):
-            return True
-        return None if zookeeper is None and listed is None else False
+        if zookeeper is None and listed is None:
+            return None
+        return bool(listed or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
 
     @cached_property
     def _left(self) -> Mapping[int, int | None]:
-        return {broker: left_ms(self.snapshot, broker) for broker in self.dead}
+        return {broker: self.partitions.left_ms(broker) for broker in self.dead}
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)
@@ -330,12 +334,9 @@ class CaseFile:
         return age if age >= 0 else None
 
 
-def _moves(assignment: Assignment) -> bool:
-    return bool(assignment.adding or assignment.removing)
-
-
 def open_case(
     snapshot: Snapshot, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
 ) -> CaseFile:
     background = background_of(snapshot)
-    return CaseFile(snapshot, derive(snapshot, background), background, restart_grace, expected)
+    partitions = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
+    return CaseFile(snapshot, partitions, background, restart_grace, expected)

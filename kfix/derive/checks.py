@@ -4,6 +4,10 @@ A `PartitionCheck` is a condition over one row of facts, so it runs in the share
 match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
 everything that does not concern a single partition.
 
+Both declare one thing, `rows`: the condition that picks the rows of facts which the check is given. Live diagnosis, the
+judging of stored clusters and the table in diagnostics/README.md all use this declaration, and a check cannot reach any
+other row.
+
 A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
 with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
 """
@@ -15,14 +19,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.partitions import Rows
 from kfix.model.diagnosis.finding import Finding, Severity
 
-Rows = tuple[PartitionFacts, ...]
+__all__ = ["Check", "ClusterCheck", "Debounce", "PartitionCheck", "Rows"]
 
 
 class Debounce(StrEnum):
-    """What a second snapshot must show before a finding counts: a starting broker can look like KFX101."""
+    """What a second snapshot must show before a finding counts: a starting broker can look like a stuck partition."""
 
     NONE = "none"
     HELD = "held"  # the condition holds in both snapshots
@@ -31,28 +35,29 @@ class Debounce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCheck:
-    """`severity` is the worst severity it may report; `reads` names the attributes of the case file that it reads."""
+    """`severity` is the worst it may report; every row that meets `rows` is at fault, and `describe` explains them."""
 
     code: str
     slug: str
     title: str
     severity: Severity
-    when: str
+    rows: str
     describe: Callable[[Rows, CaseFile], Iterator[Finding]]
     debounce: Debounce = Debounce.SAME
-    reads: tuple[str, ...] = ()
     prevention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterCheck:
+    """`check` is called once per cluster with the rows that meet `rows`; without a condition it gets none."""
+
     code: str
     slug: str
     title: str
     severity: Severity
-    check: Callable[[CaseFile], Iterator[Finding]]
+    check: Callable[[Rows, CaseFile], Iterator[Finding]]
+    rows: str = ""
     debounce: Debounce = Debounce.HELD
-    reads: tuple[str, ...] = ()
     prevention: bool = False
 
 

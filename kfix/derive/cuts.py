@@ -24,13 +24,13 @@ _BATCH_MS = 60_000
 
 
 class CutKind(StrEnum):
-    """What is cut. The value is the code of the check that reports it."""
+    """What is cut."""
 
-    LINK = "KFX801"  # one broker from another
-    CONTROLLER_LINK = "KFX802"  # brokers from the controller
-    ZONE = "KFX803"  # brokers from ZooKeeper's quorum, and so from the rest
-    CONTROLLER_ZONE = "KFX804"  # the same, and one of them still acts as controller
-    ALONE = "KFX807"  # one broker from all others, but not from ZooKeeper
+    LINK = "link"  # one broker from another
+    CONTROLLER_LINK = "controller link"  # brokers from the controller
+    ZONE = "zone"  # brokers from ZooKeeper's quorum, and so from the rest
+    CONTROLLER_ZONE = "controller zone"  # the same, and one of them still acts as controller
+    ALONE = "alone"  # one broker from all others, but not from ZooKeeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,6 @@ class Cut:
         if self.kind is CutKind.LINK:
             return f"brokers {self.brokers[0]} and {self.peers[0]}"
         return brokers_named(self.brokers)
-
-    @property
-    def key(self) -> str:
-        """Returns the key of its finding."""
-        return f"{self.kind}:{self.obj}"
 
     def explains(self, brokers: Iterable[int]) -> bool:
         """Returns whether findings about exactly these brokers follow from it."""

@@ -1,7 +1,8 @@
 """A check's condition as text over the declared facts, such as `leaderless and n_live_isr > 0`.
 
 The text is parsed once, when the catalogue loads, and every name and operator is checked against a short list. The same
-tree becomes one Python loop over all checks (0.1 s for 100 000 rows) and a SQL condition for the fleet.
+tree becomes one Python loop over all checks (0.1 s for 100 000 rows) and the sieve over the columns of a stored
+cluster. The text is also a condition in SQL: what is allowed means the same there.
 """
 
 from __future__ import annotations
@@ -10,21 +11,14 @@ import ast
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.errors import InvalidFileError
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
 
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "=",
-    ast.NotEq: "<>",
-}
-_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
+_COMPARE: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_ARITHMETIC: Final = (ast.Add, ast.Sub)
 
 #: The names that a condition may use.
 NAMES: Mapping[str, type] = {**FACT_TYPES, **EXPECTED_TYPES}
@@ -41,10 +35,6 @@ class Predicate:
     text: str
     tree: ast.expr = field(repr=False, compare=False)
     names: frozenset[str] = field(repr=False, compare=False)
-
-    def to_sql(self, expected: Expected = EXPECTED) -> str:
-        """Returns the condition over a table of facts, with the expected values as numbers."""
-        return _sql(self.tree, values_of(expected))
 
 
 def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate:
@@ -70,12 +60,12 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
             _all(parts, bool, facts, problems)
         case ast.UnaryOp(op=ast.Not(), operand=part):
             _all([part], bool, facts, problems)
-        case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(o) in _COMPARE for o in ops):
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, _COMPARE):
             before = len(problems)
-            kinds = {_kind(part, facts, problems) for part in (left, *rest)}
+            kinds = {_kind(part, facts, problems) for part in (left, right)}
             if len(kinds) > 1 and len(problems) == before:
                 problems.append(f"{ast.unparse(node)!r} compares different types")
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
             _all([left, right], int, facts, problems)
             kind = int
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
@@ -106,31 +96,6 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
     close = difflib.get_close_matches(name, facts, n=1)
     problems.append(f"unknown fact {name!r}" + (f", did you mean {close[0]!r}?" if close and kind is None else ""))
     return bool
-
-
-def _sql(node: ast.expr, values: Mapping[str, int]) -> str:
-    def sql(part: ast.expr) -> str:
-        return _sql(part, values)
-
-    match node:
-        case ast.BoolOp(op=op, values=parts):
-            text = f"({(' AND ' if isinstance(op, ast.And) else ' OR ').join(map(sql, parts))})"
-        case ast.UnaryOp(op=op, operand=part):
-            text = f"(NOT {sql(part)})" if isinstance(op, ast.Not) else f"-{sql(part)}"
-        case ast.Compare(left=left, ops=ops, comparators=rest):
-            terms = [left, *rest]
-            # SQL has no a < b < c.
-            pairs = zip(terms, ops, rest, strict=False)
-            text = f"({' AND '.join(f'{sql(a)} {_COMPARE[type(op)]} {sql(b)}' for a, op, b in pairs)})"
-        case ast.BinOp(left=left, op=sign, right=right):
-            text = f"({sql(left)} {_ARITHMETIC[type(sign)]} {sql(right)})"
-        case ast.Name(id=name) if name in values:
-            text = str(values[name])
-        case ast.Constant(value=value):
-            text = str(value).upper()
-        case _:
-            text = ast.unparse(node)
-    return text
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:

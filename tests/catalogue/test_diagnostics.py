@@ -6,25 +6,33 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kfix.adapters.saved.encode import encode
 from kfix.derive.casefile import CaseFile, open_case
-from kfix.derive.checks import Check, ClusterCheck, PartitionCheck
+from kfix.derive.checks import Check, ClusterCheck, PartitionCheck, Rows
+from kfix.derive.cuts import CutKind
+from kfix.derive.partition_facts import PartitionFacts, derive
 from kfix.errors import InvalidFileError, UsageError
 from kfix.model.audit.fleetcase import FleetCheck
 from kfix.model.cluster.snapshot import Snapshot
-from kfix_diagnostics import ALL, catalogue
+from kfix.model.diagnosis.finding import Finding
+from kfix.model.expected import EXPECTED, values_of
+from kfix.runbook.safety import cut_network
+from kfix_diagnostics import ALL, catalogue, engine
+from kfix_diagnostics._explained import CUT_CODES
 from kfix_diagnostics.catalogue import pages
 from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.fleet import FLEET
 from tests.places import ROOT
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.cases import SICK, WELL
+from tests.unit.diagnostics.prevention_cases import SICK as AT_RISK
+from tests.unit.diagnostics.prevention_cases import WELL as SAFE
 
 FOLDER = ROOT / "diagnostics" / "kfix_diagnostics"
 FLEET_FILES = sorted((FOLDER / "fleet").glob("kfx*.py"))
@@ -88,51 +96,77 @@ def test_words_stay_neutral_about_causes_nobody_can_prove(path: Path) -> None:
     assert "zombie" not in path.read_text().lower()
 
 
-class Recorder:
-    """A case file that remembers what it was asked; helpers of the case file itself are not recorded."""
-
-    def __init__(self, case: CaseFile) -> None:
-        self._case = case
-        self.touched: set[str] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        self.touched.add(name)
-        return getattr(self._case, name)
-
-
 def _snapshots() -> list[Snapshot]:
-    sick = [case.make() for cases in SICK.values() for case in cases]
-    return sick + [make() for makes in WELL.values() for make in makes]
+    sick = [case.make() for cases in (*SICK.values(), *AT_RISK.values()) for case in cases]
+    return sick + [make() for makes in (*WELL.values(), *SAFE.values()) for make in makes]
 
 
-@pytest.fixture(scope="module")
-def touched() -> dict[str, set[str]]:
-    """Over all clusters of the tests: code -> what the check looked at."""
-    found: dict[str, set[str]] = {code: set() for code in IDS}
+WITH_ROWS = [check for check in catalogue.CLUSTER_CHECKS if check.rows]
+
+
+@pytest.mark.parametrize("path", [*CHECK_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)
+def test_a_check_reaches_no_other_rows_than_those_it_declares(path: Path) -> None:
+    """Only the engine may ask a case file for rows: everything else is given them."""
+    asked = [
+        n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute) and n.attr == "partitions"
+    ]
+    assert not [n for n in asked if isinstance(n.value, ast.Name) and n.value.id == "case"]
+
+
+def test_the_engine_gives_a_check_the_rows_that_it_declares_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, list[PartitionFacts]] = {}
+
+    def spied(check: ClusterCheck) -> ClusterCheck:
+        def spy(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+            given[check.code] = list(rows)
+            return check.check(rows, case)
+
+        return replace(check, check=spy)
+
+    monkeypatch.setattr(engine, "cluster_checks", lambda **_: [spied(check) for check in catalogue.CLUSTER_CHECKS])
+    for snapshot in _snapshots():
+        facts = derive(snapshot)
+        examined = engine.examine(snapshot, engine.Options(prevention=True))
+        for check, rows in examined.hits:
+            assert list(rows) == _meeting(check, facts)
+        for each in catalogue.CLUSTER_CHECKS:
+            assert given[each.code] == _meeting(each, facts)
+
+
+def _meeting(check: Check, facts: Iterable[PartitionFacts]) -> list[PartitionFacts]:
+    if not check.rows:
+        return []
+    condition = compile(check.rows, check.code, "eval")
+    return [f for f in facts if eval(condition, {}, {**f._asdict(), **values_of(EXPECTED)})]
+
+
+@pytest.mark.parametrize("check", WITH_ROWS, ids=[c.code for c in WITH_ROWS])
+def test_a_check_that_declares_rows_needs_them(check: ClusterCheck) -> None:
+    condition = catalogue.predicate_of(check)
+    assert condition is not None
     for snapshot in _snapshots():
         case = open_case(snapshot)
-        hits = catalogue.matcher()(case.facts)
-        rows = {c.code: tuple(r) for c, r in zip(catalogue.PARTITION_CHECKS, hits, strict=True)}
-        for check in ALL:
-            recorder: Any = Recorder(case)
-            if isinstance(check, ClusterCheck):
-                list(check.check(recorder))
-            elif rows[check.code]:
-                list(check.describe(rows[check.code], recorder))
-            found[check.code] |= recorder.touched
-    return found
-
-
-@pytest.mark.parametrize("check", ALL, ids=IDS)
-def test_a_check_reads_what_it_declares_and_nothing_else(check: Check, touched: dict[str, set[str]]) -> None:
-    assert tuple(sorted(touched[check.code])) == check.reads
-    for name in check.reads:
-        assert hasattr(CaseFile, name) or name in CaseFile.__dataclass_fields__
+        if list(check.check(case.partitions.where(condition), case)) != list(check.check((), case)):
+            return
+    pytest.fail("no cluster of the tests is judged otherwise without these rows")
 
 
 def test_every_condition_is_sound() -> None:
     assert len(catalogue.predicates()) == len(catalogue.PARTITION_CHECKS)
-    assert all(p.to_sql() for p in catalogue.predicates())
+    assert all(p.names for p in catalogue.predicates())
+
+
+CORE = [path for folder in ("model", "derive") for path in sorted((ROOT / "kfix" / folder).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda p: p.stem)
+def test_the_model_knows_no_code_of_a_check(path: Path) -> None:
+    assert not re.findall(r"KFX\d", path.read_text())
+
+
+def test_a_plan_is_refused_for_every_check_that_reports_a_cut() -> None:
+    assert set(CUT_CODES) == set(CutKind)
+    assert cut_network.CODES == set(CUT_CODES.values()) <= set(IDS)
 
 
 def test_a_mistake_in_a_condition_is_told_with_file_and_line() -> None:
@@ -142,13 +176,13 @@ def test_a_mistake_in_a_condition_is_told_with_file_and_line() -> None:
         slug="x",
         title="x",
         severity=first.severity,
-        when="offsets and leaderles",
+        rows="offsets and leaderles",
         describe=first.describe,
     )
     with pytest.raises(InvalidFileError, match=r"kfx101_coordinator_stuck\.py.*did you mean 'leaderless'"):
         catalogue.predicates([wrong])
     number = int(catalogue.where(first).rpartition(":")[2])
-    assert first.when in (FOLDER / "leadership" / "kfx101_coordinator_stuck.py").read_text().splitlines()[number - 1]
+    assert first.rows in (FOLDER / "leadership" / "kfx101_coordinator_stuck.py").read_text().splitlines()[number - 1]
 
 
 def test_checks_are_found_by_code_and_by_slug() -> None:
@@ -159,18 +193,24 @@ def test_checks_are_found_by_code_and_by_slug() -> None:
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_the_table_of_codes_is_fresh(name: str) -> None:
-    path = ROOT / name
-    said = path.read_text()
+    _is_fresh(ROOT / name, "codes", catalogue.table())
+
+
+def test_the_table_of_declared_rows_is_fresh() -> None:
+    _is_fresh(ROOT / "diagnostics" / "README.md", "rows", catalogue.rows_table())
+
+
+def _is_fresh(path: Path, what: str, table: str) -> None:
     fresh = re.sub(
-        r"(<!-- codes: begin -->\n).*?(<!-- codes: end -->)",
-        lambda m: f"{m[1]}{catalogue.table()}\n{m[2]}",
-        said,
+        rf"(<!-- {what}: begin -->\n).*?(<!-- {what}: end -->)",
+        lambda m: f"{m[1]}{table}\n{m[2]}",
+        path.read_text(),
         flags=re.DOTALL,
     )
     if os.environ.get("KFIX_UPDATE_GOLDEN"):
         path.write_text(fresh)
     assert path.read_text() == fresh, "KFIX_UPDATE_GOLDEN=1 rewrites it"
-    assert catalogue.table() in fresh
+    assert table in fresh
 
 
 def test_judging_ten_thousand_partitions_costs_no_more_than_reading_them() -> None:

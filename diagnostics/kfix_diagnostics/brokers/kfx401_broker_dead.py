@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
@@ -37,12 +37,12 @@ from kfix_diagnostics._words import ago, are, count, has
 CODE = "KFX401"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     dead = case.dead
     if not dead:
         return
     calm = case.calm(dead)
-    holding = sum(1 for f in case.facts if f.n_live_replicas < f.n_replicas)
+    holding = len(rows)
     left = [age for b in dead if (age := case.gone_for(b)) is not None]
     when = f", gone for about {ago(max(left))}" if left else ""
     tail = ". This may be a restart, and no client is blocked" if calm else ""
@@ -99,7 +99,7 @@ CHECK = ClusterCheck(
     title="brokers that hold replicas are not registered",
     severity=Severity.WARNING,
     check=check,
+    rows="n_live_replicas < n_replicas",
     # The restart grace is its own debounce: a broker that has just left is advice.
     debounce=Debounce.NONE,
-    reads=("address", "calm", "dead", "facts", "gone_for", "live", "lost", "racks", "registrations", "zookeeper_name"),
 )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, count
@@ -33,7 +33,7 @@ from kfix_diagnostics._words import are, count
 CODE = "KFX402"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # Where no broker answers, kfix is cut off itself, which KFX901 reports.
     if not case.views:
         return
@@ -84,5 +84,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=("address", "leads", "live", "registrations", "silent", "views", "zookeeper_name"),
 )

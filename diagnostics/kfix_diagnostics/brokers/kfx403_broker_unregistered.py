@@ -25,25 +25,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import count, per_topic
 
 CODE = "KFX403"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for broker in case.shut_out:
-        yield _shut_out(broker, case)
+        yield _shut_out(broker, rows, case)
 
 
-def _shut_out(broker: int, case: CaseFile) -> Finding:
-    twice = _leads_too(broker, case)
+def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
+    twice = _leads_too(broker, rows, case)
     more = f"; it acts as a second leader of {per_topic(twice)}" if twice else ""
     shown = twice[0] if twice else None
-    rows = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
+    records = (*state_row(case, shown), *view_rows(case, shown), *log_end_row(case, shown)) if shown else ()
     cut = _cut_off(broker, twice, case)
     remedies = [
         Remedy(f"Repair the network between broker {broker} and ZooKeeper. The broker then recovers by itself"),
@@ -60,7 +61,7 @@ def _shut_out(broker: int, case: CaseFile) -> Finding:
         obj=f"broker {broker}",
         summary=f"broker {broker} responds but is not registered{more}",
         cause=Cause("it is cut off from ZooKeeper, or is starting or stopping", Confidence.LIKELY),
-        evidence=(Evidence(f"broker {broker}", "metadata", "responds"), *live_row(case), *rows),
+        evidence=(Evidence(f"broker {broker}", "metadata", "responds"), *live_row(case), *records),
         blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
         remedies=tuple(remedies),
         never=(
@@ -68,17 +69,13 @@ def _shut_out(broker: int, case: CaseFile) -> Finding:
             "Do not restart the rest of the cluster; producers should use acks=all",
         ),
         partitions=tuple(twice),
-        follows=case.explained_by((broker,)),
+        follows=explained_by((broker,), case),
     )
 
 
-def _leads_too(broker: int, case: CaseFile) -> list[TopicPartition]:
+def _leads_too(broker: int, rows: Rows, case: CaseFile) -> list[TopicPartition]:
     own = case.views[broker].partitions
-    return [
-        f.tp
-        for f in case.facts
-        if f.leader >= 0 and f.leader != broker and (view := own.get(f.tp)) is not None and view.leader == broker
-    ]
+    return [f.tp for f in rows if f.leader != broker and (view := own.get(f.tp)) is not None and view.leader == broker]
 
 
 def _cut_off(broker: int, twice: list[TopicPartition], case: CaseFile) -> int:
@@ -97,18 +94,6 @@ CHECK = ClusterCheck(
     title="a broker responds but is not registered",
     severity=Severity.CRITICAL,
     check=check,
+    rows="leader >= 0 and (not views_agree or not zk_agrees)",
     debounce=Debounce.HELD,
-    reads=(
-        "explained_by",
-        "facts",
-        "live",
-        "log_ends",
-        "registrations",
-        "shut_out",
-        "state",
-        "taken_at",
-        "views",
-        "views_of",
-        "zookeeper_name",
-    ),
 )

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
@@ -32,7 +32,7 @@ from kfix_diagnostics._words import are
 CODE = "KFX404"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     missed = case.missed
     if not missed:
         return
@@ -58,5 +58,4 @@ CHECK = ClusterCheck(
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,
-    reads=("address", "live", "missed", "registrations", "zookeeper_name"),
 )

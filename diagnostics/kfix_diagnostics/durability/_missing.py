@@ -10,6 +10,7 @@ from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, are
 
 Missing = tuple[int, ...]
@@ -35,9 +36,9 @@ def object_of(missing: Missing) -> str:
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of a network cut, or of dead brokers where no live broker is missing too."""
     if case.cut is not None and case.cut.explains(missing):
-        return case.explained_by(missing)
+        return explained_by(missing, case)
     away = set(case.dead) | set(case.shut_out)
-    return case.explained_by(missing) if missing and away.issuperset(missing) else ()
+    return explained_by(missing, case) if missing and away.issuperset(missing) else ()
 
 
 def lag_keys(missing: Missing, case: CaseFile) -> tuple[str, ...]:
@@ -95,5 +96,5 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
 def _in_sync_elsewhere(lagging: list[int], leader: int, case: CaseFile) -> bool:
     """Returns whether they are in sync with another leader, so not slow (docs/facts/network-partitions.md)."""
     return any(
-        f.leader not in (leader, *lagging) and f.n_isr > 1 and set(lagging) <= set(case.isr(f.tp)) for f in case.facts
+        f.leader not in (leader, *lagging) and f.n_isr > 1 and set(lagging) <= set(case.isr(f.tp)) for f in case.samples
     )

@@ -98,8 +98,7 @@ CHECK = PartitionCheck(
     slug="internal-topic-rf1",
     title="the offsets or transaction topic has too few replicas",
     severity=Severity.WARNING,
-    when="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
+    rows="internal and n_replicas > 0 and n_replicas < advised_rf and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("assignment", "bootstrap", "setting", "views"),
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import Lag, Pace
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -36,7 +36,7 @@ from kfix_diagnostics._words import ago, count, per_topic
 CODE = "KFX808"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
     groups: dict[tuple[int, Pace], list[Lag]] = {}
@@ -110,13 +110,4 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=(
-        "back_for",
-        "cut",
-        "lags",
-        "live",
-        "registrations",
-        "restarting",
-        "zookeeper_name",
-    ),
 )

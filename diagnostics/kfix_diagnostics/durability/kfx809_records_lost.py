@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.loss import Lost
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import ago, count, per_topic
@@ -35,7 +35,7 @@ from kfix_diagnostics._words import ago, count, per_topic
 CODE = "KFX809"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     by_topic: dict[str, list[Lost]] = {}
     for lost in case.lost_records:
         by_topic.setdefault(lost.tp.topic, []).append(lost)
@@ -105,8 +105,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.NONE,
-    reads=(
-        "lost_records",
-        "taken_at",
-    ),
 )

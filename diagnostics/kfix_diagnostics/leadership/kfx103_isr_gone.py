@@ -35,6 +35,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, are, count, either, has, ids, per_topic
 
 CODE = "KFX103"
@@ -69,7 +70,7 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
             ),
         ),
         partitions=tuple(tps),
-        follows=case.explained_by(isr),
+        follows=explained_by(isr, case),
     )
 
 
@@ -129,24 +130,6 @@ CHECK = PartitionCheck(
     slug="isr-gone",
     title="no leader: every in-sync replica is dead, only out-of-sync replicas are alive",
     severity=Severity.CRITICAL,
-    when="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting",
+    rows="leaderless and n_live_isr == 0 and n_live_replicas > 0 and not deleting",
     describe=describe,
-    reads=(
-        "among_live",
-        "assignment",
-        "blocked_groups",
-        "bootstrap",
-        "explained_by",
-        "gone_for",
-        "isr",
-        "live",
-        "log_ends",
-        "registrations",
-        "state",
-        "taken_at",
-        "unclean_winner",
-        "views",
-        "views_of",
-        "zookeeper_name",
-    ),
 )

@@ -33,6 +33,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, either, has, per_topic
 
 CODE = "KFX104"
@@ -68,7 +69,7 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
             "Do not delete the topic or its log directories, and do not start that broker with an empty disk",
         ),
         partitions=tuple(tps),
-        follows=case.explained_by(replicas),
+        follows=explained_by(replicas, case),
     )
 
 
@@ -92,20 +93,6 @@ CHECK = PartitionCheck(
     slug="no-live-replica",
     title="no leader and no live replica: no election can help",
     severity=Severity.CRITICAL,
-    when="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting",
+    rows="leaderless and n_live_replicas == 0 and n_live_isr == 0 and n_unknown_replicas < n_replicas and not deleting",
     describe=describe,
-    reads=(
-        "assignment",
-        "blocked_groups",
-        "bootstrap",
-        "explained_by",
-        "gone_for",
-        "isr",
-        "live",
-        "probes",
-        "registrations",
-        "state",
-        "taken_at",
-        "zookeeper_name",
-    ),
 )

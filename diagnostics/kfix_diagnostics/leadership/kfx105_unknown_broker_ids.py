@@ -33,6 +33,7 @@ from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import count, has, per_topic
 
 CODE = "KFX105"
@@ -71,7 +72,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         ),
         partitions=tuple(row.tp for row in rows),
         facts={"lost": tuple(lost)},
-        follows=case.explained_by(lost),
+        follows=explained_by(lost, case),
     )
 
 
@@ -110,18 +111,6 @@ CHECK = PartitionCheck(
     slug="unknown-broker-ids",
     title="replicas are assigned to broker ids that no longer exist",
     severity=Severity.CRITICAL,
-    when="n_unknown_replicas > 0 and not deleting",
+    rows="n_unknown_replicas > 0 and not deleting",
     describe=describe,
-    reads=(
-        "assignment",
-        "blocked_groups",
-        "bootstrap",
-        "explained_by",
-        "live",
-        "lost",
-        "registrations",
-        "state",
-        "taken_at",
-        "zookeeper_name",
-    ),
 )

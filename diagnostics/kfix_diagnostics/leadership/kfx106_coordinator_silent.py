@@ -27,12 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import diagnose_again, runbook
 from kfix_diagnostics._evidence import probe_words, state_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX106"
@@ -42,15 +43,13 @@ LOADING = 14
 SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
-    leaders = {
-        row.partition: row.leader for row in case.facts if row.offsets and row.leader >= 0 and not row.leaderless
-    }
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    failed = [probe for probe in case.probes if _error(probe) in SICK]
+    leaders = {row.partition: row.leader for row in rows} if failed else {}
     by_place: dict[tuple[int, bool], list[CoordinatorProbe]] = {}
-    for probe in case.probes:
-        error = _error(probe)
-        if error in SICK and probe.partition in leaders:
-            by_place.setdefault((leaders[probe.partition], error == LOADING), []).append(probe)
+    for probe in failed:
+        if probe.partition in leaders:
+            by_place.setdefault((leaders[probe.partition], _error(probe) == LOADING), []).append(probe)
     for (leader, loading), probes in sorted(by_place.items()):
         yield _silent(leader, probes, case, loading=loading)
 
@@ -84,7 +83,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
             "Do not trigger an unclean election: the partition has a leader",
         ),
         partitions=tps,
-        follows=(f"KFX402:broker {leader}", *case.explained_by((leader,))),
+        follows=(f"KFX402:broker {leader}", *explained_by((leader,), case)),
         token="loading" if loading else "silent",
     )
 
@@ -122,17 +121,6 @@ CHECK = ClusterCheck(
     title="offsets partition has a leader, but its coordinator does not respond",
     severity=Severity.CRITICAL,
     check=check,
+    rows="offsets and leader >= 0 and not leaderless",
     debounce=Debounce.HELD,
-    reads=(
-        "blocked_groups",
-        "bootstrap",
-        "explained_by",
-        "facts",
-        "probes",
-        "restarting",
-        "silent",
-        "state",
-        "taken_at",
-        "zookeeper_name",
-    ),
 )

@@ -96,7 +96,6 @@ CHECK = PartitionCheck(
     slug="leaderless-unjudged",
     title="no leader, and broker liveness is unknown",
     severity=Severity.CRITICAL,
-    when="leaderless and not liveness_known and not deleting",
+    rows="leaderless and not liveness_known and not deleting",
     describe=describe,
-    reads=("assignment", "blocked_groups", "bootstrap", "isr", "leads", "state", "views_of"),
 )

@@ -30,6 +30,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, are, count, ids, per_topic
 
 CODE = "KFX501"
@@ -73,7 +74,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
             "Do not delete /admin/reassign_partitions",
         ),
         partitions=tps,
-        follows=case.explained_by(dead),
+        follows=explained_by(dead, case),
     )
 
 
@@ -98,19 +99,7 @@ CHECK = PartitionCheck(
     slug="stale-reassignment",
     title="a reassignment waits for a dead broker, or makes no progress",
     severity=Severity.WARNING,
-    when="reassigning and not deleting and (n_live_replicas >= 0 and n_live_replicas < n_replicas or state_age > 3600)",
+    rows="reassigning and not deleting and (n_live_replicas >= 0 and n_live_replicas < n_replicas or state_age > 3600)",
     describe=describe,
     debounce=Debounce.HELD,
-    reads=(
-        "assignment",
-        "away",
-        "bootstrap",
-        "calm",
-        "explained_by",
-        "live",
-        "registrations",
-        "state",
-        "taken_at",
-        "zookeeper_name",
-    ),
 )

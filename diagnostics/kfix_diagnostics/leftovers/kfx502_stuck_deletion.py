@@ -28,6 +28,7 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import count
 
 CODE = "KFX502"
@@ -50,7 +51,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             remedies=(Remedy(f"Start {brokers_named(dead)}. The deletion then completes by itself"),),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
-            follows=case.explained_by(dead),
+            follows=explained_by(dead, case),
         )
 
 
@@ -59,8 +60,7 @@ CHECK = PartitionCheck(
     slug="stuck-deletion",
     title="the deletion of a topic waits for a dead broker",
     severity=Severity.WARNING,
-    when="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
+    rows="deleting and n_live_replicas >= 0 and n_live_replicas < n_replicas",
     describe=describe,
     debounce=Debounce.HELD,
-    reads=("assignment", "away", "calm", "explained_by", "live", "registrations", "zookeeper_name"),
 )

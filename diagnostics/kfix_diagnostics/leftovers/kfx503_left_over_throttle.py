@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named, byte_size
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.model.numbers import whole_number
@@ -40,7 +40,7 @@ _NO_RATE = {"", str(2**63 - 1)}
 _SHOWN = 6
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.moving is not False:
         return
     rates = {
@@ -102,5 +102,4 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
-    reads=("bootstrap", "moving", "own_settings", "settings", "zookeeper_name"),
 )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import LeftOut
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -35,7 +35,7 @@ from kfix_diagnostics._words import ago, per_topic
 CODE = "KFX810"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.cut is not None:
         return
     by_leader: dict[int, list[LeftOut]] = {}
@@ -84,12 +84,4 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "cut",
-        "left_out",
-        "log_ends",
-        "state",
-        "taken_at",
-        "zookeeper_name",
-    ),
 )

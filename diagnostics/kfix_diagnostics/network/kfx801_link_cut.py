@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.cuts import CutKind
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
 from kfix_diagnostics._words import per_topic
@@ -47,7 +47,7 @@ from kfix_diagnostics.network._cut import (
 CODE = "KFX801"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is None or cut.kind is not CutKind.LINK:
         return
@@ -103,18 +103,4 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "cut",
-        "live",
-        "log_ends",
-        "racks",
-        "registrations",
-        "settings",
-        "state",
-        "taken_at",
-        "vantages",
-        "views",
-        "views_of",
-        "zookeeper_name",
-    ),
 )

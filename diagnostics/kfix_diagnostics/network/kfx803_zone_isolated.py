@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.cuts import CutKind
 from kfix.model.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.network._isolated import isolated
@@ -36,7 +36,7 @@ from kfix_diagnostics.network._isolated import isolated
 CODE = "KFX803"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     cut = case.cut
     if cut is not None and cut.kind is CutKind.ZONE:
         yield isolated(CODE, case, cut, controllers="")
@@ -49,21 +49,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "address",
-        "controller",
-        "cut",
-        "ensemble",
-        "live",
-        "log_ends",
-        "racks",
-        "registrations",
-        "settings",
-        "state",
-        "taken_at",
-        "vantages",
-        "views",
-        "views_of",
-        "zookeeper_name",
-    ),
 )

@@ -23,16 +23,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import ZooKeeperNode
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._explained import key_of
 from kfix_diagnostics._words import count
 from kfix_diagnostics.network._cut import vantage_rows
 
 CODE = "KFX805"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     serving = [node for node in case.ensemble if node.serves]
     lame = [node for node in case.ensemble if not (node.serves or node.refuses)]
     if not serving or not lame:
@@ -73,7 +74,7 @@ def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKee
             Remedy("If it does not join although the network is healthy: restart this one server"),
         ),
         never=("Do not restart the servers that serve: they are the quorum",),
-        follows=(case.cut.key,) if case.cut is not None and _same_host(case, node) else (),
+        follows=(key_of(case.cut),) if case.cut is not None and _same_host(case, node) else (),
     )
 
 
@@ -96,9 +97,4 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "cut",
-        "ensemble",
-        "vantages",
-    ),
 )

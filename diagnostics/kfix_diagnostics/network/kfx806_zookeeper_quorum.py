@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import count
 from kfix_diagnostics.network._cut import vantage_rows
@@ -34,7 +34,7 @@ from kfix_diagnostics.network._cut import vantage_rows
 CODE = "KFX806"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     nodes = case.ensemble
     # A server that refuses `srvr` may serve; the one that kfix read through does.
     if case.controller is not None or any(node.serves or node.refuses for node in nodes):
@@ -73,9 +73,4 @@ CHECK = ClusterCheck(
     severity=Severity.CRITICAL,
     check=check,
     debounce=Debounce.HELD,
-    reads=(
-        "controller",
-        "ensemble",
-        "vantages",
-    ),
 )

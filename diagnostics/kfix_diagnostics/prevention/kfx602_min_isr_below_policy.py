@@ -103,9 +103,8 @@ CHECK = PartitionCheck(
     slug="min-isr-below-policy",
     title="min.insync.replicas lets acknowledged records exist in one copy",
     severity=Severity.WARNING,
-    when="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
+    rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("assigned", "bootstrap", "expected", "live", "own_setting", "settings"),
     prevention=True,
 )

@@ -89,9 +89,8 @@ CHECK = PartitionCheck(
     slug="min-isr-equals-rf",
     title="every replica must be in sync, so no broker can be taken down",
     severity=Severity.WARNING,
-    when="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting",
+    rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("assigned", "bootstrap", "expected", "live", "settings"),
     prevention=True,
 )

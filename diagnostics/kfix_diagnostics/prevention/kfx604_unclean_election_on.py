@@ -89,9 +89,8 @@ CHECK = PartitionCheck(
     slug="unclean-election-on",
     title="unclean elections are on: a replica that lacks records may become leader",
     severity=Severity.WARNING,
-    when="unclean_known and unclean and n_replicas > 1 and not deleting",
+    rows="unclean_known and unclean and n_replicas > 1 and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("bootstrap", "expected", "own_setting", "settings"),
     prevention=True,
 )

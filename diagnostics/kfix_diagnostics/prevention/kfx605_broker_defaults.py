@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
@@ -45,25 +45,26 @@ FACTORS = {
 MINIMA = {MIN_ISR: "", "transaction.state.log.min.isr": TRANSACTIONS_TOPIC}
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     brokers = n_brokers(case)
-    for key, topic in FACTORS.items():
-        yield from _low(key, min(case.expected.rf, brokers), topic, case)
-    for key, topic in MINIMA.items():
+    for key in FACTORS:
+        yield from _low(key, min(case.expected.rf, brokers), rows, case)
+    for key in MINIMA:
         # One broker cannot hold two copies.
-        yield from _low(key, min(case.expected.min_isr, brokers), topic, case)
+        yield from _low(key, min(case.expected.min_isr, brokers), rows, case)
     if "true" in case.settings(UNCLEAN).values():
-        yield _finding(UNCLEAN, "true", "false", "", case)
+        yield _finding(UNCLEAN, "true", "false", rows, case)
 
 
-def _low(key: str, wanted: int, topic: str, case: CaseFile) -> Iterator[Finding]:
+def _low(key: str, wanted: int, rows: Rows, case: CaseFile) -> Iterator[Finding]:
     numbers = [n for n in map(number, case.settings(key).values()) if n is not None]
     if numbers and 0 <= min(numbers) < wanted:
-        yield _finding(key, str(min(numbers)), str(wanted), topic, case)
+        yield _finding(key, str(min(numbers)), str(wanted), rows, case)
 
 
-def _finding(key: str, value: str, wanted: str, topic: str, case: CaseFile) -> Finding:
-    there = bool(topic) and any(fact.topic == topic for fact in case.facts)
+def _finding(key: str, value: str, wanted: str, rows: Rows, case: CaseFile) -> Finding:
+    topic = FACTORS.get(key) or MINIMA.get(key, "")
+    there = bool(topic) and any(row.topic == topic for row in rows)
     acts = f"It takes effect when {topic} is created" if topic else "It applies to every topic without its own value"
     return Finding(
         code=CODE,
@@ -73,7 +74,7 @@ def _finding(key: str, value: str, wanted: str, topic: str, case: CaseFile) -> F
         + (": the topic exists, so only if it is created again" if there else ""),
         cause=Cause("the brokers were set up this way, or with the settings that Kafka ships", Confidence.LIKELY),
         evidence=tuple(setting_rows(case.settings(key), key)),
-        remedies=tuple(_remedies(key, wanted, case)),
+        remedies=tuple(_remedies(key, wanted, rows, case)),
         never=(_never(key),),
     )
 
@@ -84,13 +85,13 @@ def _never(key: str) -> str:
     return NEVER_UNCLEAN_CONFIG if key == UNCLEAN else NEVER_ABOVE_RF
 
 
-def _remedies(key: str, wanted: str, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if key not in {MIN_ISR, UNCLEAN}:
         yield Remedy(f"Set {key}={wanted} in the server.properties of every broker, then do a rolling restart")
         return
     least = 0 if key == UNCLEAN else int(wanted)
-    short = [f for f in case.facts if 0 < f.n_replicas <= least and not f.deleting]
-    if not short and any(f.n_isr < least for f in case.facts if not f.deleting):
+    short = [f for f in rows if 0 < f.n_replicas <= least and not f.deleting]
+    if not short and any(f.n_isr < least for f in rows if not f.deleting):
         yield Remedy(
             f"Wait until every partition has {wanted} in-sync replicas,"
             f" then diagnose again: now it would stop producers"
@@ -118,7 +119,7 @@ CHECK = ClusterCheck(
     title="the brokers' defaults for new topics are weaker than the site requires",
     severity=Severity.WARNING,
     check=check,
+    rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr",
     debounce=Debounce.NONE,
-    reads=("assigned", "bootstrap", "expected", "facts", "live", "settings"),
     prevention=True,
 )

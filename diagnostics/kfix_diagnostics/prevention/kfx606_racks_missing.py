@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
@@ -35,7 +35,7 @@ from kfix_diagnostics._words import has, some
 CODE = "KFX606"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # A pasted text names brokers but not their racks.
     known = case.kraft or bool(case.registrations)
     live = sorted(case.live or ()) if known else []
@@ -89,6 +89,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("bootstrap", "kraft", "live", "racks", "registrations"),
     prevention=True,
 )

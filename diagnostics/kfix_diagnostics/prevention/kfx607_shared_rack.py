@@ -99,10 +99,9 @@ CHECK = PartitionCheck(
     slug="shared-rack",
     title="several replicas of a partition are in the same rack",
     severity=Severity.WARNING,
-    when="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
+    rows="racks_known and cluster_racks > 1 and n_replicas > n_racks and (n_racks > 1 or internal)"
     " and not reassigning and not deleting",
     describe=describe,
     debounce=Debounce.NONE,
-    reads=("bootstrap", "racks"),
     prevention=True,
 )

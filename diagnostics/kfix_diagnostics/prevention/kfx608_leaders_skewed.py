@@ -24,11 +24,10 @@ Sources
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -40,20 +39,19 @@ CODE = "KFX608"
 REBALANCE = "auto.leader.rebalance.enable"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if not case.steady:
         return
     high = overloaded(case.leads, case)
     if high:
-        yield _skewed(high, case)
+        yield _skewed(high, rows, case)
 
 
-def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
+def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
     live = sorted(case.live or ())
     total = sum(case.leads.get(broker, 0) for broker in live)
-    held = [f for f in case.facts if f.leader in high and f.leader != f.preferred and f.preferred_in_live_isr]
-    preferred = Counter(f.preferred for f in case.facts)
-    uneven = bool(overloaded(preferred, case))
+    held = [row for row in rows if row.leader in high]
+    uneven = bool(overloaded(case.preferred, case))
     said = " and ".join(f"broker {broker} leads {case.leads[broker]}" for broker in high)
     return Finding(
         code=CODE,
@@ -65,7 +63,7 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         else Cause(f"{brokers_named(high)} took over, and the leadership was not returned", Confidence.LIKELY),
         evidence=(
             _counts("leaders", case.leads, live),
-            _counts("preferred leaders", preferred, live),
+            _counts("preferred leaders", case.preferred, live),
             *setting_rows(case.settings(REBALANCE), REBALANCE),
         ),
         remedies=tuple(_remedies(held, case, uneven=uneven)),
@@ -100,7 +98,7 @@ CHECK = ClusterCheck(
     title="a broker leads more than twice its share",
     severity=Severity.WARNING,
     check=check,
+    rows="leader != preferred and preferred_in_live_isr",
     debounce=Debounce.NONE,
-    reads=("bootstrap", "facts", "leads", "live", "settings", "steady"),
     prevention=True,
 )

@@ -27,10 +27,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.derive.naming import brokers_named
-from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._words import ids
@@ -39,17 +38,16 @@ from kfix_diagnostics.prevention._prevention import tps_of
 CODE = "KFX610"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     live = case.live or frozenset()
     if len(live) < 2 or not case.steady:
         return
-    rows = [fact for fact in case.facts if fact.offsets and not fact.deleting]
     leaders = {row.leader for row in rows}
     if len(rows) > 1 and len(leaders) == 1 and leaders <= live:
         yield _all(rows, case)
 
 
-def _all(rows: list[PartitionFacts], case: CaseFile) -> Finding:
+def _all(rows: Rows, case: CaseFile) -> Finding:
     leader = rows[0].leader
     preferred = sorted({row.preferred for row in rows})
     groups = sum(map(len, case.groups.values()))
@@ -76,7 +74,7 @@ def _all(rows: list[PartitionFacts], case: CaseFile) -> Finding:
     )
 
 
-def _remedy(rows: list[PartitionFacts], preferred: list[int], case: CaseFile) -> Remedy:
+def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
     if any(row.preferred != row.leader and row.preferred_in_live_isr for row in rows):
         return runbook(
             case, "leader-balance", f"Return the leadership to the preferred leaders, {brokers_named(preferred)}"
@@ -102,7 +100,7 @@ CHECK = ClusterCheck(
     title="one broker coordinates all consumer groups",
     severity=Severity.WARNING,
     check=check,
+    rows="offsets and not deleting",
     debounce=Debounce.NONE,
-    reads=("bootstrap", "facts", "groups", "live", "steady"),
     prevention=True,
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._words import has, some
@@ -36,7 +36,7 @@ PER_BROKER = 4_000
 PER_CLUSTER = 200_000
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     near = [broker for broker, held in sorted(case.holds.items()) if _near(held, PER_BROKER)]
     if near:
         yield _of_brokers(near, case)
@@ -97,6 +97,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("holds", "kraft"),
     prevention=True,
 )

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics.prevention._prevention import number, setting_rows
@@ -42,7 +42,7 @@ SHORTEST = 6_000
 NEVER = ("Do not shorten the lag time to remove lagging replicas sooner: often the leader is the slow one",)
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if case.kraft:
         return
     sessions = _numbers(SESSION, case)
@@ -92,6 +92,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("kraft", "settings"),
     prevention=True,
 )

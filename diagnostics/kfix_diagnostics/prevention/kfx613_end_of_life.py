@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics.prevention._prevention import PROTOCOL, line_of, setting_rows
@@ -37,7 +37,7 @@ CODE = "KFX613"
 OLDEST = (3, 0)
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = case.settings(NEWEST_PROTOCOL)
     spoken = known or ({} if case.kraft else case.settings(PROTOCOL))
     lines = [line for line in map(line_of, spoken.values()) if line is not None]
@@ -85,6 +85,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("kraft", "settings", "zookeeper_name", "zookeeper_rules"),
     prevention=True,
 )

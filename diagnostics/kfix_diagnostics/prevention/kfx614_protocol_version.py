@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
@@ -37,7 +37,7 @@ from kfix_diagnostics.prevention._prevention import PROTOCOL, Line, line_of, set
 CODE = "KFX614"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     # KRaft uses metadata.version: a left-over setting means nothing there.
     spoken = {} if case.kraft else _lines(PROTOCOL, case)
     known = _lines(NEWEST_PROTOCOL, case)
@@ -97,6 +97,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("kraft", "settings"),
     prevention=True,
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._words import count, some
@@ -62,7 +62,7 @@ SAME_EVERYWHERE = (
 )
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     known = {key: case.settings(key) for key in SAME_EVERYWHERE}
     drifted = {key: values for key, values in known.items() if len(set(values.values())) > 1}
     if not drifted:
@@ -95,6 +95,5 @@ CHECK = ClusterCheck(
     severity=Severity.WARNING,
     check=check,
     debounce=Debounce.NONE,
-    reads=("bootstrap", "settings"),
     prevention=True,
 )

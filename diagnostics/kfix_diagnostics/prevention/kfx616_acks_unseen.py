@@ -26,14 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 
 CODE = "KFX616"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
-    if not case.facts:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    if not case.any_partition:
         return
     yield Finding(
         code=CODE,
@@ -56,6 +56,5 @@ CHECK = ClusterCheck(
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,
-    reads=("facts",),
     prevention=True,
 )

@@ -24,14 +24,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics.sources._unread import broker_of, leaves_open, unread
 
 CODE = "KFX901"
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for source in unread(case):
         broker = broker_of(source.name)
         yield Finding(
@@ -56,5 +56,4 @@ CHECK = ClusterCheck(
     severity=Severity.INFO,
     check=check,
     debounce=Debounce.NONE,
-    reads=("failed_sources", "live", "views"),
 )

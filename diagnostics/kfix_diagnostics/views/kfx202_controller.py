@@ -28,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import live_row
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, count, has, per_topic
 
 CODE = "KFX202"
@@ -47,7 +48,7 @@ NEVER = (
 )
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     node = case.controller
     if node is None or not case.zookeeper_rules:
         return
@@ -56,7 +57,7 @@ def check(case: CaseFile) -> Iterator[Finding]:
     elif node.broker not in case.registrations:
         yield _not_registered(case, node.broker)
     else:
-        yield from _idle(case, node.broker)
+        yield from _idle(case, node.broker, rows)
     yield from _two(case, node.broker)
 
 
@@ -92,7 +93,7 @@ def _not_registered(case: CaseFile, broker: int) -> Finding:
             Remedy(f"If it persists: stop the process of broker {broker}, which ends the session"),
         ),
         never=NEVER,
-        follows=case.explained_by((broker,)),
+        follows=explained_by((broker,), case),
         token=str(broker),
     )
 
@@ -128,13 +129,13 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
             ),
         ),
         never=(NEVER[1],),
-        follows=tuple(k for b in astray for k in (*case.explained_by((b,)), f"KFX203:broker {b}")),
+        follows=tuple(k for b in astray for k in (*explained_by((b,), case), f"KFX203:broker {b}")),
         token=said,
     )
 
 
-def _idle(case: CaseFile, controller: int) -> Iterator[Finding]:
-    signs = tuple(_signs(case, controller))
+def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
+    signs = tuple(_signs(case, controller, rows))
     if not signs:
         return
     yield Finding(
@@ -154,8 +155,8 @@ def _idle(case: CaseFile, controller: int) -> Iterator[Finding]:
     )
 
 
-def _signs(case: CaseFile, controller: int) -> Iterator[Evidence]:
-    stuck = [f.tp for f in case.facts if f.leader >= 0 and f.leaderless and f.n_live_isr > 0 and not f.deleting]
+def _signs(case: CaseFile, controller: int, rows: Rows) -> Iterator[Evidence]:
+    stuck = [row.tp for row in rows]
     if stuck:
         yield Evidence(case.zookeeper_name, "recorded leader is gone, an in-sync replica is alive", per_topic(stuck))
     notifications, preferred = case.backlog
@@ -183,7 +184,7 @@ def _never_informed(case: CaseFile) -> list[int]:
         for b in case.registrations.keys() & case.views.keys() & case.assigned
         if (case.back_for(b) or 0) > case.restart_grace and not case.views[b].partitions
     }
-    for row in case.facts if old else ():
+    for row in case.samples if old else ():
         old -= set(case.isr(row.tp))
         if not old:
             break
@@ -196,22 +197,6 @@ CHECK = ClusterCheck(
     title="no controller, two of them, or one that does not act",
     severity=Severity.CRITICAL,
     check=check,
+    rows="leader >= 0 and leaderless and n_live_isr > 0 and not deleting",
     debounce=Debounce.HELD,
-    reads=(
-        "assigned",
-        "back_for",
-        "backlog",
-        "bootstrap",
-        "controller",
-        "explained_by",
-        "facts",
-        "isr",
-        "live",
-        "registrations",
-        "restart_grace",
-        "restarting",
-        "views",
-        "zookeeper_name",
-        "zookeeper_rules",
-    ),
 )

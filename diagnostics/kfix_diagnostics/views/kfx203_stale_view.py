@@ -29,11 +29,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.checks import ClusterCheck, Debounce
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import count, per_topic
 
 CODE = "KFX203"
@@ -53,13 +54,12 @@ class Stale:
         return sorted({*self.behind, *self.missing, *self.other_isr})
 
 
-def check(case: CaseFile) -> Iterator[Finding]:
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     if len(case.views) < 2:
         return
     found: dict[int, Stale] = {b: Stale() for b in case.views}
-    for row in case.facts:
-        if not row.views_agree and not row.deleting:
-            _compare(row, case, found)
+    for row in rows:
+        _compare(row, case, found)
     for broker, stale in found.items():
         if stale.all:
             yield _finding(broker, stale, case)
@@ -103,7 +103,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
             f"Do not restart the brokers that agree. Records that only broker {broker} has are lost when it returns",
         ),
         partitions=tuple(stale.all),
-        follows=(*case.explained_by((broker,)),),
+        follows=(*explained_by((broker,), case),),
     )
 
 
@@ -142,21 +142,6 @@ CHECK = ClusterCheck(
     title="the metadata of one broker differs from that of all others",
     severity=Severity.CRITICAL,
     check=check,
+    rows="not views_agree and not deleting",
     debounce=Debounce.HELD,
-    reads=(
-        "cut",
-        "explained_by",
-        "facts",
-        "isr",
-        "live",
-        "log_ends",
-        "registrations",
-        "restarting",
-        "shut_out",
-        "state",
-        "taken_at",
-        "views",
-        "views_of",
-        "zookeeper_name",
-    ),
 )

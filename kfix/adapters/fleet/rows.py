@@ -17,7 +17,8 @@ from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
 from kfix.derive.background import background_of
 from kfix.derive.casefile import CaseFile
-from kfix.derive.partition_facts import derive
+from kfix.derive.partition_facts import PartitionFacts, derive
+from kfix.derive.partitions import SnapshotPartitions
 from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
 
 _Row = tuple[Any, ...]
@@ -28,18 +29,19 @@ _UNSEEN: _Row = (None,) * 7
 def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
     """Returns (table, document). The rows are sorted by topic and partition, as `derive` returns them."""
     background = background_of(snapshot)
-    case = CaseFile(snapshot, derive(snapshot, background), background)
-    return table_of(case), document_of(case, cluster)
+    facts = derive(snapshot, background)
+    case = CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background)
+    return table_of(case, facts), document_of(case, cluster)
 
 
-def table_of(case: CaseFile) -> Any:
+def table_of(case: CaseFile, facts: Iterable[PartitionFacts]) -> Any:
     snapshot = case.snapshot
     zookeeper = snapshot.zookeeper
     assignments = zookeeper.assignments if zookeeper else {}
     states = zookeeper.states if zookeeper else {}
     rows = []
     leading = set[tuple[int, frozenset[int]]]()
-    for fact in case.facts:
+    for fact in facts:
         tp = fact.tp
         assignment, state = assignments.get(tp), states.get(tp)
         group = (fact.leader, frozenset(case.isr(tp)))
@@ -83,8 +85,8 @@ def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
         "format": "kfix.fleet-cluster",
         "version": VERSION,
         "cluster": cluster,
-        "partitions": len(case.facts),
-        "topics": len({f.topic for f in case.facts}),
+        "partitions": len(case.partitions),
+        "topics": case.partitions.topics,
         "origin": snapshot.origin,
         "assigned": sorted(background.assigned),
         "lost": {str(b): list(heir) for b, heir in background.lost.items()},

@@ -55,8 +55,7 @@ class MaintenanceWindow:
 class Mute:
     """Known findings that raise no alert. They are still shown; `until` is the last day of the mute.
 
-    `clusters` and `findings` are patterns with `*` and `?`; a pattern of `findings` matches a code or a key
-    (`KFX601:*`).
+    `clusters` and `findings` are patterns with `*` and `?`; `findings` match a code or a key.
     """
 
     clusters: tuple[str, ...]

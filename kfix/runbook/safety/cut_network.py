@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kfix.derive.cuts import CutKind
 from kfix.errors import RefusedError
 from kfix.harmless import lines
 from kfix.model.diagnosis.finding import Confidence, Finding
 
-_CODES = frozenset(str(kind) for kind in CutKind)
+#: The checks that report a cut network, one per kind of cut.
+CODES = frozenset({"KFX801", "KFX802", "KFX803", "KFX804", "KFX807"})
 _SURE = frozenset({Confidence.CERTAIN, Confidence.LIKELY})
 
 
 def cuts_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Returns the findings, folded ones included, that report a cut with a confidence above "possible"."""
-    return tuple(f for each in findings for f in each.walk() if f.code in _CODES and f.cause.confidence in _SURE)
+    return tuple(f for each in findings for f in each.walk() if f.code in CODES and f.cause.confidence in _SURE)
 
 
 def refuse_while_cut(findings: Iterable[Finding]) -> None:

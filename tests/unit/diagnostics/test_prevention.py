@@ -10,7 +10,7 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
-from kfix_diagnostics import ALL, catalogue
+from kfix_diagnostics import ALL
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.places import GOLDEN
 from tests.unit.diagnostics import prevention_cases
@@ -209,11 +209,3 @@ def test_the_json_says_what_is_prevention() -> None:
     assert said["prevention"] is True
     assert [f["prevention"] for f in said["findings"]] == [True, True]
     assert json.loads(findings_json(diagnose(healthy())))["prevention"] is False
-
-
-def test_the_conditions_stand_in_sql_with_what_is_expected() -> None:
-    check = next(c for c in catalogue.partition_checks(prevention=True) if c.code == "KFX601")
-    [predicate] = catalogue.predicates([check])
-    assert "n_replicas < 3" in predicate.to_sql()
-    assert "expected" not in predicate.to_sql()
-    assert "n_replicas < 2" in predicate.to_sql(Options(expected_rf=2).expected)

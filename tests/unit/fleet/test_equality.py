@@ -9,14 +9,20 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 
-from kfix.adapters.fleet import judge as judging
-from kfix.adapters.fleet.case import StoredCase, StoredCluster, open_stored
+from kfix.adapters.fleet.mappings import Raw
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.app.fleet import judge_stored
 from kfix.derive.casefile import CaseFile, open_case
-from kfix_diagnostics.catalogue import matcher, predicates
+from kfix.derive.partitions import LazyRows
+from kfix.derive.predicate import parse
+from kfix.fleet.judging.case import open_stored
+from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.synthetic import write_fleet
+from kfix.model.expected import EXPECTED, values_of
+from kfix_diagnostics import ALL
+from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import base
@@ -71,9 +77,8 @@ def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
     with tempfile.TemporaryDirectory() as folder:
         table = stored(snapshot, folder)
-        case, live = open_stored(StoredCluster(table), 120.0), open_case(snapshot)
-        assert tuple(case.facts) == live.facts
-        assert case.facts[0:2] == list(live.facts[0:2])
+        case, live = open_stored(table), open_case(snapshot)
+        assert tuple(case.partitions.where(parse("True", "all rows"))) == live.partitions.facts
         found = case.snapshot
         assert {b: dict(v.partitions) for b, v in found.views.items()} == {
             b: v.partitions for b, v in snapshot.views.items()
@@ -91,30 +96,39 @@ def test_the_whole_snapshot_comes_back(paper):
 def test_every_answer_of_the_case_file_is_the_same(paper):
     snapshot = paper.snapshot()
     with tempfile.TemporaryDirectory() as folder:
-        case, live = open_stored(StoredCluster(stored(snapshot, folder)), 120.0), open_case(snapshot)
-        plain = [n for n, v in vars(CaseFile).items() if not n.startswith("_") and not callable(v) and n != "facts"]
-        whole = case.looking_at(())
+        case, live = open_stored(stored(snapshot, folder)), open_case(snapshot)
+        plain = {n for n, v in vars(CaseFile).items() if not n.startswith("_") and not callable(v)} - {
+            "views",
+            "samples",
+        }
+        assert {"odd", "cut", "leads", "preferred", "holds", "moving", "nothing_blocked"} <= plain
         for name in plain:
-            if name in {"snapshot", "background", "views"}:
-                continue
-            assert getattr(whole, name) == getattr(live, name), name
+            assert _plain(getattr(case, name)) == _plain(getattr(live, name)), name
+        assert {(f.leader, frozenset(case.isr(f.tp))) for f in case.samples} == {
+            (f.leader, frozenset(live.isr(f.tp))) for f in live.samples
+        }
         for broker in range(-1, 7):
             assert case.gone_for(broker) == live.gone_for(broker)
             assert case.restarting(broker) == live.restarting(broker)
-        for fact in live.facts:
+        for fact in live.partitions.facts:
             for ask in ("state", "views_of", "assignment", "isr", "log_ends", "unclean_winner"):
                 assert getattr(case, ask)(fact.tp) == getattr(live, ask)(fact.tp)
 
 
+def _plain(answer):
+    return tuple(answer) if isinstance(answer, LazyRows) else answer
+
+
 @settings(max_examples=80, deadline=None)
 @given(papers())
-def test_the_rows_that_a_check_walks_through_are_enough(paper):
+def test_a_check_is_given_the_same_rows(paper):
+    snapshot = paper.snapshot()
     with tempfile.TemporaryDirectory() as folder:
-        table = stored(paper.snapshot(), folder)
-        fast = judge_stored(table)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(judging, "walk_of", lambda *_: None)
-            assert judge_stored(table) == fast
+        case, live = open_stored(stored(snapshot, folder)), open_case(snapshot)
+        for condition in filter(None, map(predicate_of, ALL)):
+            rows = live.partitions.where(condition)
+            assert tuple(case.partitions.where(condition)) == tuple(rows), condition.text
+            assert case.partitions.count(condition) == live.partitions.count(condition) == len(rows)
 
 
 def test_what_is_expected_of_the_cluster_and_the_grace_are_handed_on(tmp_path):
@@ -126,24 +140,32 @@ def test_what_is_expected_of_the_cluster_and_the_grace_are_handed_on(tmp_path):
         assert judged == diagnose(snapshot, options=options)
 
 
-def test_sql_over_the_stored_facts_picks_the_rows_that_the_loop_picks(tmp_path):
+def test_a_condition_is_sql_over_the_stored_facts_as_it_stands(tmp_path):
     clusters = {name: make() for name, make in CASES.items() if "incident" in name or "at-risk" in name}
     writer = RunWriter(place_of(tmp_path), date(2026, 1, 1), "r")
     for name, snapshot in clusters.items():
         writer.write(name, snapshot)
-    matched = [matcher()(open_case(snapshot).facts) for snapshot in clusters.values()]
+    matched = [matcher()(open_case(snapshot).partitions.facts) for snapshot in clusters.values()]
+    expected = ", ".join(f"{value} AS {name}" for name, value in values_of(EXPECTED).items())
     with duckdb.connect() as db:
+        db.execute(f"CREATE VIEW p AS SELECT *, {expected} FROM read_parquet('{writer.place}/partitions/*.parquet')")
         for i, condition in enumerate(predicates()):
-            sql = f"SELECT count(*) FROM read_parquet('{writer.place}/partitions/*.parquet') WHERE {condition.to_sql()}"
+            sql = f"SELECT count(*) FROM p WHERE {condition.text}"
             assert db.execute(sql).fetchall() == [(sum(len(hits[i]) for hits in matched),)], condition.text
 
 
-def test_a_healthy_cluster_makes_no_row_objects(tmp_path, monkeypatch):
+def test_a_healthy_cluster_makes_no_objects_of_its_partitions(tmp_path, monkeypatch):
     table = stored(base().snapshot(), tmp_path)
-    made = []
-    monkeypatch.setattr(
-        "kfix.adapters.fleet.lazy.StoredFacts._more", lambda *_: made.append(1) or pytest.fail("walked through all")
-    )
+    for reading in ("fetch", "_slice"):
+        monkeypatch.setattr(f"kfix.adapters.fleet.mappings.Raw.{reading}", lambda *_: pytest.fail("read a partition"))
     assert judge_stored(table, prevention=False).findings == ()
-    assert isinstance(open_stored(StoredCluster(table), 1.0), StoredCase)
-    assert made == []
+
+
+def test_a_sick_cluster_makes_objects_of_the_sick_partitions_only(tmp_path, monkeypatch):
+    cluster = SyntheticCluster("one", 2000, sick=0.01)
+    table = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1).table("one")
+    fetch, fetched = Raw.fetch, []
+    monkeypatch.setattr(Raw, "fetch", lambda raw, rows: fetched.extend(rows) or fetch(raw, rows))
+    monkeypatch.setattr(Raw, "all", lambda *_: pytest.fail("walked through all partitions"))
+    assert judge_stored(table, prevention=False).findings
+    assert len(fetched) == len(set(fetched)) < 300

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from pyarrow import fs
 
 from kfix.adapters.fleet import schema
-from kfix.adapters.fleet.case import StoredCluster
+from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.places import StoreLocation, file_name, place_of, run_place
 from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
-from kfix.adapters.fleet.sieve import Sieve
 from kfix.app.fleet import judge_stored
 from kfix.derive.partition_facts import FACT_TYPES, derive
 from kfix.derive.predicate import compile_all, parse
 from kfix.errors import UsageError
+from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
@@ -114,7 +114,7 @@ def test_the_sieve_picks_what_the_loop_picks(paper):
     more = (
         "False",
         "True",
-        "1 < leader <= 3",
+        "1 < leader and leader <= 3",
         "zk_agrees == views_agree",
         "zk_agrees < views_agree",
         "n_isr + 1 > -leader",
@@ -123,6 +123,7 @@ def test_the_sieve_picks_what_the_loop_picks(paper):
     sieve = Sieve(columns.__getitem__, len(rows), values_of(EXPECTED))
     for predicate, hits in zip(wanted, compile_all(wanted)(rows), strict=True):
         assert [rows[i] for i in sieve.rows_of([predicate])] == hits, predicate.text
+        assert sieve.count(predicate) == len(hits), predicate.text
     assert sieve.rows_of([]) == []
 
 
@@ -132,7 +133,7 @@ def test_rows_are_found_by_halving_where_partitions_are_missing(tmp_path):
         del paper.parts[next(tp for tp in paper.parts if tp == ("orders", gone))]
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     writer.write("holes", paper.snapshot())
-    columns = StoredCluster(writer.finish().table("holes")).columns
+    columns = Columns(place_of(writer.finish().table("holes")), ())
     topics, numbers = columns.sliced(["topic", "partition"], 0, columns.rows)
     from kfix.model.cluster.snapshot import TopicPartition as At
 

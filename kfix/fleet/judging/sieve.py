@@ -7,8 +7,8 @@ of their terms (`not deleting`, `leader >= 0`), so every term is worked out once
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -37,15 +37,16 @@ class Sieve:
         self._known: dict[str, Any] = {n: pa.scalar(v, pa.int64()) for n, v in values.items()}
 
     def rows_of(self, conditions: Sequence[Predicate]) -> list[int]:
-        """Ascending numbers of the rows for which at least one of the conditions holds."""
-        masks = [self._array(self._value(c.tree)) for c in conditions]
-        if not masks or not self._rows:
+        """Returns the ascending numbers of the rows that meet at least one of the conditions."""
+        if not conditions or not self._rows:
             return []
-        mask = masks[0]
-        for other in masks[1:]:
-            mask = pc.or_(mask, other)
+        mask = reduce(pc.or_, (self._array(self._value(c.tree)) for c in conditions))
         found: list[int] = pc.indices_nonzero(mask).to_pylist()
         return found
+
+    def count(self, condition: Predicate) -> int:
+        """Returns the number of rows that meet the condition."""
+        return int(pc.sum(self._array(self._value(condition.tree))).as_py() or 0) if self._rows else 0
 
     def _array(self, value: Any) -> Any:
         """A condition without any fact, such as `True`, is one value for all rows."""
@@ -60,13 +61,11 @@ class Sieve:
     def _worked_out(self, node: ast.expr) -> Any:
         match node:
             case ast.BoolOp(op=op, values=parts):
-                found = _chain(pc.and_ if isinstance(op, ast.And) else pc.or_, map(self._value, parts))
+                found = reduce(pc.and_ if isinstance(op, ast.And) else pc.or_, map(self._value, parts))
             case ast.UnaryOp(op=op, operand=part):
                 found = pc.invert(self._value(part)) if isinstance(op, ast.Not) else pc.negate(self._value(part))
-            case ast.Compare(left=left, ops=ops, comparators=rest):
-                pairs = zip([left, *rest], ops, rest, strict=False)
-                compared = (_COMPARE[type(o)](self._ordered(a), self._ordered(b)) for a, o, b in pairs)
-                found = _chain(pc.and_, compared)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                found = _COMPARE[type(op)](self._ordered(left), self._ordered(right))
             case ast.BinOp(left=left, op=sign, right=right):
                 with_sign = pc.add if isinstance(sign, ast.Add) else pc.subtract
                 found = with_sign(self._value(left), self._value(right))
@@ -90,10 +89,3 @@ class Sieve:
 def _text(node: ast.expr) -> str:
     """Conditions live as long as the process, and each of their terms is met once a cluster."""
     return ast.unparse(node)
-
-
-def _chain(join: Callable[[Any, Any], Any], values: Iterable[Any]) -> Any:
-    found = None
-    for value in values:
-        found = value if found is None else join(found, value)
-    return found

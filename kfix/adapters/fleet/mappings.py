@@ -1,7 +1,6 @@
-"""Rows and mappings that look like a whole cluster's and are read from its columns one by one, when they are asked for.
+"""The raw state of a stored cluster as the mappings of a snapshot, read from columns on demand.
 
-They are complete: whatever a check asks, it is told what the snapshot would have told. They only take their time where
-somebody walks through all of them.
+The mappings are complete: every lookup returns what the snapshot returned. Only iterating over a whole mapping is slow.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar
 
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.schema import FACTS, SEEN, STATE
@@ -17,46 +16,10 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, TopicPartition
 
 T = TypeVar("T")
-#: A walk begins with few rows, since many walks end at the first that fits.
-_FIRST_CHUNK: Final = 64
-_LARGEST_CHUNK: Final = 8192
+#: A row that is read by itself is read together with the rows that follow it.
+_CHUNK: Final = 64
 _COMMON: Final = "common view"
 _make: Callable[[Any], PartitionFacts] = partial(tuple.__new__, PartitionFacts)
-
-
-class StoredFacts(Sequence[PartitionFacts]):
-    """All rows of facts of a cluster. Walked through twice they are read once."""
-
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._read: list[PartitionFacts] = []
-
-    def __len__(self) -> int:
-        return self._columns.rows
-
-    def __iter__(self) -> Iterator[PartitionFacts]:
-        at = 0
-        while at < len(self):
-            if at >= len(self._read):
-                self._more()
-            yield from self._read[at:]
-            at = len(self._read)
-
-    @overload
-    def __getitem__(self, at: int) -> PartitionFacts: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[PartitionFacts]: ...
-
-    def __getitem__(self, at: int | slice) -> PartitionFacts | Sequence[PartitionFacts]:
-        while len(self._read) < len(self):
-            self._more()
-        return self._read[at]
-
-    def _more(self) -> None:
-        size = min(max(_FIRST_CHUNK, 4 * len(self._read)), _LARGEST_CHUNK)
-        columns = self._columns.sliced(FACTS.names, len(self._read), size)
-        self._read += map(_make, zip(*columns, strict=True))
 
 
 class Raw:
@@ -83,7 +46,7 @@ class Raw:
             at = self._columns.row_of(tp)
             self._rows[tp] = None
             if at is not None:
-                for _ in self._slice(at, _FIRST_CHUNK):
+                for _ in self._slice(at, _CHUNK):
                     pass
         return self._rows[tp]
 

@@ -1,0 +1,34 @@
+"""Keys of the findings that explain others: a finding about a missing broker follows from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.cuts import Cut, CutKind
+from kfix.derive.naming import brokers_named
+
+_DEAD: Final = "KFX401"
+_SHUT_OUT: Final = "KFX403"
+#: The check that reports each kind of cut.
+CUT_CODES: Final = {
+    CutKind.LINK: "KFX801",
+    CutKind.CONTROLLER_LINK: "KFX802",
+    CutKind.ZONE: "KFX803",
+    CutKind.CONTROLLER_ZONE: "KFX804",
+    CutKind.ALONE: "KFX807",
+}
+
+
+def key_of(cut: Cut) -> str:
+    """Returns the key of the finding that reports this cut."""
+    return f"{CUT_CODES[cut.kind]}:{cut.obj}"
+
+
+def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
+    """Returns the keys of the findings that explain why exactly these brokers are missing."""
+    ids = set(brokers)
+    keys = [f"{_DEAD}:{brokers_named(case.dead)}"] if ids.intersection(case.dead) else []
+    keys += [key_of(case.cut)] if case.cut is not None and case.cut.explains(ids - set(case.dead)) else []
+    return (*keys, *(f"{_SHUT_OUT}:broker {b}" for b in case.shut_out if b in ids))

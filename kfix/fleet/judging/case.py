@@ -1,0 +1,71 @@
+"""Opens a stored cluster as the case file that the checks of a live diagnosis judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kfix.adapters.fleet.columns import Columns
+from kfix.adapters.fleet.mappings import StoredMapping, assignment_in, state_in, view_in
+from kfix.adapters.fleet.places import document_place, place_of
+from kfix.adapters.fleet.rows import with_partitions
+from kfix.adapters.fleet.runs import parse_document
+from kfix.adapters.saved.decode import decode
+from kfix.adapters.saved.shape import COLUMNS, SnapshotShape
+from kfix.derive.background import background_of
+from kfix.derive.casefile import CaseFile
+from kfix.documents.shapes import read_json
+from kfix.errors import UsageError
+from kfix.fleet.judging.partitions import StoredPartitions
+from kfix.model.expected import EXPECTED, Expected
+from kfix.model.timing import TIMING
+
+
+def open_stored(table: str, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED) -> CaseFile:
+    """Opens one cluster; `table` is the path or URL of its partitions, `restart_grace` is in seconds.
+
+    The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
+    UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
+    """
+    place = place_of(table)
+    document = parse_document(document_place(place))
+    columns = Columns(place, ())
+    if document.get("partitions") != columns.rows:
+        raise UsageError(
+            f"{table}: has {columns.rows} rows, its cluster's document tells of {document.get('partitions')}: "
+            "the two are not of one look",
+            hint="collect the cluster again",
+        )
+    try:
+        return _opened(columns, document, restart_grace, expected)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise UsageError(
+            f"{document_place(place)}: is damaged: {type(error).__name__} at {error}", hint="collect the cluster again"
+        ) from None
+
+
+def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected) -> CaseFile:
+    partitions = StoredPartitions(columns, document, expected)
+    raw = partitions.raw
+    # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
+    bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))
+    snapshot = with_partitions(
+        bare,
+        {
+            int(b): StoredMapping(raw, lambda row, b=int(b): view_in(b, row), n)  # type: ignore[misc]
+            for b, n in document["known_to"].items()
+        },
+        StoredMapping(raw, assignment_in, document["assignments"]),
+        StoredMapping(raw, state_in, document["states"]),
+    )
+    assigned = frozenset(document["assigned"])
+    background = background_of(bare)
+    background = replace(
+        background,
+        assigned=assigned,
+        lost={int(b): (heir, same) for b, (heir, same) in document["lost"].items()},
+        n_brokers=len(assigned | (background.live or frozenset())),
+    )
+    return CaseFile(snapshot, partitions, background, restart_grace, expected)

@@ -1,0 +1,85 @@
+"""The partitions of a stored cluster: rows by condition, and totals that are columns or part of the document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow.compute as pc
+
+from kfix.adapters.fleet.columns import Columns
+from kfix.adapters.fleet.mappings import Raw
+from kfix.adapters.fleet.schema import PARTITIONS, SAMPLE
+from kfix.derive.casefile import STANDING
+from kfix.derive.partition_facts import PartitionFacts
+from kfix.derive.partitions import LazyRows, Rows
+from kfix.derive.predicate import Predicate
+from kfix.fleet.judging.sieve import Sieve
+from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
+
+
+class StoredPartitions:
+    """Reads each column at most once. A row becomes an object, together with its raw state, if a condition picks it."""
+
+    def __init__(self, columns: Columns, document: Mapping[str, Any], expected: Expected) -> None:
+        self.raw = Raw(columns)
+        self._columns = columns
+        self._document = document
+        self._sieve = Sieve(columns.__getitem__, columns.rows, values_of(expected))
+        self._fetched: dict[int, PartitionFacts] = {}
+
+    def __len__(self) -> int:
+        return self._columns.rows
+
+    @cached_property
+    def topics(self) -> int:
+        return int(self._document["topics"])
+
+    @cached_property
+    def leads(self) -> Mapping[int, int]:
+        return self._counted("leader")
+
+    @cached_property
+    def preferred(self) -> Mapping[int, int]:
+        return self._counted("preferred")
+
+    @cached_property
+    def holds(self) -> Mapping[int, int]:
+        return Counter({int(b): int(n) for b, n in self._document["holds"].items()})
+
+    @cached_property
+    def samples(self) -> Rows:
+        return LazyRows(lambda: self._at(pc.indices_nonzero(self._columns[SAMPLE]).to_pylist()))
+
+    @cached_property
+    def _left(self) -> Mapping[int, int]:
+        return {int(b): int(at) for b, at in self._document["left"].items()}
+
+    def left_ms(self, broker: int) -> int | None:
+        return self._left.get(broker)
+
+    def count(self, condition: Predicate) -> int:
+        return self._sieve.count(condition)
+
+    def where(self, condition: Predicate) -> Rows:
+        return LazyRows(lambda: self._at(self._sieve.rows_of([condition])))
+
+    def candidates(self, conditions: Sequence[Predicate]) -> Rows:
+        """Reads all columns that a healthy cluster needs in one go, which matters for object stores."""
+        names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
+        self._columns.read(sorted({"leader", *names} - EXPECTED_TYPES.keys()))
+        return self._at(self._sieve.rows_of(conditions))
+
+    def _at(self, numbers: Iterable[int]) -> tuple[PartitionFacts, ...]:
+        rows = tuple(numbers)
+        wanted = sorted(set(rows) - self._fetched.keys())
+        if wanted:
+            self._columns.read(PARTITIONS.names)
+            self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
+        return tuple(self._fetched[n] for n in rows)
+
+    def _counted(self, name: str) -> Mapping[int, int]:
+        counts = self._columns[name].value_counts()
+        return Counter(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
