@@ -1,7 +1,7 @@
 """`make bench`: ratios against peers and floors in one run, written to docs/benchmarks.md.
 
-python benchmarks/run.py            everything (a lab of 3 brokers, about 5 minutes)
-python benchmarks/run.py --quick    fewer runs, nothing written
+python -m benchmarks            everything (a lab of 3 brokers, about 5 minutes)
+python -m benchmarks --quick    fewer runs, nothing written
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def diagnose(lab: Lab, partitions: int, count: int) -> str:
 
 
 def heal(lab: Lab, count: int) -> list[float]:
-    """Seconds from command start to exit with the proof, once for each newly broken cluster."""
+    """Returns the seconds from the start of the command to its verified end, once for each newly broken cluster."""
     found = []
     for _ in range(count):
         lab.break_("coordinator-stuck")
@@ -64,7 +64,7 @@ def heal(lab: Lab, count: int) -> list[float]:
 
 
 def heal_once(lab: Lab) -> float:
-    # A state folder of its own, since the cooldown of a runbook outlasts the next round.
+    # A separate state folder, since the cooldown of a runbook outlasts the next round.
     os.environ["KFIX_STATE_HOME"] = tempfile.mkdtemp(prefix="state-", dir=os.environ["KFIX_LAB_HOME"])
     plan = Path(os.environ["KFIX_STATE_HOME"], "plan.json")
     address = ["--bootstrap-server", lab.bootstrap_servers]
@@ -75,8 +75,8 @@ def heal_once(lab: Lab) -> float:
 
 HEAD = """# Benchmarks
 
-Repeat with `make bench`. Whole processes, start to exit, in turn (A B A B ...) on one machine in one run; medians of at
-least {count} pairs, the ratio taken pair by pair. 3 brokers of Kafka 2.7.1 and one ZooKeeper share the machine with the
+Run `make bench` to repeat them. Whole processes, start to exit, in turn (A B A B ...) on one machine; medians of at
+least {count} pairs, ratios taken pair by pair. 3 brokers of Kafka 2.7.1 and one ZooKeeper share the machine with the
 commands. kfix compares all brokers and ZooKeeper and probes the coordinators; the tool of the same jars asks one
 broker (it runs with the stock launcher's flags, without its shell wrapper).
 
@@ -84,9 +84,9 @@ broker (it runs with the stock launcher's flags, without its shell wrapper).
 |---|---|---|---|---|---|
 {rows}
 
-A1, the stuck coordinator: seconds from the start of `kfix runbook apply --plan FILE --approve plan:ID` to its exit with
-the proof (coordinator and committed offsets answer, several good reads in a row): median **{median:.2f}**, range
-{low:.2f} to {high:.2f}, {runs} runs, each on a newly broken cluster.
+The incident coordinator-stuck: seconds from the start of `kfix runbook apply --plan FILE --approve plan:ID` to its
+exit with the verified result (coordinator and committed offsets answer in several successive checks): median
+**{median:.2f}**, range {low:.2f} to {high:.2f}, {runs} runs, each on a newly broken cluster.
 """
 
 

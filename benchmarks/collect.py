@@ -1,9 +1,10 @@
-"""Collecting a fleet of which some clusters hang: the wall time against the deadline of one look.
+"""Collecting a fleet of which some clusters hang: the wall time against the deadline of one cluster.
 
 python -m benchmarks.collect [--clusters 50] [--hanging 5] [--timeout 5] [--partitions 200] [--runs 3]
 
-Endpoints speak as much of Kafka's protocol on loopback as a look needs, in a process of their own; those that hang
-accept and never answer. Target: the wall time is at most the deadline and a fifth. Not part of `make test`.
+Endpoints on loopback, in a process of their own, implement the part of Kafka's protocol that collecting needs; those
+that hang accept connections and never answer. Target: the wall time is at most 1.2 times the deadline. Not part of
+`make test`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def main() -> None:
 
 
 def measured(inventory: Path, folder: str, concurrency: int, hanging: int) -> tuple[float, float]:
-    """(wall, CPU) of the whole process, seconds. Where other clusters failed than those that hang, nothing counts."""
+    """Returns (wall, CPU) of the whole process in seconds. Exits if other clusters failed than those that hang."""
     command = [sys.executable, "-m", "kfix", "fleet", "collect", "-i", str(inventory), "--store", f"{folder}/store"]
     done = run([*command, "--quiet", "--json", "--concurrency", str(concurrency)], codes=(22 if hanging else 0,))
     said = json.loads(done.output)
@@ -76,7 +77,7 @@ def measured(inventory: Path, folder: str, concurrency: int, hanging: int) -> tu
 
 
 def serve(line: Connection, answering: int, hanging: int, partitions: int) -> None:
-    """A broker an endpoint; the ports go to `line`. Ended by its parent."""
+    """Runs one broker per endpoint and sends the ports to `line`. The parent ends it."""
     deaf = [socket.create_server(("127.0.0.1", 0), backlog=64) for _ in range(hanging)]
     ports = [listen(f"cluster-{i}", partitions) for i in range(answering)]
     line.send([*ports, *(s.getsockname()[1] for s in deaf)])
@@ -85,7 +86,7 @@ def serve(line: Connection, answering: int, hanging: int, partitions: int) -> No
 
 
 def listen(cluster: str, partitions: int) -> int:
-    """One broker that leads all partitions of one topic; no groups, and it tells of no ZooKeeper."""
+    """A broker that leads all partitions of one topic, without groups and without a ZooKeeper address."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     port: int = listener.getsockname()[1]
     brief, full = (_Bytes(_metadata(cluster, port, n).encode(version=7)) for n in (0, partitions))
@@ -103,7 +104,7 @@ def _accept(listener: socket.socket, broker: Any) -> None:
 
 
 class _Bytes:
-    """A message that was encoded before: the stub costs the machine as little as it can."""
+    """A message that is encoded once, so that the stub uses little of the processor."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw

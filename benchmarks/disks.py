@@ -1,8 +1,8 @@
-"""`kfix inspect log-dir` against its floor: reading the same files once, from their first byte to their last.
+"""`kfix inspect log-dir` against its floor: reading the same files once, sequentially.
 
 python -m benchmarks.disks [--megabytes 512] [--runs 5]
 
-Whole processes in turn, files in the page cache, so that the disk counts for neither. Not part of `make test`.
+Whole processes in turn, with the files in the page cache, so that the disk affects neither. Not part of `make test`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def measured(root: Path, size: int, segments: int, total: int, runs: int) -> None:
-    """`size` is that of one batch; all segments together are `total` bytes."""
+    """Measures segments of `total` bytes with batches of `size` bytes."""
     batches = total // size
     files = [str(f) for f in fill(root / "broker-1", size, batches, segments)]
     floor = [sys.executable, "-c", READ, *files]
@@ -46,7 +46,7 @@ def measured(root: Path, size: int, segments: int, total: int, runs: int) -> Non
 
 
 def fill(folder: Path, size: int, batches: int, segments: int) -> list[Path]:
-    """One partition whose batches hold one record each and are right in length, epoch and CRC."""
+    """Writes one partition whose batches have one record each and a valid length, epoch and CRC."""
     partition = folder / "orders-0"
     partition.mkdir(parents=True)
     (folder / "meta.properties").write_text("version=0\nbroker.id=1\ncluster.id=bench\n")

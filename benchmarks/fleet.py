@@ -1,10 +1,10 @@
-"""The audit of a stored fleet by the pool, against the floor: DuckDB, same columns, same conditions.
+"""Judging a stored fleet with the pool, against the floor: DuckDB with the same columns and conditions.
 
 python -m benchmarks.fleet [--rows 100000 1000000 10000000] [--processes 2] [--runs 3] [--store FOLDER] [--prevention]
 
-Each measurement is a whole process, start to exit, in turn; not part of `make test`. The store is made where it is not
-there yet: clusters of 10 000 partitions, 0.1 % of them sick, no dead broker. Peak memory is the sum over all processes
-of what each has at most (Pss would be less: the code is shared).
+Each measurement is a whole process, start to exit, in turn; not part of `make test`. The store is created if it does
+not exist: clusters of 10 000 partitions, 0.1 % of them unhealthy, no dead broker. Peak memory is the sum of the peaks
+of all processes (Pss would be less, since the code is shared).
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ print(json.dumps({"seconds": time.perf_counter() - began, "rows": sum(counts), "
 
 
 def peak(processes: int) -> float:
-    """MB: of this process, and for each of its workers what the largest of them had."""
+    """Returns the peak memory in MB: this process plus, for each worker, the peak of the largest worker."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     return (own + (workers * processes if processes > 1 else 0)) / 1024
 
 
 def _cpu() -> float:
-    """Seconds of all processes that have ended, on behalf of this one."""
+    """Returns the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -123,8 +123,8 @@ def row(place: Path, rows: int, processes: int, runs: int, *, prevention: bool) 
 
 
 def measured(script: str, place: Path, processes: int, *, prevention: bool) -> tuple[float, dict[str, float]]:
-    """(seconds of the whole process, what it printed). A run with failures ends the benchmark: it measured nothing."""
-    # A file, since new processes read it again.
+    """Returns (seconds of the whole process, its output). A run with failures ends the benchmark."""
+    # A file, since new processes import it again.
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(script)
         file.flush()

@@ -1,4 +1,4 @@
-"""Two commands timed in turn, A B A B ..., so that a drifting machine drifts for both; ratios are taken by pair."""
+"""Times two commands in turn, A B A B ..., so that drift affects both; ratios are taken pair by pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Pair:
-    """Figures of A and B over all pairs; ratios are A / B."""
+    """The figures of A and B over all pairs; ratios are A / B."""
 
     a: list[Run]
     b: list[Run]
@@ -43,7 +43,7 @@ class Pair:
 
 
 def run(command: list[str], *, codes: tuple[int, ...] = (0,)) -> Run:
-    """One whole process, start to exit. An exit code that was not expected ends the benchmark: it measured nothing."""
+    """Runs one whole process, start to exit. An unexpected exit code ends the benchmark."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ, timeout=120)

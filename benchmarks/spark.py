@@ -1,9 +1,9 @@
-"""The judging of a stored fleet on Spark against its floor: DuckDB over the same files, and a bare session.
+"""Judging a stored fleet on Spark against its floor: DuckDB over the same files, and a bare session.
 
 python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--no-settings] [--no-workers]
 
-Every measurement is a whole process, start to exit, and all of one row are taken in turn in one run. Peak memory is the
-largest sum of RSS over the process and all below it (Java, and Python's workers, whose shared pages count every time).
+Every measurement is a whole process, start to exit; those of one row are taken in turn in one run. Peak memory is the
+largest sum of RSS over the process and its descendants (Java and the Python workers; shared pages count every time).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     frame.collect()
     print(json.dumps({"grouped": grouped / 3, "arrow": arrow, "rows": time.perf_counter() - began}))
 """
-#: The command itself, with history, scores and the report on the terminal; "" is the embedded engine.
+#: The whole command, with history, scores and the report on the terminal; "" is the embedded engine.
 _WHOLE = """
 import contextlib, io, json, os, sys, tempfile
 from pathlib import Path
@@ -81,13 +81,13 @@ if __name__ == "__main__":
     words = ["audit", "--store", str(place.parents[2]), "--collect", "no", "--run", run, "--fail-on", "never", "-q"]
     sys.argv = ["kfix", *words, *on]
     from kfix.__main__ import main
-    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as told:
+    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as output:
         os.environ["KFIX_STATE_HOME"] = home
         try:
             main()
         except SystemExit as ended:
             code = ended.code
-    print(json.dumps({"failed": int(bool(code)), "characters": len(told.getvalue())}))
+    print(json.dumps({"failed": int(bool(code)), "characters": len(output.getvalue())}))
 """
 _NO_AQE = {"spark.sql.adaptive.enabled": "false"}
 _USUAL = "-XX:-UseSerialGC -XX:+UseG1GC -XX:TieredStopAtLevel=4"
@@ -102,7 +102,7 @@ def main() -> None:
     given.add_argument("--no-workers", action="store_true")
     asked = given.parse_args()
     with tempfile.TemporaryDirectory(prefix="kfix-spark-bench-") as folder:
-        # The archive of classes is made by the first start, which is nobody's measurement.
+        # The first start writes the class archive and is not measured.
         _measured(_SPARK, store(Path(folder), 10_000, 1), "local[2]", {})
         print("| rows | judged on Spark, s (inside) | floor + bare, s | ratio | command on Spark, s | ratio ", end="")
         print("| pool of 2, s | to floor | command, s | peak MB |\n|---|---|---|---|---|---|---|---|---|---|")
@@ -150,11 +150,11 @@ def _settings(place: Path, runs: int) -> None:
         took = statistics.median(_measured(_SPARK, place, "local[2]", settings, **env)[0] for _ in range(runs))
         print(f"| {name} | {took:.2f} | {plain:.2f} | {took - plain:+.2f} s |", flush=True)
     said = _measured(_QUERY, place, "local[2]", {})[1]
-    print(f"| Arrow for 200 000 rows that come back | {said['rows']:.2f} | {said['arrow']:.2f} | ", end="")
+    print(f"| Arrow for a result of 200 000 rows | {said['rows']:.2f} | {said['arrow']:.2f} | ", end="")
     print(f"{said['rows'] - said['arrow']:+.2f} s |")
     for name, settings in (
         ("AQE, one grouped query", _NO_AQE),
-        ("the same, and few shuffle partitions", _NO_AQE | {"spark.sql.shuffle.partitions": "200"}),
+        ("AQE and few shuffle partitions", _NO_AQE | {"spark.sql.shuffle.partitions": "200"}),
     ):
         other = _measured(_QUERY, place, "local[2]", settings)[1]
         brings = other["grouped"] - said["grouped"]
@@ -176,7 +176,7 @@ def _workers(place: Path, folder: Path) -> None:
 def _measured(
     script: str, place: Path, second: str, third: Mapping[str, str] | int, **env: str
 ) -> tuple[float, dict[str, float]]:
-    """(seconds of the whole process, what it printed and `mb`). A run with failures ends the benchmark."""
+    """Returns (seconds of the whole process, its output and `mb`). A run with failures ends the benchmark."""
     last = json.dumps(third) if isinstance(third, Mapping) else str(third)
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(script)
@@ -208,7 +208,7 @@ def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
 
 
 def _rss(root: int) -> float:
-    """MB, of the process and all below it."""
+    """Returns the memory in MB of the process and its descendants."""
     parents, pages = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,4 +1,4 @@
-"""The load of a benchmark: topics up to a number of partitions, and the stock tool of the same jars as peer."""
+"""The load of a benchmark: topics up to a number of partitions, and the stock tool of the same jars for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.lab import Lab
 from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.nodes.classpath import class_path
 
-# kafka-run-class.sh's own choice for the tools.
+# The flags that kafka-run-class.sh uses for the tools.
 _FLAGS = ["-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"]
 
 

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File
 
 from kfix.app.explain import page as finding_page
 from kfix.app.explain import pages
-from kfix.app.healing.books import page_of
+from kfix.app.healing.runbooks import page_of
 from kfix.runbook.file.catalogue import load_all
 
 DOCS = Path(__file__).parent

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The audit as a job of spark-submit: on a standalone cluster, on YARN, on Kubernetes. What it runs is kfix's own command.
+# Runs `kfix audit` as a job of spark-submit: on a standalone cluster, on YARN or on Kubernetes.
 #
 #   MASTER=spark://HOST:7077 examples/spark-submit.sh --store s3://bucket/kfix -i fleet.yaml --collect spark
 #   MASTER=yarn              examples/spark-submit.sh --store hdfs://nn/kfix --run nightly --collect no --json
@@ -7,10 +7,10 @@
 #
 # PYTHON          the driver's Python, with kafka-kfix[spark] (default: python3)
 # PYSPARK_PYTHON  the workers' Python: the same minor version, with pyarrow (default: PYTHON)
-# SPARK_SUBMIT    default: spark-submit of PATH, else that of the pyspark package
-# SUBMIT_OPTIONS  more options of spark-submit: memory, queue, s3a settings (docs/spark.md)
+# SPARK_SUBMIT    the spark-submit to use (default: the one in PATH, else that of the pyspark package)
+# SUBMIT_OPTIONS  more options for spark-submit: memory, queue, s3a settings (docs/spark.md)
 #
-# Its exit code is that of `kfix audit`: docs/exit-codes.md.
+# The exit code is that of `kfix audit` (docs/exit-codes.md).
 set -euo pipefail
 : "${MASTER:?set MASTER: spark://HOST:7077, yarn or k8s://URL}"
 python=${PYTHON:-python3}

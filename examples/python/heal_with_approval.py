@@ -1,9 +1,9 @@
-"""Diagnoses a cluster, plans the remedy of a stuck coordinator, and carries it out once a person has said yes.
+"""Diagnoses a cluster, plans the repair of a stuck coordinator, and applies the plan after a person approves it.
 
     python examples/python/heal_with_approval.py broker1:9092
 
-`ask_on_call` stands for your pager, chat or ticket: it is shown the plan and returns True or False. Exit codes are
-those of kfix (docs/exit-codes.md).
+`ask_on_call` stands for your pager, chat or ticket system: it shows the plan and returns True or False. The exit codes
+are those of kfix (docs/exit-codes.md).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kfix.errors import KfixError
 def ask_on_call(made: Plan) -> bool:
     print(f"plan {made.short_id}: {made.title}")
     for number, step in enumerate(made.steps, 1):
-        print(f"  {number}. {step.what} (gate: {step.gate.word}; at worst: {step.estimate.max_loss})")
-    return input("carry it out? [y/n] ").strip().lower() == "y"
+        print(f"  {number}. {step.what} (gate: {step.gate.word}; worst case: {step.estimate.max_loss})")
+    return input("apply the plan? [y/n] ").strip().lower() == "y"
 
 
 def main(bootstrap_servers: str) -> int:
@@ -32,9 +32,9 @@ def main(bootstrap_servers: str) -> int:
     if not ask_on_call(made):
         print("nothing was changed")
         return 4
-    # An approval names one plan. A typed gate would need its phrase too, and stays shut here.
+    # An approval names one plan. A step with a typed gate needs its phrase as well and is refused here.
     healed = carry_out(made, access, approval=Approval(approve=(f"plan:{made.short_id}",)))
-    print(f"proved in {healed.seconds:.1f} s, run {healed.run}: {'; '.join(healed.changed)}")
+    print(f"verified after {healed.seconds:.1f} s, run {healed.run}: {'; '.join(healed.changed)}")
     return 0
 
 

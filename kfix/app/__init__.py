@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kfix.app.api import carry_out, diagnose, plan
     from kfix.app.application import App
     from kfix.app.clusters import Clusters, DiagnoseOptions, OpenCluster
+    from kfix.app.healing.request import Nothing
     from kfix.app.healing.session import Approval
-    from kfix.app.healing.wanted import Nothing
     from kfix.model.diagnosis.finding import Diagnosis, Finding
     from kfix.model.plan.plan import Plan
     from kfix.runbook.execution.context import RunResult
@@ -38,7 +38,7 @@ _HOMES = {
     "Finding": "kfix.model.diagnosis.finding",
     "RunResult": "kfix.runbook.execution.context",
     "Human": "kfix.runbook.gate.gates",
-    "Nothing": "kfix.app.healing.wanted",
+    "Nothing": "kfix.app.healing.request",
     "OpenCluster": "kfix.app.clusters",
     "Plan": "kfix.model.plan.plan",
     "carry_out": "kfix.app.api",

@@ -8,9 +8,9 @@ from pathlib import Path
 from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.healing.session import Approval, Attendance, Nobody, healing
+from kfix.app.healing.request import Nothing, match, read_request
+from kfix.app.healing.session import Approval, Attendance, Unattended, healing
 from kfix.app.healing.site import Site
-from kfix.app.healing.wanted import Nothing, match, wanted
 from kfix.errors import UsageError
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Plan
@@ -60,7 +60,7 @@ def plan(
     """
     used = app or App.live()
     given = [f"{name}={value}" for name, value in (params or {}).items()]
-    asked = wanted(
+    asked = read_request(
         Site(used.environ), runbook, runbooks, finding=finding, params=given, moves_file=moves_file, policy=policy
     )
     diagnosis, snapshot = used.clusters.diagnose(access, options)
@@ -105,4 +105,4 @@ def carry_out(
     rules = Site(used.environ).policy(policy)
     rules.refuse(plan)
     with healing(used, access.for_plan(plan)) as session:
-        return session.carry_out(plan, approval, rules, Attendance(human or Nobody(), listener))
+        return session.carry_out(plan, approval, rules, Attendance(human or Unattended(), listener))

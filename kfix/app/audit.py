@@ -1,4 +1,4 @@
-"""The audit put together: the catalogue, the formats, the store. Workers and Spark tasks import this by name."""
+"""The audit with the catalogue of checks, the JSON format and the store plugged in. Workers import it by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from kfix_diagnostics.fleet import FLEET
 
 
 def judge_for_audit(task: JudgeTask) -> Judged:
-    """With prevention, as the site expects. UsageError and UnreachableError name the file."""
+    """Returns the findings of one stored cluster, latent risks included, judged by the site's expectations.
+
+    Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
+    """
     rf, min_isr = task.expected.rf, task.expected.min_isr
     diagnosis, snapshot = open_and_judge(task.table, task.restart_grace, True, rf, min_isr)
     return judged(task, diagnosis, snapshot, finding_dict)
@@ -39,14 +42,18 @@ def audit(
     run: Run,
     inventory: Inventory,
     engine: Engine,
-    heard: Callable[[str, str], None] = lambda _name, _error: None,
+    on_done: Callable[[str, str], None] = lambda _name, _error: None,
 ) -> Audit:
-    """Judges, compares and keeps a complete run; `heard` is told of each cluster as it is done: (name, error or "")."""
+    """Returns the audit of a complete run: judges every cluster, compares with the previous audit, stores the result.
+
+    `on_done` is called with (name, error or "") for each cluster that is judged.
+    """
     with without_collector():
-        return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, heard))
+        return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, on_done))
 
 
 def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
+    """Returns the report of a stored audit, with a trend over `days` days."""
     titles = (CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages())
     with without_collector():
         return report_of(root, found, titles, engine, days=days)
@@ -55,13 +62,13 @@ def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAY
 def stored_report(
     root: StoreLocation, engine: Engine, *, run: str = "", day: date | None = None, days: int = DAYS
 ) -> AuditReport:
-    """The last audit, the last of a day, or that of a run. UsageError where there is none."""
+    """Returns the report of the last audit, the last of a day, or that of a run. Raises UsageError if there is none."""
     return report(root, find_audit(root, run, day), engine, days=days)
 
 
 @contextlib.contextmanager
 def locked(store: str) -> Iterator[None]:
-    """HeldError where another audit of this store is at work on this host."""
+    """Holds the lock of the store. Raises HeldError if another audit of this store runs on this host."""
     with store_lock(state_home(os.environ), place_of(store)):
         yield
 

@@ -1,4 +1,4 @@
-"""The nightly audit as one call: a run collected or found, judged, compared, kept and reported."""
+"""One audit run as one call: collect a run or take a stored one, judge it, compare, store and report it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kfix.model.audit.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class AuditRunOptions:
-    """Where the run comes from: `collect` is here, spark or no (a run that is there). `timeout` is in seconds."""
+    """The run to audit. `collect` is "here", "spark" or "no" (judge a stored run). `timeout` is in seconds."""
 
     collect: str = "here"
     day: date | None = None
@@ -34,8 +34,8 @@ class AuditRunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineWish:
-    """`spark` is a master (None: one pool on this machine), `settings` are Spark's."""
+class EngineOptions:
+    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's."""
 
     spark: str | None = None
     processes: int | None = None
@@ -43,8 +43,8 @@ class EngineWish:
     sql_on_spark: bool = False
 
 
-class Witness(Protocol):
-    """Who watches an audit: shows progress and hears what a person should know."""
+class AuditObserver(Protocol):
+    """Shows the progress of an audit and prints messages to the person who started it."""
 
     @property
     def quiet(self) -> bool: ...
@@ -54,47 +54,54 @@ class Witness(Protocol):
     def say(self, text: str) -> None: ...
 
 
-def audit_night(
-    place: str, loaded: Loaded | None, wish: EngineWish, night: AuditRunOptions, witness: Witness, *, days: int
+def run_audit(
+    place: str,
+    loaded: Loaded | None,
+    on: EngineOptions,
+    options: AuditRunOptions,
+    observer: AuditObserver,
+    *,
+    days: int,
 ) -> AuditReport:
-    """Returns the report of a night. `loaded` is None where a stored run is judged by what it knows itself.
+    """Runs an audit and returns its report, with a trend over `days` days.
 
-    Raises HeldError where another audit of this store is at work on this host.
+    `loaded` is the inventory; with None a stored run is judged by the inventory in its manifest. Raises HeldError if
+    another audit of this store runs on this host.
     """
     root = place_of(place)
-    used = audit_engine(wish.spark, wish.processes, wish.settings, sql_on_spark=wish.sql_on_spark)
-    with locked(place), used as on:
-        found = _run(place, loaded, on, night, witness)
+    chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
+    with locked(place), chosen as used:
+        found = _run(place, loaded, used, options, observer)
         inventory = _inventory(found, loaded)
-        with witness.progress(len(found.clusters), "judged") as hear:
-            made = audit(root, found, inventory, on, hear)
-        return report(root, made, on, days=days)
+        with observer.progress(len(found.clusters), "judged") as hear:
+            made = audit(root, found, inventory, used, hear)
+        return report(root, made, used, days=days)
 
 
-def _run(place: str, loaded: Loaded | None, engine: Engine, night: AuditRunOptions, witness: Witness) -> Run:
-    """The run to judge: collected now, or one that is there."""
-    if night.collect == "no" or loaded is None:
-        return newest_run(place_of(place), night.day, night.run)
-    if night.run and (there := already_complete(place, night.day, night.run)):
-        if not witness.quiet:
-            witness.say(f"run {night.run} of {there.day} is complete: judged again, and not collected again")
+def _run(place: str, loaded: Loaded | None, engine: Engine, options: AuditRunOptions, observer: AuditObserver) -> Run:
+    """Collects a run, or returns the stored one that is asked for."""
+    if options.collect == "no" or loaded is None:
+        return newest_run(place_of(place), options.day, options.run)
+    if options.run and (there := already_complete(place, options.day, options.run)):
+        if not observer.quiet:
+            observer.say(f"run {options.run} of {there.day} is complete: it is judged again, not collected again")
         return there
     made, _ = collected(
         place,
         loaded,
-        night.day,
-        night.run or None,
-        progress=lambda total: witness.progress(total, "read"),
-        say=witness.say,
-        concurrency=night.concurrency,
-        timeout=night.timeout,
-        on=engine if night.collect == "spark" else None,
+        options.day,
+        options.run or None,
+        progress=lambda total: observer.progress(total, "read"),
+        say=observer.say,
+        concurrency=options.concurrency,
+        timeout=options.timeout,
+        on=engine if options.collect == "spark" else None,
     )
     return made
 
 
 def _inventory(run: Run, loaded: Loaded | None) -> Inventory:
-    """Today's, with what the run knew of clusters that it does not name."""
+    """Returns today's inventory plus the recorded entries of clusters that it no longer names."""
     recorded = recorded_inventory(run.manifest)
     if loaded is None:
         return recorded
@@ -102,13 +109,16 @@ def _inventory(run: Run, loaded: Loaded | None) -> Inventory:
 
 
 def report_of_store(place: str, *, run: str = "", day: date | None = None, days: int) -> AuditReport:
-    """Returns the report of a stored audit: the last one unless a day or a run is named."""
+    """Returns the report of the last stored audit, or of the one that `run` or `day` names."""
     with engine(processes=1) as used:
         return stored_report(place_of(place), used, run=run, day=day, days=days)
 
 
-def query_store(sql: str, place: str, *, days: int, run: str, looks: int, spark: str | None) -> Any:
-    """Returns the answer of one SELECT over all that the store knows, as a pyarrow table."""
-    shown = tables(place_of(place), days=days, run=run, looks=looks)
+def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int, spark: str | None) -> Any:
+    """Returns the result of one SELECT over the store as a pyarrow table.
+
+    `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
+    """
+    shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
     with engine(spark) as used:
         return used.query(sql, shown)

@@ -1,6 +1,6 @@
-"""What a fleet is served by: stored clusters judged, clusters collected, and the engine that carries it out.
+"""Judging stored clusters, collecting clusters, and choosing the engine that runs both.
 
-Workers and Spark tasks import this by name: what they do not need is imported where it is used.
+Workers and Spark tasks import this module by name, so heavy imports are local to the functions that need them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
 
-_WITHOUT_SPARK = "without --spark the embedded engine works, and needs no Java"
+_WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
 
 
 def judge_stored(
@@ -33,9 +33,9 @@ def judge_stored(
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
 ) -> Diagnosis:
-    """One cluster of a fleet store, by the path or URL of its partitions. Workers and Spark tasks are given its name.
+    """Returns the diagnosis of one cluster of a fleet store; `table` is the path or URL of its partitions file.
 
-    UsageError where pyarrow is not installed, and for a file that is not what it should be.
+    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or the file is damaged.
     """
     return open_and_judge(table, restart_grace, prevention, expected_rf, expected_min_isr)[0]
 
@@ -47,7 +47,7 @@ def open_and_judge(
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """As `judge_stored`; the snapshot reads its partitions only when it is asked for them."""
+    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
     with without_collector():
         with with_fleet():
             from kfix.fleet.judging.case import open_stored  # noqa: PLC0415
@@ -60,22 +60,22 @@ def open_and_judge(
 
 
 def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> CollectedCluster:
-    """One cluster into a run, by the run's path or URL: what a Spark task does. `finish_run` in the parent counts it.
+    """Reads one cluster into the run at this path or URL; Spark tasks call this. The parent's `finish_run` counts it.
 
-    KfixError where the cluster cannot be looked at; StoreError where the run cannot be written. A worker's home is
-    nobody's memory: by itself it notes nothing there.
+    Unless `remember` is set, nothing is noted in the state folder: a worker's home is not the operator's. Raises
+    KfixError if the cluster cannot be read and StoreError if the run cannot be written.
     """
     with with_fleet():
         from kfix.adapters.fleet.places import place_of  # noqa: PLC0415
         from kfix.app.snapshots import look_entry  # noqa: PLC0415
-        from kfix.fleet.collected import look_and_store  # noqa: PLC0415
+        from kfix.fleet.collected import collect_and_store  # noqa: PLC0415
 
-        return look_and_store(entry, partial(look_entry, remember=remember), place_of(run))
+        return collect_and_store(entry, partial(look_entry, remember=remember), place_of(run))
 
 
 @contextlib.contextmanager
 def with_fleet() -> Iterator[None]:
-    """UsageError where what the fleet store needs is not installed."""
+    """Raises UsageError if a package of the fleet store is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -86,16 +86,17 @@ def with_fleet() -> Iterator[None]:
 def engine(
     spark: str | None = None, processes: int | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[Engine]:
-    """The pool of `processes` (None: one a core) with DuckDB, or Spark at this master: `local[*]`, `spark://...`,
-    `yarn`, `k8s://...`, `sc://...`, `submit` (the one spark-submit was given). `settings` are Spark's, before ours.
+    """Opens DuckDB with a pool of `processes` (None: one per core), or Spark at the master `spark`.
 
-    UsageError where a package or Java is missing, or the master is none; UnreachableError where nobody answers there.
+    Masters are `local[*]`, `spark://...`, `yarn`, `k8s://...`, `sc://...` and `submit` (the session of spark-submit).
+    `settings` override kfix's Spark settings. Raises UsageError if a package or Java is missing or the master is not
+    valid, UnreachableError if the master does not answer.
     """
     if spark is None:
         yield _embedded(processes)
         return
     if processes is not None:
-        raise UsageError("--processes is for the embedded engine", hint="Spark is told in its master: local[4]")
+        raise UsageError("--processes is for the embedded engine", hint="set it in Spark's master: local[4]")
     if find_spec("pyspark") is None:
         raise UsageError("Spark needs pyspark", hint=f"pip install 'kafka-kfix[spark]'; {_WITHOUT_SPARK}")
     try:
@@ -114,7 +115,7 @@ def audit_engine(
     *,
     sql_on_spark: bool = False,
 ) -> Iterator[Engine]:
-    """As `engine`; on Spark small second stages are answered here, unless `sql_on_spark`."""
+    """Opens an engine as `engine` does. With Spark, small SQL stages run in the driver unless `sql_on_spark` is set."""
     with engine(spark, processes, settings) as one:
         if spark is None or sql_on_spark:
             yield one

@@ -1,4 +1,4 @@
-"""The inventory of a fleet, or the part of it that was chosen. Nobody is asked."""
+"""The inventory of a fleet, or the chosen part of it. No cluster is contacted."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Loaded", "chosen", "the_day"]
 def chosen(
     inventory: str | None, clusters: Sequence[str] = (), tags: Sequence[str] = (), owners: Sequence[str] = ()
 ) -> Loaded:
-    """Returns the inventory, or the part with these names (patterns), tags and owners.
+    """Returns the inventory, or the part of it with these names (patterns), tags and owners.
 
-    Raises InvalidFileError with every mistake of the file, UsageError where nothing is chosen.
+    Raises InvalidFileError with every mistake in the file, UsageError if nothing matches.
     """
     loaded = load_inventory(the_path(inventory))
     return replace(loaded, inventory=select(loaded.inventory, clusters=clusters, tags=tags, owners=owners))
 
 
 def the_day(text: str | None) -> date | None:
-    """Raises UsageError for what is no day, such as 2026-02-30."""
+    """Returns the date of an option, None if it is not given. Raises UsageError for a text such as 2026-02-30."""
     try:
         return None if text is None else day(text)
     except ValueError as error:

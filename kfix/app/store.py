@@ -1,4 +1,4 @@
-"""A fleet store kept small, and one to try that holds synthetic clusters with nights of history."""
+"""Pruning a fleet store, and filling one with synthetic clusters and several days of history."""
 
 from __future__ import annotations
 
@@ -9,36 +9,39 @@ from kfix.adapters.fleet.places import place_of
 from kfix.app.audit import audit, locked, report
 from kfix.app.collect import Progress
 from kfix.app.fleet import engine
-from kfix.fleet.demo import DemoFleet as DemoWish
-from kfix.fleet.demo import empty_store, write_night
-from kfix.fleet.pruning import Old, days_of, old_ones, take_away
+from kfix.fleet.demo import DemoFleet, empty_store, write_run
+from kfix.fleet.pruning import Old, days_of, delete_old, find_old
 from kfix.model.audit.audit import AuditReport
 
-__all__ = ["DemoWish", "make_demo", "prune_store"]
+__all__ = ["DemoFleet", "make_demo", "prune_store"]
 
 
 def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, delete: bool) -> tuple[Old, ...]:
-    """Returns what is older than `keep` (such as 90d), and with `delete` takes it away.
+    """Returns the runs and audits that are older than `keep` (such as 90d); deletes them if `delete` is set.
 
-    `keep_audits` is for findings and scores; None: as long as snapshots. The newest run and audit always stay.
+    `keep_audits` is the limit for findings and scores; None means the same as for snapshots. The newest run and the
+    newest audit always stay. Raises UsageError for a limit that is not a number of days.
     """
-    looks = days_of(keep)
-    judged = days_of(keep_audits, "--keep-audits") if keep_audits is not None else looks
+    keep_snapshots = days_of(keep)
+    kept_audits = days_of(keep_audits, "--keep-audits") if keep_audits is not None else keep_snapshots
     with locked(place) if delete else contextlib.nullcontext():
-        found = tuple(old_ones(place_of(place), today, looks, judged))
+        found = tuple(find_old(place_of(place), today, keep_snapshots, kept_audits))
         for old in found if delete else ():
-            take_away(old)
+            delete_old(old)
     return found
 
 
-def make_demo(place: str, fleet: DemoWish, processes: int | None, progress: Progress) -> AuditReport:
-    """Fills an empty store night by night, audits each night, and returns the report of the last."""
+def make_demo(place: str, fleet: DemoFleet, processes: int | None, progress: Progress) -> AuditReport:
+    """Fills an empty store day by day, audits every day, and returns the last report.
+
+    Raises UsageError if the store already has runs.
+    """
     root = place_of(place)
     with locked(place), engine(processes=processes) as used:
         empty_store(root)
         with progress(fleet.days) as hear:
-            for night in fleet.nights():
-                run = write_night(root, fleet, night, processes)
+            for each in fleet.runs():
+                run = write_run(root, fleet, each, processes)
                 made = audit(root, run, fleet.inventory, used)
-                hear(night.day.isoformat(), "")
+                hear(each.day.isoformat(), "")
         return report(root, made, used)

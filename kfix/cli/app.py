@@ -17,7 +17,7 @@ from kfix.harmless import lines
 from kfix.report.terminal import guarded, say
 
 INTERRUPTED = 130
-#: What a shell reports of a command that SIGPIPE ended.
+#: The exit code that a shell reports for a command ended by SIGPIPE.
 PIPE_CLOSED = 141
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
@@ -25,7 +25,7 @@ _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 class Boundary(LazyGroup):
     """The root of all commands.
 
-    Turns every error into one clear line; a traceback is for developers who ask for it with KFIX_DEBUG=1.
+    It turns every error into one clear line. KFIX_DEBUG=1 shows the traceback, for developers.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -47,7 +47,7 @@ class Boundary(LazyGroup):
             say("kfix: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # `| head` has read enough. Python would complain once more when it flushes at its end.
+            # `| head` has read enough. Python would report the closed pipe again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
         except (typer.Exit, typer.Abort):
@@ -59,7 +59,7 @@ class Boundary(LazyGroup):
             if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
                 raise
             say(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
-            say("      run it again with KFIX_DEBUG=1 and report what it prints", err=True)
+            say("      run the command again with KFIX_DEBUG=1 and report its output", err=True)
             raise typer.Exit(1) from None
 
 
@@ -70,7 +70,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="From 'consumers hang' to 'proved healed': diagnose a sick Kafka cluster, heal it behind gates, prove it.",
+    help="Diagnose a faulty Kafka cluster, heal it with reviewed runbooks behind gates, and prove that it is healed.",
 )
 
 

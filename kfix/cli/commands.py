@@ -1,4 +1,4 @@
-"""All commands of kfix: where each is, and its line in the help of its group."""
+"""All commands of kfix: where each is defined, and its line in the help of its group."""
 
 from __future__ import annotations
 
@@ -37,41 +37,43 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "fleet": CommandGroup(
-        "Many clusters: check their inventory, collect them, list what is stored.",
+        "Many clusters: check their inventory, collect snapshots, list what is stored.",
         {
             "check": Command(
                 "kfix.cli.fleet.inventory:check",
-                "Validate an inventory: every mistake with its place, or the clusters as they will be asked.",
+                "Validate an inventory: show every mistake with its position, or the clusters.",
             ),
             "collect": Command(
-                "kfix.cli.fleet.collect:collect", "Look at many clusters at once and store the looks as one run."
+                "kfix.cli.fleet.collect:collect", "Read many clusters at once and store the snapshots as one run."
             ),
-            "runs": Command("kfix.cli.fleet.store:runs", "The runs of a store, oldest first, the unfinished ones too."),
+            "runs": Command(
+                "kfix.cli.fleet.store:runs", "List the runs of a store, oldest first, including unfinished ones."
+            ),
             "prune": Command(
-                "kfix.cli.fleet.store:prune", "Show what of a store is older than --keep; with --delete take it away."
+                "kfix.cli.fleet.store:prune", "List the runs and audits older than --keep; with --delete, delete them."
             ),
             "demo": Command(
                 "kfix.cli.fleet.store:demo",
-                "Make synthetic clusters with nights of history, audit each night, and show the last.",
+                "Fill a store with synthetic clusters and days of history, audit each day, and show the last audit.",
             ),
         },
     ),
     "audit": Command(
         "kfix.cli.fleet.audit:app",
-        "Collect a fleet, judge it as kfix diagnose does, compare it with the night before, and tell.",
+        "Collect a fleet, diagnose every cluster, compare with the previous audit, and report.",
     ),
     "runbook": CommandGroup(
-        "Reviewed remedies: planned, shown, approved, carried out and proved.",
+        "Reviewed remedies: plan, review, approve, apply and prove them.",
         {
             "list": Command("kfix.cli.runbook.pages:list_", "List the runbooks and the findings they are for."),
-            "show": Command("kfix.cli.runbook.pages:show", "Show a runbook as a page, or a plan as it was made."),
+            "show": Command("kfix.cli.runbook.pages:show", "Show a runbook as a page, or a stored plan."),
             "doc": Command(
                 "kfix.cli.runbook.pages:doc",
-                "A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand.",
+                "Write a runbook's page in Markdown, with manual commands for when kfix is not available.",
             ),
             "validate": Command(
                 "kfix.cli.runbook.pages:validate",
-                "Check runbook files: all mistakes at once, each with its file, line and column.",
+                "Validate runbook files: report all mistakes at once, each with file, line and column.",
             ),
             "schema": Command(
                 "kfix.cli.runbook.pages:schema",
@@ -79,42 +81,42 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "test": Command(
                 "kfix.cli.runbook.pages:try_",
-                "Run the tests that stand in runbooks, on clusters in memory; exit code 5 where one fails.",
+                "Run the tests of runbooks on in-memory clusters; exit code 5 if one fails.",
             ),
             "plan": Command(
                 "kfix.cli.runbook.plan:plan",
-                "Plan a remedy, or what a person asks for, and show it; nothing is changed.",
+                "Plan a remedy or a request, and show the plan. Nothing is changed.",
             ),
             "apply": Command(
-                "kfix.cli.runbook.plan:apply", "Carry out a remedy behind its gates and prove that it helped."
+                "kfix.cli.runbook.plan:apply", "Carry out a remedy behind its gates and prove that it worked."
             ),
             "countersign": Command(
                 "kfix.cli.runbook.plan:countersign",
-                "Sign a plan as the second person; whoever applies it passes the file to apply --countersign.",
+                "Sign a plan as the second person; the file is passed to apply --countersign.",
             ),
             "resume": Command(
                 "kfix.cli.runbook.runs:resume",
-                "Go on where a run was killed or stopped; what was changed is looked at and never issued again.",
+                "Continue a run that was killed or stopped; no change is sent twice.",
             ),
             "abort": Command(
                 "kfix.cli.runbook.runs:abort",
-                "End a killed or stopped run: put back what it left on (throttles); what it changed stays as it is.",
+                "End a killed or stopped run: remove its throttles; its other changes stay.",
             ),
             "rollback": Command(
                 "kfix.cli.runbook.runs:rollback",
-                "Take a run back: its inverses as a plan of its own, last first, behind the same gates.",
+                "Roll a run back: revert its changes, last first, as a plan of its own behind the same gates.",
             ),
             "throttle": Command(
                 "kfix.cli.runbook.runs:throttle",
-                "Another throttle for a run that is copying replicas; the run takes it up by itself within seconds.",
+                "Change the throttle of a run that is copying replicas; it applies the new rate within seconds.",
             ),
             "verify": Command(
                 "kfix.cli.runbook.runs:verify",
-                "Prove again, any time later, that what a run healed is still well; nothing is changed.",
+                "Prove again that what a run healed is still healthy. Nothing is changed.",
             ),
             "history": Command(
                 "kfix.cli.runbook.history:history",
-                "What was run here, by whom, and how it ended; read from the journals.",
+                "List the runs on this host: who ran what, and how it ended. Read from the journals.",
             ),
         },
     ),
@@ -128,61 +130,67 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "lab": CommandGroup(
-        "Real throw-away Kafka clusters, with incidents on demand.",
+        "Disposable clusters of real Kafka brokers, with incidents on demand.",
         {
             "up": Command("kfix.cli.lab.clusters:up", "Start a cluster of real brokers on this machine."),
             "status": Command(
-                "kfix.cli.lab.clusters:status", "Who runs, who is frozen, who is dead; which incident is in."
+                "kfix.cli.lab.clusters:status",
+                "Show the processes (alive, stopped, dead), the incident and the network's faults.",
             ),
             "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
             "kill": Command(
-                "kfix.cli.lab.clusters:kill", "SIGKILL a broker (and wait until ZooKeeper has noticed) or a ZooKeeper."
+                "kfix.cli.lab.clusters:kill",
+                "Send SIGKILL to a broker (and wait until ZooKeeper ends its session) or a ZooKeeper server.",
             ),
             "stop": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody.",
+                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "cont": Command("kfix.cli.lab.clusters:cont", "Let a frozen broker or ZooKeeper go on (SIGCONT)."),
+            "cont": Command("kfix.cli.lab.clusters:cont", "Continue a stopped broker or ZooKeeper server (SIGCONT)."),
             "restart": Command(
                 "kfix.cli.lab.clusters:restart",
-                "Start a dead broker or ZooKeeper, or restart a living one cleanly; wait until it answers.",
+                "Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers.",
             ),
-            "incidents": Command("kfix.cli.lab.clusters:incidents", "What can be broken, and what to expect of it."),
+            "incidents": Command(
+                "kfix.cli.lab.clusters:incidents", "List the incidents: what each does, what to expect, its options."
+            ),
             "break": Command(
                 "kfix.cli.lab.clusters:break_",
-                "Put an incident into a lab, and check on the cluster that it is what it claims to be.",
+                "Make an incident in a lab, and verify on the cluster that it is in place.",
             ),
             "mend": Command(
                 "kfix.cli.lab.clusters:mend",
-                "Undo the incident: all brokers, all replicas, topics and settings as before it.",
+                "Undo the incident: restore brokers, replicas, topics and settings.",
             ),
             "workload": Command(
                 "kfix.cli.lab.workload:workload",
                 "Produce and consume, and count what was sent, acknowledged, received, lost and duplicated.",
             ),
-            "demo": Command("kfix.cli.lab.demo:demo", "Tell the founding incident on a real cluster."),
+            "demo": Command(
+                "kfix.cli.lab.demo:demo",
+                "Play the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it.",
+            ),
             "cut": Command(
                 "kfix.cli.lab.network:cut",
-                "Cut two zones from each other: packets are dropped, connections stay open, nobody is told.",
+                "Cut two zones from each other: packets are dropped, connections stay open.",
             ),
             "isolate": Command("kfix.cli.lab.network:isolate", "Cut a zone from all other zones, both ways."),
             "slow": Command("kfix.cli.lab.network:slow", "Make the link of a zone slow, both ways."),
-            "heal": Command("kfix.cli.lab.network:heal", "Take away all cuts and slow links."),
+            "heal": Command("kfix.cli.lab.network:heal", "Remove all cuts and slow links."),
             "power-off": Command(
-                "kfix.cli.lab.network:power_off", "SIGKILL everything in a zone at once, as a power failure does."
+                "kfix.cli.lab.network:power_off",
+                "Send SIGKILL to all processes of a zone at once, as a power failure does.",
             ),
             "power-on": Command(
                 "kfix.cli.lab.network:power_on",
-                "Start what is dead in a zone: ZooKeeper, then brokers, until they serve.",
+                "Start the dead processes of a zone: ZooKeeper, then brokers; wait until they serve.",
             ),
             "pause": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Freeze a broker or a ZooKeeper (SIGSTOP): it holds its connections and answers nobody.",
+                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "zones": Command("kfix.cli.lab.network:zones", "Each zone with its address and namespace, as JSON."),
-            "exec": Command(
-                "kfix.cli.lab.network:run_in", "Run a command inside a zone, as from a machine that stands there."
-            ),
+            "zones": Command("kfix.cli.lab.network:zones", "Print each zone with its address and namespace, as JSON."),
+            "exec": Command("kfix.cli.lab.network:run_in", "Run a command inside a zone, as on a machine there."),
         },
     ),
 }

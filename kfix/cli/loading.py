@@ -1,6 +1,6 @@
-"""The one place where a command's module is loaded: when the command is called, or its own help is asked for.
+"""Loads the module of a command when the command is called or its own help is shown.
 
-So a module of commands imports what it needs at its top, and `kfix --help` still loads none of it. The table of all
+So a command's module imports what it needs at its top, and `kfix --help` still loads none of it. The table of all
 commands is `kfix.cli.commands`.
 """
 
@@ -22,9 +22,9 @@ _EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet", "plotly": "
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`where` is MODULE:NAME of a function, or of a Typer application with commands of its own.
+    """A command. `where` is MODULE:NAME of a function, or of a Typer application with commands of its own.
 
-    `summary` is the line of the group's help: the first one of the function's docstring (a test compares them).
+    `summary` is its line in the group's help: the first line of the function's docstring (a test compares them).
     """
 
     where: str

@@ -1,4 +1,4 @@
-"""Options that several commands share; they carry the names of Kafka's own tools."""
+"""Options that several commands share, named as in Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import typer
 BootstrapServer = Annotated[
     str | None,
     typer.Option(
-        "--bootstrap-server", envvar="KFIX_BOOTSTRAP_SERVER", metavar="HOST:PORT,...", help="Brokers to start from."
+        "--bootstrap-server",
+        envvar="KFIX_BOOTSTRAP_SERVER",
+        metavar="HOST:PORT,...",
+        help="Brokers for the initial connection.",
     ),
 ]
 ZooKeeper = Annotated[
@@ -18,43 +21,41 @@ ZooKeeper = Annotated[
     typer.Option(
         "--zookeeper",
         metavar="HOST:PORT,.../CHROOT",
-        help="ZooKeeper, where the brokers' own setting is not reachable from here.",
+        help="ZooKeeper, if the address in the brokers' own settings is not reachable from here.",
     ),
 ]
 CommandConfig = Annotated[
     Path | None,
-    typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as Kafka's tools read."),
+    typer.Option("--command-config", metavar="FILE", help="Client properties for TLS and SASL, as for Kafka's tools."),
 ]
-Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="Bound of one look, all sources together.")
-]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Timeout for reading all sources.")]
 FromFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--from",
         metavar="FILE",
-        help="A saved snapshot, or text pasted from kafka-topics --describe, kcat -L. Several: snapshots saved in "
-        "several places at one time, merged.",
+        help="A saved snapshot, or pasted output of kafka-topics --describe or kcat -L. Repeat it to merge snapshots "
+        "saved from several vantages at the same time.",
     ),
 ]
 Vantage = Annotated[
     str | None,
-    typer.Option("--vantage", metavar="NAME", help="What this place is called; the machine's name, if not told."),
+    typer.Option("--vantage", metavar="NAME", help="Vantage name (default: the host name)."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Machine output on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 # -- of the runbook commands
 
 Debounce = Annotated[
-    float, typer.Option("--debounce", metavar="SECONDS", help="How long a doubtful state must last to count.")
+    float, typer.Option("--debounce", metavar="SECONDS", help="How long a transient state must last to be reported.")
 ]
-RunbookName = Annotated[str, typer.Argument(metavar="NAME", help="A runbook's name; kfix runbook list tells them.")]
+RunbookName = Annotated[str, typer.Argument(metavar="NAME", help="A runbook's name, as kfix runbook list shows.")]
 RunbookFolder = Annotated[
     Path | None,
     typer.Option(
         "--runbooks",
         metavar="DIR",
-        help="A site's own runbooks; they go before the user's own, and those before kfix's.",
+        help="A site's own runbooks; they override the user's own, and those override kfix's.",
     ),
 ]
 FindingKey = Annotated[
@@ -66,7 +67,7 @@ Params = Annotated[
 JsonIn = Annotated[
     Path | None,
     typer.Option(
-        "--json-in", metavar="FILE", help="The moves to make, as kafka-reassign-partitions reads them (move-replicas)."
+        "--json-in", metavar="FILE", help="The moves, in the JSON of kafka-reassign-partitions (for move-replicas)."
     ),
 ]
 PolicyFile = Annotated[
@@ -75,30 +76,26 @@ PolicyFile = Annotated[
         "--policy",
         metavar="FILE",
         envvar="KFIX_POLICY",
-        help="A site's rules: higher gates, lower limits; else policy.yaml in the settings folder, where there is one.",
+        help="The site's policy: higher gates, lower limits (default: policy.yaml in the settings folder, if present).",
     ),
 ]
-RunId = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, or a part of it; kfix runbook history lists them.")
-]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's file, as kfix runbook plan -o wrote it.")]
-PlanOut = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan there, never over a file.")
-]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id or a part of it, as kfix runbook history shows.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file, written by kfix runbook plan -o.")]
+PlanOut = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the plan to a new file.")]
 Approve = Annotated[
     list[str] | None,
-    typer.Option("--approve", metavar="LEVEL:ID", help="plan:<plan-id-8> or step:<plan-id-8>: this plan, no other."),
+    typer.Option("--approve", metavar="LEVEL:ID", help="plan:<plan-id-8> or step:<plan-id-8>, for this plan only."),
 ]
 Ack = Annotated[
     list[str] | None,
-    typer.Option("--ack", metavar="STEP=PHRASE", help="The phrase of a typed step, word for word."),
+    typer.Option("--ack", metavar="STEP=PHRASE", help="The exact phrase of a typed step."),
 ]
 Countersign = Annotated[
     Path | None,
     typer.Option(
-        "--countersign", metavar="FILE", help="A second person's signature under this plan (kfix runbook countersign)."
+        "--countersign", metavar="FILE", help="A second person's signature for this plan (kfix runbook countersign)."
     ),
 ]
 StepByStep = Annotated[
-    bool, typer.Option("--step", help="Every change asks by itself; only --approve step:ID covers that.")
+    bool, typer.Option("--step", help="Ask before every change; only --approve step:ID covers that.")
 ]

@@ -1,4 +1,4 @@
-"""Where a command gets its clusters from: what the caller of the command line passed as `obj`, else live ones."""
+"""Returns the application behind a command: the one passed as `obj`, or the live one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Many clusters at once: judging a stored run with all cores, and synthetic clusters to try it on."""
+"""Many clusters at once: collecting and auditing them with all cores, and synthetic clusters for tests and demos."""

@@ -1,7 +1,7 @@
-"""What engines share, so that their answers compare: how tables are named to them, and the types of what comes back.
+"""The conventions that engines share, so that their results compare: how tables are passed, and the result types.
 
-Engines give the same sum as int64, hugeint or decimal, the same text as string or large_string, the same list with
-other names inside. `plain` makes one type of each.
+Engines return the same sum as int64, hugeint or decimal, the same text as string or large_string, and the same list
+with different item names. `plain` maps each to one type.
 """
 
 from __future__ import annotations
@@ -16,29 +16,32 @@ import pyarrow as pa
 from kfix.errors import UsageError
 
 _UTC: Final = pa.timestamp("us", "UTC")
-#: The column that tables made of files have besides their own: an absolute path, or the URL as it was given.
+#: The extra column of tables that are read from files: an absolute path, or the URL as it was given.
 FILENAME: Final = "filename"
 
 
 def files_of(name: str, given: Any) -> list[str] | None:
-    """Absolute paths or URLs, `file://` as a path; None where `given` is a table. UsageError where there is none."""
+    """Returns absolute paths or URLs (`file://` becomes a path), None if `given` is a table.
+
+    Raises UsageError if it is neither, or an empty list.
+    """
     if isinstance(given, pa.Table):
         return None
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UsageError(f"table {name!r}: is {type(given).__name__}; a pyarrow table or a list of files is wanted")
+        raise UsageError(f"table {name!r}: is {type(given).__name__}, expected a pyarrow table or a list of files")
     if not given:
         raise UsageError(f"table {name!r}: has no files", hint="give at least one, or an empty pyarrow table")
     return [_located(str(one)) for one in given]
 
 
-def _located(said: str) -> str:
-    if "://" not in said:
-        return str(Path(said).absolute())
-    return unquote(urlsplit(said).path) if said.startswith("file://") else said
+def _located(given: str) -> str:
+    if "://" not in given:
+        return str(Path(given).absolute())
+    return unquote(urlsplit(given).path) if given.startswith("file://") else given
 
 
 def plain(table: Any) -> Any:
-    """The same rows: integers are int64 (too large for it: decimals), other numbers float64, times UTC."""
+    """Returns the same rows with integers as int64 (decimal if too large), other numbers as float64, times in UTC."""
     columns = [_plain(table.column(i).combine_chunks()) for i in range(table.num_columns)]
     fields = [pa.field(name, column.type) for name, column in zip(table.column_names, columns, strict=True)]
     return pa.Table.from_arrays([pa.chunked_array([c]) for c in columns], schema=pa.schema(fields))
@@ -51,7 +54,7 @@ def _plain(column: Any) -> Any:
     try:
         return column.cast(wanted)
     except pa.ArrowInvalid:
-        # 2^63 and more.
+        # 2^63 or more.
         return column.cast(pa.decimal128(38, 0)) if wanted == pa.int64() else column
 
 

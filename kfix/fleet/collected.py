@@ -1,4 +1,4 @@
-"""One cluster of a run: looked at, and written into it. Light to import: workers and Spark tasks need no more."""
+"""Reads one cluster and writes it into a run. Light to import: workers and Spark tasks need nothing else."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.model.audit.inventory import ClusterEntry
 from kfix.model.cluster.snapshot import Snapshot
 
-Look = Callable[[ClusterEntry], Snapshot]
+#: Reads the cluster of an entry; raises KfixError if it cannot.
+TakeSnapshot = Callable[[ClusterEntry], Snapshot]
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedCluster:
-    """`taken_at` is seconds since the epoch, by the clock of whoever looked; `seconds` is the look, `storing` the rest.
+    """One collected cluster.
 
-    `silent` are sources of the look that did not answer: the cluster was collected, and not all of it was read.
+    `taken_at` is in seconds since the epoch, by the clock of the host that read the cluster. `seconds` is the time
+    that reading took, `storing` the time that writing took. `silent` are the sources that did not answer: the cluster
+    counts as collected, although it was read in part.
     """
 
     name: str
@@ -31,12 +34,16 @@ class CollectedCluster:
     silent: tuple[str, ...] = ()
 
 
-def look_and_store(entry: ClusterEntry, look: Look, run: StoreLocation) -> CollectedCluster:
-    """KfixError where the cluster cannot be looked at or stored; StoreError where the store cannot be written."""
-    return store_look(entry, look(entry), run)
+def collect_and_store(entry: ClusterEntry, take: TakeSnapshot, run: StoreLocation) -> CollectedCluster:
+    """Reads a cluster and writes it into the run.
+
+    Raises KfixError if the cluster cannot be read, StoreError if the store cannot be written.
+    """
+    return store_snapshot(entry, take(entry), run)
 
 
-def store_look(entry: ClusterEntry, snapshot: Snapshot, run: StoreLocation) -> CollectedCluster:
+def store_snapshot(entry: ClusterEntry, snapshot: Snapshot, run: StoreLocation) -> CollectedCluster:
+    """Writes a snapshot into the run. Raises StoreError if the store cannot be written."""
     began = time.monotonic()
     try:
         rows = write_snapshot(run, entry.name, snapshot)
@@ -54,17 +61,17 @@ def store_look(entry: ClusterEntry, snapshot: Snapshot, run: StoreLocation) -> C
 
 
 def stored_earlier(run: StoreLocation, cluster: str) -> CollectedCluster:
-    """Of a cluster that an earlier attempt has written. UsageError where its document is damaged."""
+    """Returns a cluster that an earlier attempt has written. Raises UsageError if its document is damaged."""
     document = read_document(run, cluster)
     try:
-        look = document["snapshot"]
+        snapshot = document["snapshot"]
         return CollectedCluster(
             name=cluster,
             partitions=int(document["partitions"]),
-            brokers=len(look["addresses"]),
-            taken_at=float(look["taken_at"]),
-            seconds=float(look["seconds"]),
-            silent=tuple(s["name"] for s in look["sources"] if not s["ok"]),
+            brokers=len(snapshot["addresses"]),
+            taken_at=float(snapshot["taken_at"]),
+            seconds=float(snapshot["seconds"]),
+            silent=tuple(s["name"] for s in snapshot["sources"] if not s["ok"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{run}: {cluster}: is damaged: {type(error).__name__} at {error}") from None

@@ -1,7 +1,8 @@
-"""Many clusters asked at once, each with its own deadline: one that hangs delays nobody and is a failure with a reason.
+"""Reads many clusters at once, each with its own deadline. A cluster that hangs is a failure and delays no other.
 
-A thread a cluster, since a look waits for the network. A look bounds itself; where one does not come back in its time
-and a grace, its thread is abandoned: its place is given to the next cluster, and what it finds later is thrown away.
+Each cluster has a thread, since reading waits for the network. Reading has its own timeout; if it does not return
+within that time and a grace period, its thread is abandoned: the next cluster takes its place, and a late result is
+dropped.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from enum import Enum
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import KfixError, StoreError
-from kfix.fleet.collected import CollectedCluster, Look, store_look
+from kfix.fleet.collected import CollectedCluster, TakeSnapshot, store_snapshot
 from kfix.fleet.pool import Done
 from kfix.model.audit.inventory import ClusterEntry
 
-#: Of its deadline, and at least so many seconds: a look that is over it, with all that Python does after the answers.
+#: The grace period as a share of the deadline, and its minimum in seconds: Python works on after the last answer.
 _GRACE, _LEAST_GRACE = 0.2, 1.0
-#: How long one that is writing is waited for when the run is given up.
+#: Seconds to wait for clusters that are being written when the run is aborted.
 _LAST_WRITE = 5.0
 
 
 class _ClusterState(Enum):
-    LOOKING = 1
+    READING = 1
     STORING = 2
     ABANDONED = 3
 
 
 class _Attempt:
-    """One cluster under way. Whoever comes first, its look or its deadline, decides what becomes of it."""
+    """One cluster in progress. Its result or its deadline, whichever comes first, decides the outcome."""
 
     def __init__(self, entry: ClusterEntry) -> None:
         self.entry = entry
@@ -43,33 +44,35 @@ class _Attempt:
         self.due = self.began + entry.timeout + max(_LEAST_GRACE, _GRACE * entry.timeout)
         self.done: Done[CollectedCluster] | None = None
         self.lost: StoreError | None = None
-        self._state = _ClusterState.LOOKING
+        self._state = _ClusterState.READING
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(
-        self, look: Look, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]
+        self, take: TakeSnapshot, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]
     ) -> None:
         self._thread = threading.Thread(
-            target=self._run, args=(look, run, storing, ended), name=f"kfix collect {self.entry.name}", daemon=True
+            target=self._run, args=(take, run, storing, ended), name=f"kfix collect {self.entry.name}", daemon=True
         )
         self._thread.start()
 
-    def _run(self, look: Look, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]) -> None:
+    def _run(
+        self, take: TakeSnapshot, run: StoreLocation, storing: threading.Lock, ended: queue.SimpleQueue[_Attempt]
+    ) -> None:
         name = self.entry.name
         try:
-            snapshot = look(self.entry)
+            snapshot = take(self.entry)
             if not self._move(_ClusterState.STORING):
                 return
-            # One at a time: storing computes, and looks that are under way need the processor for their answers.
+            # One at a time: storing needs the processor, and so do the answers of clusters that are being read.
             with storing:
-                found = store_look(self.entry, snapshot, run)
+                found = store_snapshot(self.entry, snapshot, run)
             self.done = Done(name, found, "", self.took)
         except StoreError as error:
             self.lost = error
         except KfixError as error:
             self.done = Done(name, None, _one_line(str(error)), self.took)
-        except BaseException as bug:  # noqa: BLE001 - one cluster that fails is a row, and stops no other
+        except BaseException as bug:  # noqa: BLE001 - a cluster that fails is one row and does not stop the others
             self.done = Done(name, None, f"internal error: {type(bug).__name__}: {_one_line(str(bug))}", self.took)
         ended.put(self)
 
@@ -78,12 +81,12 @@ class _Attempt:
         return time.monotonic() - self.began
 
     def abandon(self) -> bool:
-        """From here on it cannot write; False where it is writing already, or has written."""
+        """Forbids the thread to write. Returns False if it is already writing or has written."""
         return self._move(_ClusterState.ABANDONED)
 
     def _move(self, state: _ClusterState) -> bool:
         with self._lock:
-            if self._state is not _ClusterState.LOOKING:
+            if self._state is not _ClusterState.READING:
                 return False
             self._state = state
             return True
@@ -94,12 +97,12 @@ class _Attempt:
 
 
 def collect_each(
-    entries: Iterable[ClusterEntry], look: Look, run: StoreLocation, *, concurrency: int
+    entries: Iterable[ClusterEntry], take: TakeSnapshot, run: StoreLocation, *, concurrency: int
 ) -> Iterator[Done[CollectedCluster]]:
-    """Each cluster as soon as it is done, in no order; at most `concurrency` are under way.
+    """Yields each cluster as soon as it is done, in no fixed order; at most `concurrency` are in progress.
 
-    StoreError where the run cannot be written: that is no cluster's failure. Where the iterator is closed, on Ctrl-C
-    too, nothing is written any more.
+    Raises StoreError if the run cannot be written, which is not the failure of a cluster. Once the iterator is closed,
+    also by Ctrl-C, nothing more is written.
     """
     waiting = deque(entries)
     running = dict[str, _Attempt]()
@@ -112,7 +115,7 @@ def collect_each(
                 while waiting and len(running) < concurrency:
                     attempt = _Attempt(waiting.popleft())
                     running[attempt.entry.name] = attempt
-                    attempt.start(look, run, storing, ended)
+                    attempt.start(take, run, storing, ended)
                 yield from _next(running, ended)
         finally:
             left = [a for a in running.values() if not a.abandon()]
@@ -122,9 +125,9 @@ def collect_each(
 
 
 def _next(running: dict[str, _Attempt], ended: queue.SimpleQueue[_Attempt]) -> Iterator[Done[CollectedCluster]]:
-    """Waits for one that is done, or for the first deadline."""
+    """Waits for the next result or the first deadline."""
     due = min(a.due for a in running.values())
-    # One that is past its deadline is writing: it ends by itself.
+    # An attempt past its deadline is writing and ends by itself.
     left = due - time.monotonic()
     with contextlib.suppress(queue.Empty):
         attempt = ended.get(timeout=left if left > 0 else 0.1)
@@ -137,7 +140,12 @@ def _next(running: dict[str, _Attempt], ended: queue.SimpleQueue[_Attempt]) -> I
     for late in [a for a in running.values() if a.due <= now]:
         if late.abandon():
             del running[late.entry.name]
-            yield Done(late.entry.name, None, f"no answer in {late.entry.timeout:g} s, and no end of asking", late.took)
+            yield Done(
+                late.entry.name,
+                None,
+                f"no answer within {late.entry.timeout:g} s; the attempt was abandoned",
+                late.took,
+            )
 
 
 def _one_line(text: str) -> str:
@@ -145,7 +153,7 @@ def _one_line(text: str) -> str:
 
 
 def _raise_file_limit() -> None:
-    """A look has a line a broker: a few hundred clusters' lines are more than many a shell lets a process open."""
+    """Raises the limit of open files: a connection per broker of some hundred clusters exceeds many shells' limit."""
     with contextlib.suppress(OSError, ValueError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or soft < hard):

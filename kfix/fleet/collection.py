@@ -1,4 +1,4 @@
-"""One run of collecting, begun or gone on with: which clusters are asked, what became of each, and its manifest."""
+"""One collection run, new or resumed: the clusters to read, the result of each, and the manifest."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kfix.adapters.fleet.listing import unfinished_day
 from kfix.adapters.fleet.places import MANIFEST, exists, place_of, run_place
 from kfix.adapters.fleet.runs import Run, RunWriter, new_id, read_run
 from kfix.errors import UsageError
-from kfix.fleet.collected import CollectedCluster, Look, stored_earlier
-from kfix.fleet.crews import collect_fleet
+from kfix.fleet.collected import CollectedCluster, TakeSnapshot, stored_earlier
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.manifest import finish_run
 from kfix.fleet.pool import Done
+from kfix.fleet.workers import collect_fleet
 
 MOST = 1000
 
 
 def check_bounds(concurrency: int, processes: int | None) -> None:
-    """UsageError, best before a run is begun."""
+    """Raises UsageError for a number out of range; call it before a run begins."""
     if not 1 <= concurrency <= MOST:
         raise UsageError(f"--concurrency: {concurrency} is not between 1 and {MOST}")
     if processes is not None and not 1 <= processes <= MOST:
@@ -33,12 +33,12 @@ def check_bounds(concurrency: int, processes: int | None) -> None:
 
 
 class Collection:
-    """`there` are chosen clusters that an earlier attempt has written: they are not asked again."""
+    """A collection run. `there` are the chosen clusters that an earlier attempt wrote; they are not read again."""
 
     def __init__(self, store: str | os.PathLike[str], loaded: Loaded, day: date | None = None, run: str = "") -> None:
-        """Without `day` it is today's (UTC), or that of the unfinished run called `run`.
+        """Begins or resumes a run. The default of `day` is the day of the unfinished run `run`, else today (UTC).
 
-        UsageError where that run is complete or its name is none; StoreError where the store takes nothing.
+        Raises UsageError if that run is complete or its name is not valid, StoreError if the store cannot be written.
         """
         root = place_of(store)
         known = unfinished_day(root, run) if run and day is None else None
@@ -54,26 +54,28 @@ class Collection:
         self._how: dict[str, object] = {}
 
     def results(
-        self, look: Look, *, concurrency: int = 32, processes: int | None = None, timeout: float | None = None
+        self, take: TakeSnapshot, *, concurrency: int = 32, processes: int | None = None, timeout: float | None = None
     ) -> Iterator[Done[CollectedCluster]]:
-        """Each cluster as soon as it is done. `timeout` goes before the inventory's own; seconds.
+        """Yields each cluster as soon as it is done. `timeout` in seconds overrides the inventory.
 
-        With several processes `look` is one that can be pickled. StoreError ends it: the run can be gone on with.
+        With several processes `take` must be picklable. Raises StoreError if the store cannot be written; the run can
+        be resumed.
         """
         check_bounds(concurrency, processes)
         entries = [e for n, e in self._loaded.inventory.clusters.items() if n not in self.there]
         if timeout is not None:
             entries = [replace(e, timeout=timeout) for e in entries]
         self._how = {"concurrency": concurrency, "timeout": timeout}
-        for done in collect_fleet(entries, look, self.place, concurrency=concurrency, processes=processes):
+        for done in collect_fleet(entries, take, self.place, concurrency=concurrency, processes=processes):
             self._done.append(done)
             yield done
 
     def results_on(
         self, engine: Engine, collect_one: Callable[..., CollectedCluster], *, timeout: float | None = None
     ) -> Iterator[Done[CollectedCluster]]:
-        """The same as tasks of an engine, one a cluster: `collect_one(entry, run=...)`, known by its name. The workers
-        reach the clusters, and write the store, by themselves.
+        """Does the same as tasks of an engine, one per cluster: `collect_one(entry, run=...)`, imported by name.
+
+        The workers must reach the clusters and the store.
         """
         entries = {n: e for n, e in self._loaded.inventory.clusters.items() if n not in self.there}
         if timeout is not None:
@@ -84,19 +86,19 @@ class Collection:
             yield done
 
     def finish(self) -> Run:
-        """StoreError where the manifest cannot be written."""
+        """Writes the manifest and returns the run. Raises StoreError if the manifest cannot be written."""
         return finish_run(
             self._writer, self._loaded, self._done, resumed=len(self.there), seconds=round(self.seconds, 3), **self._how
         )
 
     @property
     def seconds(self) -> float:
-        """Of this attempt."""
+        """The duration of this attempt so far."""
         return time.monotonic() - self._began
 
 
 def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluster]]:
-    """What an earlier attempt wrote; a cluster whose document is damaged is asked again."""
+    """Yields the clusters that an earlier attempt wrote. A cluster with a damaged document is read again."""
     there = set(writer.there())
     for name in loaded.inventory.clusters:
         if name in there:
@@ -105,7 +107,7 @@ def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluste
 
 
 def already_complete(store: str | os.PathLike[str], day: date | None, run: str) -> Run | None:
-    """The run of that name, today's unless a day is named, where it is complete: it is not collected again."""
+    """Returns the complete run of that name (of today if `day` is None), None if it is not complete."""
     root = place_of(store)
     place = run_place(root, day or datetime.now(UTC).date(), run)
     return read_run(place) if exists(place / MANIFEST) else None

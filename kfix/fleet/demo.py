@@ -1,6 +1,4 @@
-"""A fleet to try: seeded synthetic clusters with days of history, told as what they are, so that anyone sees the audit
-and its report without a Kafka.
-"""
+"""A demo fleet: seeded synthetic clusters with days of history, so that the audit can be tried without Kafka."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _HOUR: Final = time(2, 0, tzinfo=UTC)
 _KINDS: Final = ("orders", "payments", "clicks", "billing", "search", "fraud", "mail", "stock", "audit", "telemetry")
 _PLACES: Final = ("eu", "us", "ap")
 _OWNERS: Final = ("team-streams", "team-payments", "team-data", "team-web")
-#: Brokers' settings that a cluster of the demo may have by itself.
+#: Broker settings that deviate in some clusters of the demo.
 _ODD: Final = (("min.insync.replicas", "1"), ("unclean.leader.election.enable", "true"))
 _WHY: Final = (
     "10.0.0.7:9092: connection refused, nothing listens there",
@@ -37,7 +35,7 @@ _WHY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SyntheticRun:
-    """One night's looks: what the clusters were, and which could not be read."""
+    """The clusters of one day, and those that could not be read. `at` is in seconds since the epoch."""
 
     day: date
     at: float
@@ -47,8 +45,10 @@ class SyntheticRun:
 
 @dataclass(frozen=True)
 class DemoFleet:
-    """`sick` is the share of partitions that are; a tenth of the clusters has a dead broker. The last night is that of
-    `today`. The same values give the same fleet. UsageError where they make none.
+    """The parameters of a demo fleet; the same values give the same fleet.
+
+    `sick` is the share of unhealthy partitions; a tenth of the clusters has a dead broker. The last day is `today`.
+    Raises UsageError for values out of range.
     """
 
     today: date
@@ -62,8 +62,8 @@ class DemoFleet:
     def __post_init__(self) -> None:
         if not (1 <= self.clusters <= 10_000 and 1 <= self.days <= 400 and 1 <= self.partitions <= 200_000):
             raise UsageError(
-                f"{self.clusters} clusters of {self.partitions} partitions over {self.days} days: no fleet to try",
-                hint="1 to 10000 clusters, 1 to 200000 partitions each, 1 to 400 days",
+                f"{self.clusters} clusters of {self.partitions} partitions over {self.days} days is out of range",
+                hint="use 1 to 10000 clusters, 1 to 200000 partitions each, 1 to 400 days",
             )
 
     @cached_property
@@ -75,7 +75,7 @@ class DemoFleet:
             name = f"{_KINDS[i % len(_KINDS)]}-{_PLACES[i // len(_KINDS) % len(_PLACES)]}"
             number = i // (len(_KINDS) * len(_PLACES))
             size = max(1, round(self.partitions * rng.choice((0.25, 0.5, 1, 1, 2))))
-            # Most clusters are well: a report in which all are sick tells nobody where to look.
+            # Most clusters are healthy, as in a real fleet: a report with only sick clusters shows no priority.
             share = self.sick * rng.choice((0, 0, 0, 0.5, 1, 4))
             found.append(
                 SyntheticCluster(
@@ -106,22 +106,22 @@ class DemoFleet:
             for i, c in enumerate(self.all)
         }
         mutes = (
-            Mute(("*",), ("KFX616",), "told to all teams; nothing to do each night", self._until(60), "demo"),
+            Mute(("*",), ("KFX616",), "announced to all teams; no action per cluster", self._until(60), "demo"),
             Mute(("telemetry-*",), ("KFX302:*", "KFX401:*"), "moves to new brokers", self._until(5), "demo"),
-            Mute(("search-*",), ("KFX601:*",), "was to be mended last week", self._until(-7), "demo"),
+            Mute(("search-*",), ("KFX601:*",), "was due to be fixed last week", self._until(-7), "demo"),
         )
         return Inventory(entries, mutes, "kfix fleet demo")
 
-    def nights(self) -> Iterator[SyntheticRun]:
-        """Oldest first."""
-        for look in range(self.days):
-            rng = random.Random(f"{self.seed}/night/{look}")  # noqa: S311 - not for secrets
-            day = self.today - timedelta(days=self.days - 1 - look)
-            away = rng.sample(range(self.clusters), min(self.clusters - 1, max(self.clusters // 25, look % 2)))
+    def runs(self) -> Iterator[SyntheticRun]:
+        """Yields the run of each day, oldest first."""
+        for number in range(self.days):
+            rng = random.Random(f"{self.seed}/night/{number}")  # noqa: S311 - not for secrets
+            day = self.today - timedelta(days=self.days - 1 - number)
+            away = rng.sample(range(self.clusters), min(self.clusters - 1, max(self.clusters // 25, number % 2)))
             failed = {self.all[i].name: _WHY[i % len(_WHY)] for i in away}
             there = tuple(
-                # A broker dies and is back some nights later.
-                replace(c, look=look, dead=1 if (i + look // 4) % 10 == 3 and c.brokers > 3 else 0)
+                # A broker dies and is back some days later.
+                replace(c, day_number=number, dead=1 if (i + number // 4) % 10 == 3 and c.brokers > 3 else 0)
                 for i, c in enumerate(self.all)
                 if c.name not in failed
             )
@@ -136,13 +136,14 @@ class DemoFleet:
 
 
 def empty_store(root: StoreLocation) -> None:
-    """UsageError where something is stored there: a demo is never mixed with what was really seen."""
+    """Raises UsageError if the store has runs: demo data must not be mixed with real snapshots."""
     top = root / f"v{VERSION}"
     if folders(top, "date=") or folders(top / AUDITS, "date="):
-        raise UsageError(f"{root}: has runs already", hint="give a demo a store of its own: --store DIR")
+        raise UsageError(f"{root}: already has runs", hint="give the demo a store of its own: --store DIR")
 
 
-def write_night(root: StoreLocation, fleet: DemoFleet, night: SyntheticRun, processes: int | None = None) -> Run:
+def write_run(root: StoreLocation, fleet: DemoFleet, made: SyntheticRun, processes: int | None = None) -> Run:
+    """Writes the clusters of one day into the store as a complete run."""
     more = {
         "entries": {n: record_entry(e) for n, e in fleet.inventory.clusters.items()},
         "mutes": [record_mute(m) for m in fleet.inventory.mutes],
@@ -150,11 +151,11 @@ def write_night(root: StoreLocation, fleet: DemoFleet, night: SyntheticRun, proc
     }
     return write_fleet(
         str(root),
-        night.day,
+        made.day,
         RUN,
-        night.clusters,
+        made.clusters,
         processes=processes,
-        failed=night.failed,
-        at=night.at,
+        failed=made.failed,
+        at=made.at,
         more=more,
     )

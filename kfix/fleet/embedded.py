@@ -1,4 +1,4 @@
-"""The engine of one machine: a pool of processes judges, DuckDB answers SQL. No Java, and no service to start."""
+"""The engine for one machine: a process pool runs the work, DuckDB evaluates SQL. It needs no Java and no service."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ A = TypeVar("A")
 R = TypeVar("R")
 _AT: Final = re.compile(r"^LINE (\d+): (.*)\n( *)\^", re.MULTILINE)
 _KIND: Final = re.compile(r"^[A-Z][A-Za-z -]* Error: ")
-ONE_SELECT: Final = "only one SELECT, WITH, DESCRIBE or SHOW statement is run"
+ONE_SELECT: Final = "only a single SELECT, WITH, DESCRIBE or SHOW statement is allowed"
 
 
 class EmbeddedEngine:
-    """`processes` is at least 1; with 1 all work is done in this process."""
+    """The embedded engine. With `processes=1` all work is done in this process.
+
+    Raises UsageError for fewer than 1 process.
+    """
 
     def __init__(self, processes: int | None = None) -> None:
         if processes is not None and processes < 1:
@@ -42,9 +45,12 @@ class EmbeddedEngine:
         return each(work, items, processes=self._processes)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
-        """A pyarrow.Table with the types of `answers.plain`. UsageError where the statement is wrong or writes."""
+        """Returns a pyarrow.Table with the types of `answers.plain`.
+
+        Raises UsageError if the statement is wrong or writes, UnreachableError if a file cannot be read.
+        """
         with tempfile.TemporaryDirectory(prefix="kfix-query-") as spill, duckdb.connect() as db:
-            # What DuckDB cannot hold in memory it writes to a folder of its own, and never to the one we are called in.
+            # DuckDB spills to a temporary folder of its own, never to the current directory.
             for name, value in (("threads", self._processes), ("temp_directory", spill)):
                 db.execute(f"SET {name} = {_text(str(value))}")
             try:
@@ -52,7 +58,7 @@ class EmbeddedEngine:
                 _show(db, tables)
                 return plain(db.sql(sql).to_arrow_table())
             except duckdb.Error as error:
-                raise _told(_placed(db, sql, error)) from None
+                raise _user_error(_placed(db, sql, error)) from None
             except (pa.ArrowException, OSError) as error:
                 raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
 
@@ -65,7 +71,7 @@ def _one_select(db: Any, sql: str) -> None:
 
 
 def _show(db: Any, tables: Mapping[str, Any]) -> None:
-    """The tables under their names; after that DuckDB opens no other file, no network and no variable of Python."""
+    """Registers the tables by name, then forbids DuckDB every other file, the network and Python variables."""
     local: list[str] = []
     views = []
     for name, given in tables.items():
@@ -100,12 +106,12 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
 
 
 def _dataset(urls: Sequence[str]) -> Any:
-    """Read by pyarrow, as the store itself: DuckDB would want an extension from the network and keys of its own."""
+    """Opens URLs with pyarrow, as the store does: DuckDB would need an extension from the network and its own keys."""
     fields: dict[str, Any] = {}
     places = [place_of(url) for url in urls]
     system, paths = places[0].system, [p.path for p in places]
     if any(p.system != system for p in places):
-        raise UsageError("the files of one table lie in several file systems")
+        raise UsageError("the files of one table are in several file systems")
     for fragment in ds.FileSystemDataset.from_paths(
         paths, schema=pa.schema([]), format=ds.ParquetFileFormat(), filesystem=system
     ).get_fragments():
@@ -122,7 +128,7 @@ def _dataset(urls: Sequence[str]) -> Any:
 
 
 def _placed(db: Any, sql: str, error: Exception) -> Exception:
-    """The same error with the place in the statement, which a relation does not tell."""
+    """Returns the same error with the position in the statement, which an error of a relation lacks."""
     if isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) and not _AT.search(str(error)):
         try:
             db.execute(sql)
@@ -131,16 +137,18 @@ def _placed(db: Any, sql: str, error: Exception) -> Exception:
     return error
 
 
-def _told(error: Exception) -> KfixError:
-    said = _KIND.sub("", _line(error))
+def _user_error(error: Exception) -> KfixError:
+    message = _KIND.sub("", _line(error))
     if found := _AT.search(str(error)):
         column = len(found[3]) - len(f"LINE {found[1]}: ") + 1
-        said = f"line {found[1]}, column {max(column, 1)}: {said}"
+        message = f"line {found[1]}, column {max(column, 1)}: {message}"
     if isinstance(error, duckdb.OutOfMemoryException):
-        return KfixError(f"the query needs more memory than there is: {said}")
+        return KfixError(f"the query needs more memory than is available: {message}")
     if isinstance(error, duckdb.PermissionException):
-        return UsageError(f"the query may not: {said}", hint="a query reads the tables it is given, and no other file")
-    return UsageError(f"the query failed: {said}")
+        return UsageError(
+            f"the query is not permitted: {message}", hint="a query reads the tables it is given and no other file"
+        )
+    return UsageError(f"the query failed: {message}")
 
 
 def _line(error: BaseException) -> str:

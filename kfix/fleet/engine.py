@@ -1,4 +1,4 @@
-"""What carries an audit out: the pool of processes and DuckDB on one machine, or Spark. Same work, same SQL."""
+"""The engine of an audit: a process pool and DuckDB on one machine, or Spark. Both run the same work and SQL."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A table that is a statement over those named before it."""
+    """A table defined by a statement over the tables before it."""
 
     sql: str
 
 
 class Engine(Protocol):
-    """`name` is what manifests and reports call it, with its version."""
+    """Runs the work and the SQL of an audit. `name` and version appear in manifests and reports."""
 
     @property
     def name(self) -> str: ...
 
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
-        """Each result in the order of the names; a failure, even of the process that does the work, is a result."""
+        """Yields the results in the order of the names. A failure, even the death of a process, is a result."""
         ...
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
-        """The answer as a pyarrow.Table; `tables` are pyarrow tables, or lists of Parquet files' paths or URLs, by the
-        name that the statement calls them, or views over those before. UsageError where the statement is wrong.
+        """Returns the result as a pyarrow.Table.
+
+        `tables` maps the names that the statement uses to pyarrow tables, lists of paths or URLs of Parquet files, or
+        views over the tables before them. Raises UsageError if the statement is wrong.
         """
         ...

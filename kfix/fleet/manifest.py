@@ -1,4 +1,4 @@
-"""The end of a run of collecting: its manifest, with what became of every cluster and what the inventory said of it."""
+"""Writes the manifest that completes a collection run: the result of every cluster and its inventory entry."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def finish_run(
     done: Iterable[Done[CollectedCluster]],
     **more: Any,
 ) -> Run:
-    """The manifest, written last: the run counts from here on. `loaded` is the inventory, or the chosen part of it.
+    """Writes the manifest, which completes the run. `loaded` is the inventory, or the chosen part of it.
 
-    A cluster that is there counts as collected, whoever wrote it; one that is not has failed, and the reason is told.
-    Manifest: `entries` (by name, what the inventory says of it, and `seconds`, `taken_at`, `silent` of the look),
-    `mutes`, `inventory` (origin, sha256), `host`, `python`, and `more` as it is.
+    A cluster whose files exist counts as collected, whichever attempt wrote them; any other has failed, with a reason.
+    The manifest holds `entries` (by name: the inventory entry, and `seconds`, `taken_at`, `silent` of the snapshot),
+    `mutes`, `inventory` (origin, sha256), `host`, `python`, and the fields of `more`. Raises StoreError if it cannot be
+    written.
     """
     became = {d.name: d for d in done}
     there = {n: c.result if (c := became.get(n)) and c.result else None for n in writer.there()}
@@ -34,8 +35,8 @@ def finish_run(
     for name, one in found.items():
         writer.count(name, one.partitions)
     entries: dict[str, dict[str, Any]] = {n: record_entry(e) for n, e in clusters.items()}
-    for name, looked in found.items():
-        entries.setdefault(name, {}).update(_looked(looked))
+    for name, one in found.items():
+        entries.setdefault(name, {}).update(_snapshot_facts(one))
     for name in failed:
         entries[name]["seconds"] = round(became[name].seconds, 3) if name in became else 0.0
     try:
@@ -53,10 +54,10 @@ def finish_run(
 
 
 def _why(done: Done[CollectedCluster] | None) -> str:
-    return "was not asked" if done is None else done.error or "nothing came back"
+    return "was not read" if done is None else done.error or "no result was returned"
 
 
-def _looked(one: CollectedCluster) -> Mapping[str, Any]:
+def _snapshot_facts(one: CollectedCluster) -> Mapping[str, Any]:
     return {
         "taken_at": one.taken_at,
         "seconds": one.seconds,

@@ -1,8 +1,8 @@
-"""Work on many names with a pool of processes: results as they come in the order of the names, a failure is a result.
+"""A process pool over many names. Results come in the order of the names; a failure is a result.
 
-Workers are new processes (`spawn`), each with one thread: they are given names and read their own files. At most a few
-chunks a worker are under way, so memory does not grow with the fleet. A worker that dies takes nobody with it: what was
-under way is tried again name by name, and the one that kills its worker once more is a failure.
+Workers are new processes (`spawn`) with one thread each; they receive names and read their own files. At most a few
+chunks per worker are in progress, so memory does not grow with the fleet. If a worker dies, its work is repeated name
+by name; a name that kills its worker again is a failure and affects no other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kfix.errors import KfixError
 
 A = TypeVar("A")
 R = TypeVar("R")
-#: Chunks under way for each worker: one is worked on, one waits.
+#: Chunks in progress per worker: one is processed, one waits.
 _AHEAD = 2
 _LARGEST_CHUNK = 16
 _Item = tuple[str, Any]
@@ -31,7 +31,7 @@ _Item = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[R]):
-    """`result`, or the `error` in one line. `seconds` is the time it took in its worker."""
+    """The `result` of one name, or the `error` in one line. `seconds` is the time spent in the worker."""
 
     name: str
     result: R | None
@@ -39,14 +39,14 @@ class Done(Generic[R]):
     seconds: float = 0.0
 
     def value(self) -> R:
-        """KfixError where it failed."""
+        """Returns the result. Raises KfixError if the work failed."""
         if self.error or self.result is None:
-            raise KfixError(f"{self.name}: {self.error or 'nothing came back'}")
+            raise KfixError(f"{self.name}: {self.error or 'no result was returned'}")
         return self.result
 
 
 def each(work: Callable[[A], R], items: Mapping[str, A], *, processes: int | None = None) -> Iterator[Done[R]]:
-    """`work` is a function that can be named (pickled). With `processes=1` it runs here, without any other process."""
+    """Yields the result of `work` for each item; `work` must be picklable. `processes=1` runs it in this process."""
     count = processes or min(os.cpu_count() or 1, 32)
     if count == 1 or len(items) < 2:
         for item in items.items():
@@ -80,7 +80,7 @@ class _Pool(Generic[R]):
                     ahead.popleft()
                     yield from found
                     continue
-                # Nobody can tell which of them it was: those that are not done are done alone, in their order.
+                # It is unknown which item killed the worker: the unfinished ones are repeated alone, in order.
                 pool.shutdown(wait=True)
                 for chunk, future in ahead:
                     whole = future.done() and future.exception() is None
@@ -88,7 +88,7 @@ class _Pool(Generic[R]):
                 ahead.clear()
                 pool = self._new(self._processes)
         finally:
-            # On Ctrl-C too: what has not begun is given up, what is under way ends by itself within one chunk.
+            # Also on Ctrl-C: chunks that have not begun are cancelled, the others end by themselves.
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _alone(self, chunk: Sequence[_Item]) -> Iterator[Done[R]]:
@@ -109,13 +109,13 @@ class _Pool(Generic[R]):
 
 
 def _start() -> None:
-    """Ctrl-C is the parent's matter. One thread a worker, since there is a worker a core."""
+    """Prepares a worker: the parent handles Ctrl-C, and each worker has one thread, since there is one per core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     single_threaded()
 
 
 def single_threaded() -> None:
-    """For a process that shares its machine with one such process a core. What is loaded by now stays."""
+    """Limits this process to one thread, since each core has such a process. Objects loaded so far are never freed."""
     try:
         import pyarrow as pa  # noqa: PLC0415
     except ModuleNotFoundError:
@@ -125,7 +125,7 @@ def single_threaded() -> None:
 
 
 def many(work: Callable[[Any], R], chunk: Sequence[_Item]) -> list[Done[R]]:
-    """What a worker does with (name, argument) pairs, in this process: whatever the work raises is a result."""
+    """Runs the work on (name, argument) pairs in this process. An exception becomes a result."""
     return [_one(work, item) for item in chunk]
 
 
@@ -136,7 +136,7 @@ def _one(work: Callable[[Any], R], item: _Item) -> Done[R]:
         result = work(argument)
     except KfixError as error:
         return Done(name, None, str(error), time.perf_counter() - began)
-    except Exception as bug:  # noqa: BLE001 - one cluster that fails is a row, and stops no other
+    except Exception as bug:  # noqa: BLE001 - a cluster that fails is one row and does not stop the others
         return Done(name, None, f"internal error: {type(bug).__name__}: {_line(bug)}", time.perf_counter() - began)
     return Done(name, result, "", time.perf_counter() - began)
 

@@ -1,4 +1,4 @@
-"""What of a store is old enough to go. Nothing is taken away here that was not listed first."""
+"""Finds and deletes old runs and audits of a store. Only entries that were listed first are deleted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEEP = re.compile(r"([1-9][0-9]{0,4})d")
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """A run's looks, or an audit's tables. `complete`: it has its manifest. `size` in bytes."""
+    """The snapshots of a run, or the tables of an audit. `complete`: it has a manifest; `size` is in bytes."""
 
     kind: str
     day: date
@@ -37,31 +37,33 @@ class Old:
 
 
 def days_of(text: str, option: str = "--keep") -> int:
-    """`90d`. UsageError for anything else: a wrong unit would cost a history."""
+    """Returns the days of a text such as `90d`. Raises UsageError for anything else, since a wrong unit loses data."""
     found = _KEEP.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"{option}: {text!r} is not a number of days such as 90d")
     return int(found[1])
 
 
-def old_ones(root: StoreLocation, today: date, keep_looks: int, keep_audits: int) -> tuple[Old, ...]:
-    """Oldest first. The newest complete run and the newest audit stay, however old they are: the next audit is compared
-    with them. UsageError where the store is none.
+def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits: int) -> tuple[Old, ...]:
+    """Returns the old runs and audits, oldest first.
+
+    The newest complete run and the newest audit are never included: the next audit is compared with them. Raises
+    UsageError if `root` is not a fleet store.
     """
     top = root / f"v{VERSION}"
     if not folders(top, "date=") and not folders(top / AUDITS, "date="):
-        raise UsageError(f"{root}: is no fleet store: it has no v{VERSION}/date=...")
-    looks = _listed("looks", top, MANIFEST)
-    judged = _listed("audit", top / AUDITS, AUDIT)
+        raise UsageError(f"{root}: is not a fleet store: it has no v{VERSION}/date=...")
+    snapshots = _listed("snapshots", top, MANIFEST)
+    audits = _listed("audit", top / AUDITS, AUDIT)
     found = [
-        *_beyond(looks, today - timedelta(days=keep_looks)),
-        *_beyond(judged, today - timedelta(days=keep_audits)),
+        *_beyond(snapshots, today - timedelta(days=keep_snapshots)),
+        *_beyond(audits, today - timedelta(days=keep_audits)),
     ]
     return tuple(sorted(found, key=lambda o: (o.day, o.kind, o.run)))
 
 
-def take_away(old: Old) -> None:
-    """Its manifest first, so that no reader ever takes a half for a whole."""
+def delete_old(old: Old) -> None:
+    """Deletes the manifest first, so that no reader takes a partial folder for a complete one."""
     remove(old.place / (AUDIT if old.kind == "audit" else MANIFEST))
     remove_folder(old.place)
     day = old.place.parent

@@ -1,4 +1,4 @@
-"""What a synthetic cluster is made of: topics, sick partitions, and the few shapes that all its partitions have."""
+"""The parameters of a synthetic cluster: topics, unhealthy partitions, and the few shapes of its partitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN: Final = "plain"
 _SIZES: Final = (1, 3, 6, 12, 24, 48, 96)
 _INTERNAL: Final = 50
 _WELL: Final = "well"
-#: Ways to be sick, and how many of a hundred sick partitions each.
+#: The kinds of unhealthy partitions with their share in percent.
 SICKNESSES: Final[Mapping[str, int]] = {
     "lagging": 55,
     "under-min-isr": 15,
@@ -29,7 +29,9 @@ SICKNESSES: Final[Mapping[str, int]] = {
 
 
 class PartitionShape(NamedTuple):
-    """`kind` is the topic's: an internal one's name, or `plain`; `start` the place of its first broker in the ring."""
+    """The state that partitions share. `kind` is the name of an internal topic, or `plain`; `start` is the index of the
+    first replica's broker in the ring.
+    """
 
     kind: str
     start: int
@@ -38,12 +40,12 @@ class PartitionShape(NamedTuple):
 
 @dataclass(frozen=True)
 class SyntheticCluster:
-    """`sick` is the share of partitions that are; `dead` brokers hold replicas and are gone for `gone` seconds.
+    """The parameters of a synthetic cluster; the same values give the same cluster.
 
-    The same values give the same cluster. Looks are numbered, one a day: from one to the next at least half of the sick
-    partitions stay what they are, so that a history has what is new, still there and fixed. `taken_at` is the time of
-    look 0, seconds since the epoch. `settings` are its brokers' beside the usual ones. UsageError where the values make
-    no cluster.
+    `sick` is the share of unhealthy partitions; `dead` brokers hold replicas and have been gone for `gone` seconds.
+    Snapshots are numbered by day: from one day to the next at least half of the unhealthy partitions stay as they are,
+    so that a history has new, persisting and fixed findings. `taken_at` is the time of day 0 in seconds since the
+    epoch. `settings` are extra broker settings. Raises UsageError for values out of range.
     """
 
     name: str
@@ -55,7 +57,7 @@ class SyntheticCluster:
     gone: float = 7200.0
     seed: int = 0
     taken_at: float = NOW
-    look: int = 0
+    day_number: int = 0
     settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -63,16 +65,16 @@ class SyntheticCluster:
         if not well:
             raise UsageError(
                 f"{self.name}: {self.partitions} partitions on {self.brokers} brokers in {self.racks} racks, "
-                f"{self.dead} of them dead, {self.sick} of the partitions sick: no cluster"
+                f"{self.dead} of them dead, {self.sick} of the partitions sick: out of range"
             )
 
     @property
     def now(self) -> float:
-        return self.taken_at + 86_400 * self.look
+        return self.taken_at + 86_400 * self.day_number
 
     @cached_property
     def ring(self) -> tuple[int, ...]:
-        """Neighbours are in different racks."""
+        """The brokers in an order in which neighbours are in different racks."""
         return tuple(range(1, self.brokers + 1))
 
     @cached_property
@@ -81,7 +83,7 @@ class SyntheticCluster:
 
     @cached_property
     def topics(self) -> Mapping[str, int]:
-        """Name -> partitions, sorted as the store sorts."""
+        """The number of partitions by topic, sorted as in the store."""
         rng = random.Random(f"{self.seed}/{self.name}/topics")  # noqa: S311 - not for secrets
         sizes = (
             dict.fromkeys((OFFSETS_TOPIC, TRANSACTIONS_TOPIC), _INTERNAL) if self.partitions >= 4 * _INTERNAL else {}
@@ -95,7 +97,7 @@ class SyntheticCluster:
 
     @cached_property
     def shapes(self) -> tuple[list[PartitionShape], list[int]]:
-        """(the shapes that occur, the shape of each partition as a place in that list)."""
+        """Returns (the shapes that occur, the index of each partition's shape in that list)."""
         rng = random.Random(f"{self.seed}/{self.name}/state")  # noqa: S311 - not for secrets
         ill = self._ill
         known: dict[PartitionShape, int] = {}
@@ -120,12 +122,12 @@ class SyntheticCluster:
 
     @property
     def _ill(self) -> Mapping[int, str]:
-        """Partition, as a number in the whole cluster -> its sickness. Two halves that change in turn."""
+        """The kind of fault by partition, numbered over the whole cluster. Two halves change in turn."""
         total = round(self.sick * self.partitions)
         found: dict[int, str] = {}
         for half, count in enumerate((total // 2, total - total // 2)):
-            rng = random.Random(f"{self.seed}/{self.name}/ill/{half}/{(self.look + half) // 2}")  # noqa: S311
-            # Each half has partitions of its own: the even and the odd ones.
+            rng = random.Random(f"{self.seed}/{self.name}/ill/{half}/{(self.day_number + half) // 2}")  # noqa: S311
+            # One half has the even partitions, the other the odd ones.
             numbers = range(half, self.partitions, 2)
             for i in rng.sample(numbers, min(count, len(numbers))):
                 found[i] = rng.choices([*SICKNESSES], [*SICKNESSES.values()])[0]

@@ -1,7 +1,7 @@
-"""Where the second stage of an audit on Spark is answered: there where it is large, by DuckDB in the driver where not.
+"""Chooses the engine for the second stage of an audit on Spark: Spark if it is large, else DuckDB in the driver.
 
-The statements are the same and so are the answers (a test compares them). Spark takes about 5 s for the first of them,
-whatever their size; a night of a thousand clusters has 10^4 findings, and DuckDB takes 0.1 s (docs/adr/009).
+The statements and their results are the same (a test compares them). Spark takes about 5 s for the first statement,
+whatever its size; an audit of a thousand clusters has 10^4 findings, for which DuckDB takes 0.1 s (docs/adr/009).
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import place_of, telling
+from kfix.adapters.fleet.places import place_of, readable_errors
 from kfix.fleet.engine import Engine, View
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
 R = TypeVar("R")
-#: Rows of one table that a single process is not asked to hold.
+#: The number of rows of one table above which the second stage runs on Spark.
 LARGE: Final = 1_000_000
 
 
 class Staged:
-    """An engine: `each` is `far`'s; `query` too where a table has more than `large` rows (0: always), else `near`'s."""
+    """Runs `each` on the engine `far`, and `query` there if a table has more than `large` rows (0: always), else on
+    `near`.
+    """
 
     def __init__(self, far: Engine, near: Engine, large: int = LARGE) -> None:
         self._far, self._near, self._large = far, near, large
@@ -42,12 +44,12 @@ class Staged:
 
 def _rows(given: Any) -> int:
     if isinstance(given, View):
-        return 0  # as large as the tables under it
+        return 0  # counted with the tables that it reads
     if isinstance(given, pa.Table):
         return int(given.num_rows)
     total = 0
     for file in given:
         place = place_of(file)
-        with telling(place), place.system.open_input_file(place.path) as opened:
+        with readable_errors(place), place.system.open_input_file(place.path) as opened:
             total += int(pq.read_metadata(opened).num_rows)
     return total

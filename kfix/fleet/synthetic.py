@@ -1,8 +1,8 @@
-"""Seeded synthetic clusters, written straight to the store: 10 000 partitions take some hundredths of a second.
+"""Writes seeded synthetic clusters to the store; 10 000 partitions take some hundredths of a second.
 
-Partitions of one shape (the same brokers in the same state, in a topic of the same kind) differ in nothing but their
-names. So a snapshot of one partition a shape goes through the real derivation and the real writer, and its rows are
-repeated by index; `snapshot_of` makes the same cluster partition by partition, and a test compares both.
+Partitions of one shape (the same brokers in the same state, in a topic of the same kind) differ only in their names.
+A snapshot with one partition per shape therefore goes through the real derivation and the real writer, and its rows
+are repeated by index. `snapshot_of` builds the same cluster partition by partition, and a test compares both.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _CONFIG: Final = {"min.insync.replicas": "2", "unclean.leader.election.enable": 
 
 
 def snapshot_of(cluster: SyntheticCluster) -> Snapshot:
-    """The cluster as a collector would give it, partition by partition."""
+    """Returns the cluster as the collector would read it, partition by partition."""
     shapes, places = cluster.shapes
     return _snapshot(cluster, {tp: shapes[i] for tp, i in zip(cluster.names(), places, strict=True)}, cluster.topics)
 
 
 def stored_of(cluster: SyntheticCluster) -> tuple[Any, dict[str, Any]]:
-    """(table, document), as `rows.stored` makes them of `snapshot_of`."""
+    """Returns (table, document), equal to `rows.stored` of `snapshot_of`."""
     shapes, places = cluster.shapes
-    # One partition a shape, in the order of its topic's name: `stored` sorts them, so they are numbered in that order.
+    # One partition per shape, ordered by topic name: `stored` sorts by it, so they are numbered in that order.
     order = sorted(range(len(shapes)), key=lambda i: (shapes[i].kind, i))
     small = {TopicPartition(shapes[i].kind, i): shapes[i] for i in order}
     table, document = stored(_snapshot(cluster, small, cluster.topics), cluster.name)
@@ -83,7 +83,7 @@ def stored_of(cluster: SyntheticCluster) -> tuple[Any, dict[str, Any]]:
 
 
 def write(run: str, cluster: SyntheticCluster) -> tuple[str, int]:
-    """Into the run at this path or URL; (name, partitions)."""
+    """Writes a cluster into the run at this path or URL. Returns (name, partitions)."""
     table, document = stored_of(cluster)
     return cluster.name, write_cluster(place_of(run), file_name(cluster.name), table, document)
 
@@ -99,8 +99,10 @@ def write_fleet(
     at: float | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Run:
-    """A complete run of the store, its looks taken `at` (seconds since the epoch; None: now); `failed` clusters with
-    their reasons; `more` for its manifest. UsageError where two clusters have one name.
+    """Writes a complete run and returns it.
+
+    `at` is the time of its snapshots in seconds since the epoch (None: now), `failed` maps clusters that were not read
+    to a reason, and `more` is added to the manifest. Raises UsageError if two clusters have the same name.
     """
     wanted: dict[str, SyntheticCluster] = {}
     writer = RunWriter(place_of(root), day, run, at=at)
@@ -115,7 +117,7 @@ def write_fleet(
 def fleet(
     clusters: int, partitions: int = 10_000, *, seed: int = 0, sick: float = 0.001, dead_every: int = 10
 ) -> list[SyntheticCluster]:
-    """`clusters` of them with so many partitions each; in one of `dead_every` a broker is dead (0: in none)."""
+    """Returns synthetic clusters with that many partitions each; every `dead_every`-th has a dead broker (0: none)."""
     rng = random.Random(f"{seed}/fleet")  # noqa: S311 - not for secrets
     return [
         SyntheticCluster(f"cluster-{i:04}", partitions, rng.choice((6, 9, 12, 18)), 3, sick, dead, seed=seed)
@@ -130,7 +132,7 @@ def _replicas(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[int, ..
 
 
 def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment, PartitionState, PartitionView]:
-    """(assignment, ZooKeeper's record, what brokers believe)."""
+    """Returns (assignment, ZooKeeper's partition state, the brokers' view)."""
     replicas = _replicas(shape, cluster)
     alive = tuple(b for b in replicas if b in cluster.live)
     isr, leader, epoch = alive or replicas[:1], next(iter(alive), -1), 7

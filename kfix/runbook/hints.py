@@ -1,4 +1,4 @@
-"""How to go on, as commands that work as they stand: whoever reads them at night copies them."""
+"""Next commands, complete enough to be copied and run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOPIC = "topic"
 
 
 def plan_again(plan: Plan) -> str:
-    """The command that makes this plan anew. Parameters other than the topic are a person's to repeat."""
+    """Returns the command that makes this plan again. Only the topic is repeated; other parameters are mentioned."""
     if plan.undoes:
         return f"make a new plan: kfix runbook rollback {plan.undoes}"
     words = ["kfix", "runbook", "plan", plan.runbook.id]

@@ -1,4 +1,4 @@
-"""A runbook's own tests: planned, and where they say so carried out, on in-memory clusters that the caller hands in."""
+"""Runs the tests of runbooks: plans, and if expected runs, on in-memory clusters that the caller provides."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FixtureCluster(ClusterReader, ClusterChanger, Protocol):
 
 
 class Fixture(Protocol):
-    """A sick cluster, and the finding that a diagnosis of it would give."""
+    """A faulty cluster, and the finding that a diagnosis of it gives."""
 
     @property
     def cluster(self) -> FixtureCluster: ...
@@ -54,7 +54,7 @@ Fixtures = Mapping[str, Callable[[], Fixture]]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """`problems` are the expectations that were not met: what was wanted, what came."""
+    """The result of one test. `problems` lists the expectations that were not met."""
 
     runbook: str
     test: str
@@ -62,14 +62,14 @@ class Tested:
 
 
 def run_tests(runbook: Runbook, fixtures: Fixtures, home: Path) -> Iterator[Tested]:
-    """`home` is where the runs of these tests are recorded: never the place of real ones."""
+    """Yields the result of each test. Runs are recorded under `home`, which is never the store of real runs."""
     for number, test in enumerate(runbook.tests):
         problems = tuple(_problems(runbook, test, fixtures, home / f"{runbook.id}-{number}"))
         yield Tested(runbook.id, test.name, problems)
 
 
-class _Nobody:
-    """All that a test approves it approves beforehand, as flags would."""
+class _Unattended:
+    """A human who is never asked: tests approve everything beforehand, as flags do."""
 
     interactive = False
 
@@ -89,20 +89,20 @@ def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Pat
     try:
         plan = _plan(runbook, test, fixture)
     except RefusedError as refusal:
-        said = str(refusal)
+        reason = str(refusal)
         if not wanted.refused_by:
-            yield f"wanted a plan, it was refused: {said}"
-        elif wanted.refused_by not in said:
-            yield f"refused_by: wanted {wanted.refused_by!r}, the refusal says: {said}"
+            yield f"expected a plan, but it was refused: {reason}"
+        elif wanted.refused_by not in reason:
+            yield f"refused_by: expected {wanted.refused_by!r}, but the refusal was: {reason}"
         return
     except (KfixError, ValueError) as error:
         yield f"no plan: {error}"
         return
     if wanted.refused_by:
         got = "there was nothing to do" if isinstance(plan, AlreadyMet) else f"a plan of {len(plan.steps)} steps"
-        yield f"refused_by: wanted {wanted.refused_by!r}, got {got}"
+        yield f"refused_by: expected {wanted.refused_by!r}, got {got}"
     elif isinstance(plan, AlreadyMet):
-        yield f"wanted a plan, there was nothing to do: {plan.why or 'the goal is met'}"
+        yield f"expected a plan, but there was nothing to do: {plan.why or 'the goal is met'}"
     else:
         yield from _of_plan(plan, test)
         if wanted.healed:
@@ -112,29 +112,29 @@ def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Pat
 def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
     wanted, steps = test.expect, tuple(step.id for step in plan.steps)
     if wanted.steps and steps != wanted.steps:
-        yield f"steps: wanted [{', '.join(wanted.steps)}], got [{', '.join(steps)}]"
+        yield f"steps: expected [{', '.join(wanted.steps)}], got [{', '.join(steps)}]"
     if wanted.max_gate is not None and plan.highest_gate > wanted.max_gate:
-        yield f"max_gate: wanted {wanted.max_gate.word} at most, got {plan.highest_gate.word}"
+        yield f"max_gate: expected {wanted.max_gate.word} at most, got {plan.highest_gate.word}"
 
 
 def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
     given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
-    # A cluster in memory has no network that could be cut, and the site's policy is not what is tested.
+    # A cluster in memory has no network that could be cut, and the site's policy is not under test.
     door = Door(cluster, NO_POLICY, tuple, cluster.clock)
-    scene = Context(cluster, door, cluster.clock, RunStore(home), _Nobody(), given, lock=cluster.lock)
+    context = Context(cluster, door, cluster.clock, RunStore(home), _Unattended(), given, lock=cluster.lock)
     try:
-        run_plan(plan, scene)
+        run_plan(plan, context)
     except KfixError as error:
-        yield f"healed: wanted a proof, got: {error}"
+        yield f"healed: expected a proof, got: {error}"
 
 
 def _plan(runbook: Runbook, test: RunbookTest, fixture: Fixture) -> Plan | AlreadyMet:
     cluster = fixture.cluster
     params = _params(runbook, test)
-    look = PlacementInput(cluster.snapshot())
+    placement_input = PlacementInput(cluster.snapshot())
     created = Created(cluster.clock.now(), "test", "test", __version__)
-    finding = _finding(runbook, test, fixture, look, params)
-    return make_plan(runbook, finding, cluster, created=created, params=params, look=look)
+    finding = _finding(runbook, test, fixture, placement_input, params)
+    return make_plan(runbook, finding, cluster, created=created, params=params, placement_input=placement_input)
 
 
 def _params(runbook: Runbook, test: RunbookTest) -> Args:
@@ -146,11 +146,13 @@ def _params(runbook: Runbook, test: RunbookTest) -> Args:
     return Args(found)
 
 
-def _finding(runbook: Runbook, test: RunbookTest, fixture: Fixture, look: PlacementInput, params: Args) -> Finding:
-    """The incident's own; `finding` in YAML names its code and the facts that are to differ from it."""
+def _finding(
+    runbook: Runbook, test: RunbookTest, fixture: Fixture, placement_input: PlacementInput, params: Args
+) -> Finding:
+    """Returns the incident's finding. `finding` in the YAML names its code and the facts that differ."""
     code = test.finding.get("code", fixture.finding.code)
     if code == REQUEST:
-        return matching.request(runbook, str(params.get(matching.TOPIC, "")), look.snapshot, "test")
+        return matching.request(runbook, str(params.get(matching.TOPIC, "")), placement_input.snapshot, "test")
     if code != fixture.finding.code:
         raise ValueError(f"the cluster {test.cluster} gives {fixture.finding.code}, not {code}")
     facts: dict[str, FactValue] = dict(fixture.finding.facts)

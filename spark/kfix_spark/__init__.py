@@ -1,9 +1,9 @@
-"""Spark as an engine of the fleet audit: the same function in its tasks, and SQL over what they found.
+"""Spark as an engine of the fleet audit: its tasks run the same function, and SQL evaluates the findings.
 
-Nothing here is imported unless Spark is asked for (`kfix.app.fleet.engine`).
+This package is imported only if Spark is used (`kfix.app.fleet.engine`).
 """
 
 import warnings
 
-# pyspark says so at each import where pandas 3 is installed; nothing here uses pandas.
+# pyspark warns at each import if pandas 3 is installed; this package does not use pandas.
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

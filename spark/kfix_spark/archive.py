@@ -1,9 +1,9 @@
-"""An archive of the classes that Spark loads at its start, so that the next start maps them instead of loading them.
+"""A class data archive for Java, so that the next Spark session maps its classes instead of loading them.
 
-Java writes it when the first session ends (some seconds, once for each version of Java and Spark) and takes it when it
-fits: a missing or foreign archive makes a start slower and nothing else. Java crashes on one that was cut short, so its
-name tells its size, and what still does not start is started once more without. It lies where only its owner writes,
-since whoever writes it decides what runs.
+Java writes it when the first session ends (some seconds, once for each version of Java and Spark) and uses it if it
+matches: a missing or foreign archive only makes the start slower. Java crashes on a truncated archive, so the file name
+contains its size, and a session that still does not start is started again without it. Only the owner can write its
+folder, since an archive decides which code runs.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pathlib import Path
 
 from kfix_spark.java import Java
 
-#: What Java says of an archive that it does not take is of no use to anybody.
+#: Silences Java's messages about an archive that it does not use.
 _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """`options` are Java's. `taken` is the archive that they name, `made` the one that Java will write as it ends."""
+    """The Java `options` for the archive. `taken` is the archive to use, `made` the one that Java writes at its end."""
 
     options: str
     taken: Path | None = None
     made: Path | None = None
 
     def settle(self) -> None:
-        """Called when Java has ended. Where it made none, an empty file keeps the next start from trying again."""
+        """Keeps the new archive; call it after Java has ended. Without one, an empty file prevents another attempt."""
         if self.made is None:
             return
         with contextlib.suppress(OSError):
@@ -46,14 +46,14 @@ class Archive:
 
 
 def archive_for(java: Java, spark_home: Path, env: Mapping[str, str] = os.environ) -> Archive:
-    """No option at all where there is no folder for it, or `KFIX_SPARK_ARCHIVE=0`."""
+    """Returns the archive; without options if there is no folder for it or `KFIX_SPARK_ARCHIVE=0` is set."""
     if env.get("KFIX_SPARK_ARCHIVE") == "0":
         return Archive("")
     try:
         folder = _folder(env)
         jars = sorted(entry.name for entry in (spark_home / "jars").iterdir())
         key = hashlib.sha256("\n".join([str(java.home), java.version, str(spark_home), *jars]).encode()).hexdigest()
-        # An archive that Java crashes on leaves nothing in the folder that the operator stands in.
+        # If Java crashes on an archive, it must not leave files in the current directory.
         quiet = f"{_QUIET} -XX:-CreateCoredumpOnCrash -XX:ErrorFile={folder}/java-%p.log"
         for there in folder.glob(f"spark-{key[:16]}-*.jsa"):
             if there.name.endswith("-0.jsa"):
@@ -71,8 +71,8 @@ def _folder(env: Mapping[str, str]) -> Path:
     base = Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     folder = base / "kfix"
     if " " in str(folder) or not base.is_absolute():
-        # Java's options are split at spaces.
-        raise OSError(f"{folder}: is no name for Java's options")
+        # Java options are split at spaces.
+        raise OSError(f"{folder}: cannot be passed in Java options")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if about.st_uid != os.getuid() or stat.S_IMODE(about.st_mode) & 0o022:

@@ -1,4 +1,4 @@
-"""Spark Connect: a client without Java, over gRPC. There are no RDDs there, so tasks are rows of a DataFrame."""
+"""Spark Connect: a client over gRPC, without Java. It has no RDDs, so tasks are rows of a DataFrame."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from kfix_spark.session import not_started, one_line, quiet
 from kfix_spark.spread import TasksDiedError, do, lost
 
 _SCHEMA: Final = "at bigint, answer binary"
-#: Of a server with executors of its own nobody tells the cores.
+#: The assumed number of cores, since a Connect server does not report it.
 _CORES: Final = 8
 _NEEDED: Final = "pip install 'pyspark[connect]'"
 
 
 @contextlib.contextmanager
 def open_connected(master: str, settings: Mapping[str, str]) -> Iterator[tuple[Any, ConnectCluster]]:
-    """(session, cluster). UsageError where a package is missing; UnreachableError where the server does not take us."""
+    """Returns (session, cluster).
+
+    Raises UsageError if a package is missing, UnreachableError if the server refuses the session.
+    """
     try:
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
     except ImportError as error:
@@ -79,7 +82,7 @@ class ConnectCluster:
         return [answers[i] for i in range(len(tasks))]
 
     def watch(self) -> None:
-        """Nobody to ask: the server has the executors."""
+        """Does nothing: only the server knows its executors."""
 
     def cancel(self) -> None:
         with contextlib.suppress(Exception):

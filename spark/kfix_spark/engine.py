@@ -1,4 +1,4 @@
-"""Spark as an engine: the work function runs in its tasks, the second stage in its SQL."""
+"""Spark as an engine: its tasks run the work function, its SQL evaluates the second stage."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SESSION: Final = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
-#: Spark's address of a file as it was given: decoded, and a local path without its scheme.
+#: The path of a file as it was given: decoded, and without the scheme for a local path.
 _GIVEN: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
 
 
 class SparkEngine:
-    """Over a session that is somebody else's to close; see `open_engine`."""
+    """An engine over a session that the caller closes; see `open_engine`."""
 
     def __init__(self, session: Any, cluster: spread.SparkCluster, name: str) -> None:
         self._session = session
@@ -48,11 +48,17 @@ class SparkEngine:
         return self._name
 
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
-        """KfixError where the cluster is lost; UsageError where its workers cannot run kfix."""
+        """Yields the results in the order of the names.
+
+        Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
+        """
         return spread.each(self._cluster, cloudpickle.dumps, work, items)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
-        """A pyarrow.Table with the types of `answers.plain`. UsageError where the statement is wrong or writes."""
+        """Returns a pyarrow.Table with the types of `answers.plain`.
+
+        Raises UsageError if the statement is wrong or writes.
+        """
         statement = only_reads(sql)
         try:
             with self._views(tables) as session:
@@ -64,13 +70,13 @@ class SparkEngine:
 
     @contextlib.contextmanager
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
-        """A session of this query's own, which knows these tables and opens no other file."""
+        """Opens a session for this query only, with these tables and no access to other files."""
         session = _fresh(self._session)
         made = []
         try:
             for name, given in tables.items():
                 if not _NAME.fullmatch(name):
-                    raise UsageError(f"{name!r} is no name of a table: letters, digits and underscores")
+                    raise UsageError(f"{name!r} is not a valid table name: use letters, digits and underscores")
                 _frame(session, name, given).createOrReplaceTempView(name)
                 made.append(name)
             session.conf.set("spark.sql.runSQLOnFiles", "false")
@@ -81,7 +87,7 @@ class SparkEngine:
 
 
 def _fresh(session: Any) -> Any:
-    """A session of the same context with the operator's settings; of a Connect server we have one of our own anyway."""
+    """Returns a new session of the same context with the operator's settings. A Connect session is already ours."""
     if not hasattr(session, "_jsparkSession"):
         return session
     fresh = session.newSession()
@@ -121,7 +127,10 @@ def _told(error: Exception) -> KfixError:
 
 @contextlib.contextmanager
 def open_engine(master: str, settings: Mapping[str, str]) -> Iterator[SparkEngine]:
-    """UsageError where Java is missing or the master is none; UnreachableError where nobody answers there."""
+    """Opens Spark at a master URL.
+
+    Raises UsageError if Java is missing or the master is not valid, UnreachableError if it does not answer.
+    """
     if master.startswith("sc://"):
         masters.check(master)
         from kfix_spark.connect import open_connected  # noqa: PLC0415

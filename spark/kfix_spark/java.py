@@ -1,4 +1,4 @@
-"""Whether there is a Java that Spark runs on, told before Spark tells it in a stack trace."""
+"""Finds a Java that Spark supports, so that a missing one is one line and not a stack trace."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kfix.errors import UsageError
 
 OLDEST: Final = 17
 INSTEAD: Final = (
-    "install Java 17 or 21 (Debian: openjdk-17-jre-headless) and set JAVA_HOME to it, or leave --spark away: "
-    "the embedded engine works without Java"
+    "install Java 17 or 21 (Debian: openjdk-17-jre-headless) and set JAVA_HOME to it, or omit --spark: "
+    "the embedded engine needs no Java"
 )
 
 
@@ -28,7 +28,7 @@ class Java:
 
 
 def find_java(env: Mapping[str, str] = os.environ, newest: int | None = None) -> Java:
-    """The one that Spark's scripts take: JAVA_HOME, else PATH. UsageError where none fits."""
+    """Returns the Java that Spark's scripts use: JAVA_HOME, else PATH. Raises UsageError if none is supported."""
     if said := env.get("JAVA_HOME"):
         program = Path(said) / "bin" / "java"
         if not os.access(program, os.X_OK):
@@ -36,7 +36,7 @@ def find_java(env: Mapping[str, str] = os.environ, newest: int | None = None) ->
     else:
         found = shutil.which("java", path=env.get("PATH"))
         if found is None:
-            raise UsageError("Spark needs Java, and there is none", hint=INSTEAD)
+            raise UsageError("Spark needs Java, which is not installed", hint=INSTEAD)
         program = Path(found)
     home = program.resolve().parent.parent
     version = _written(home / "release") or _asked(program)
@@ -49,7 +49,7 @@ def find_java(env: Mapping[str, str] = os.environ, newest: int | None = None) ->
 
 
 def _written(release: Path) -> str:
-    """Of the file that every Java has beside it; asking the program itself takes a tenth of a second."""
+    """Returns the version from Java's `release` file, since running the program takes a tenth of a second."""
     try:
         found = re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(errors="replace"), re.MULTILINE)
     except OSError:
@@ -67,7 +67,7 @@ def _asked(program: Path) -> str:
 
 
 def _major(version: str) -> int:
-    """17.0.15 is 17; 1.8.0 is 8."""
+    """Returns the major version: 17 for 17.0.15, 8 for 1.8.0."""
     numbers = [int(n) for n in re.findall(r"\d+", version)[:2]]
     if not numbers:
         return 0

@@ -1,4 +1,4 @@
-"""What a master's URL says, and whether somebody answers there, before Spark waits a minute for it."""
+"""Parses a master URL and checks that the master answers, before Spark waits a minute for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WAYS: Final = "local[*], local[2], spark://HOST:PORT, yarn, k8s://URL, sc://HOS
 
 
 def check(master: str, env: Mapping[str, str] = os.environ) -> None:
-    """UsageError where it is no master; UnreachableError where it names hosts and none of them answers."""
+    """Raises UsageError if the text is not a master, UnreachableError if none of its hosts answers."""
     if master == SUBMITTED:
         if "PYSPARK_GATEWAY_PORT" not in env:
             raise UsageError("submit: this process was not started by spark-submit", hint=f"name a master: {_WAYS}")
@@ -32,12 +32,10 @@ def check(master: str, env: Mapping[str, str] = os.environ) -> None:
             raise UsageError("yarn: HADOOP_CONF_DIR is not set", hint="set it to the folder with the site's *-site.xml")
         return
     if not master.startswith(("spark://", "sc://")):
-        raise UsageError(f"{master!r} is no Spark master", hint=f"one of {_WAYS}")
+        raise UsageError(f"{master!r} is not a Spark master", hint=f"one of {_WAYS}")
     hosts = addresses(master)
     if not any(_answers(*one) for one in hosts):
-        raise UnreachableError(
-            f"{master}: nobody answers there", hint="is Spark running, and is this its host and port?"
-        )
+        raise UnreachableError(f"{master}: no answer", hint="check that Spark is running at this host and port")
 
 
 def is_local(master: str) -> bool:
@@ -45,14 +43,14 @@ def is_local(master: str) -> bool:
 
 
 def here(master: str) -> bool:
-    """All of it is on this machine, so that nothing needs to be reached from outside."""
+    """Returns whether the whole cluster is on this machine, so that no port needs to be open to others."""
     return is_local(master) or (
         master.startswith("spark://") and all(host.startswith(_LOOPBACK) for host, _ in addresses(master))
     )
 
 
 def cores(master: str) -> int:
-    """Of `local[...]`."""
+    """Returns the number of cores of `local[...]`."""
     found = _LOCAL.fullmatch(master)
     said = found[2] if found else None
     if said == "*":
@@ -61,7 +59,7 @@ def cores(master: str) -> int:
 
 
 def addresses(master: str) -> list[tuple[str, int]]:
-    """(host, port) of `spark://HOST:PORT[,HOST:PORT]` or `sc://HOST[:PORT][/;options]`."""
+    """Returns (host, port) of each address in `spark://HOST:PORT[,HOST:PORT]` or `sc://HOST[:PORT][/;options]`."""
     scheme, _, rest = master.partition("://")
     found = []
     for one in rest.partition("/")[0].split(","):
@@ -71,7 +69,7 @@ def addresses(master: str) -> list[tuple[str, int]]:
         except ValueError:
             host, port = "", 0
         if not host or not port:
-            raise UsageError(f"{master!r}: {one!r} is no HOST:PORT", hint=f"{scheme}://HOST:PORT is wanted")
+            raise UsageError(f"{master!r}: {one!r} is not HOST:PORT", hint=f"expected {scheme}://HOST:PORT")
         found.append((host, port))
     return found
 
@@ -85,5 +83,5 @@ def _answers(host: str, port: int) -> bool:
 
 
 def shown(master: str) -> str:
-    """Without what may be a token: `sc://HOST:PORT/;token=...`."""
+    """Returns the master URL without parameters, which may hold a token: `sc://HOST:PORT/;token=...`."""
     return master.partition("/;")[0]

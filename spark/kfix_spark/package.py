@@ -1,7 +1,7 @@
-"""kfix as one zip for the executors of a cluster: the code that ran in the driver, whatever is installed there.
+"""Packs kfix into one zip for the executors, so that they run the driver's code, whatever is installed there.
 
-`python -m kfix_spark.package kfix.zip` makes it for `spark-submit --py-files`. It holds Python only: pyarrow has to be
-installed where the executors run.
+`python -m kfix_spark.package kfix.zip` makes it for `spark-submit --py-files`. It has Python code only: pyarrow must be
+installed on the executors.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Final
 from kfix.errors import UsageError
 
 PACKAGES: Final = ("kfix", "kfix_diagnostics", "kfix_spark")
-#: The same bytes for the same code.
+#: A fixed timestamp, so that the same code gives the same bytes.
 _WHEN: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def make_package(path: Path) -> Path:
-    """UsageError where it cannot be written."""
+    """Writes the zip. Raises UsageError if it cannot be written."""
     try:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
             for name, raw in _entries():
@@ -36,7 +36,7 @@ def _entries() -> Iterator[tuple[str, bytes]]:
     for package in PACKAGES:
         yield from _below(resources.files(package), package)
     if not resources.files("kfix").joinpath("_runbooks").is_dir():
-        # In a checkout they lie beside the package; installed they are inside.
+        # In a checkout the runbooks are next to the package; in an installed one they are inside.
         runbooks = Path(__file__).resolve().parents[2] / "runbooks"
         if runbooks.is_dir():
             yield from _below(runbooks, "kfix/_runbooks")

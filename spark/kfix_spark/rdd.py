@@ -1,4 +1,4 @@
-"""Tasks by RDD: one element a task, pickled, and nothing but names in it. It needs neither pandas nor a schema."""
+"""Runs tasks as RDDs: one pickled element per task, with names only. It needs neither pandas nor a schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kfix_spark.session import one_line
 from kfix_spark.spread import TasksDiedError, do, lost
 
 _PATIENCE: Final = 120.0
-#: What Spark says of a process or a machine that is gone, in Python or in Java.
+#: Spark's messages about a lost process or machine, from Python or Java.
 DEAD: Final = re.compile(
     "exited unexpectedly|ExecutorLostFailure|Connection reset|OutOfMemoryError|EOFException|Broken pipe|exit code"
 )
@@ -23,7 +23,7 @@ _PYTHON_FAILED: Final = "org.apache.spark.api.python.PythonException"
 
 
 class RddCluster:
-    """`patience` in seconds: how long a standalone master may have no executor for us."""
+    """A cluster with RDDs. `patience` is the time in seconds to wait for an executor of a standalone master."""
 
     def __init__(self, context: Any, patience: float = _PATIENCE) -> None:
         self._context = context
@@ -54,15 +54,15 @@ class RddCluster:
     def watch(self) -> None:
         if not self._context.master.startswith("spark://") or self._stopped():
             return
-        # The driver is one of them.
+        # The list includes the driver.
         if len(self._context._jsc.sc().statusTracker().getExecutorInfos()) > 1:  # noqa: SLF001 - the only way to ask
             self._alone_since = None
             return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > self._patience:
             raise UnreachableError(
-                f"{self._context.master}: no worker took the work for {self._patience:.0f} s",
-                hint="are workers running, with a free core and 1 GB? its page shows them",
+                f"{self._context.master}: no worker accepted the work within {self._patience:.0f} s",
+                hint="check the master's web page for running workers with a free core and 1 GB",
             )
 
     def cancel(self) -> None:
@@ -82,7 +82,7 @@ SAME_PYTHON: Final = "workers need the driver's minor version of Python, and kaf
 
 
 def python_line(said: str) -> str:
-    """The last line of the worker's traceback."""
+    """Returns the last line of the worker's traceback."""
     after = said[said.find(_PYTHON_FAILED) :].splitlines()[1:]
     plain = [line for line in after if line and not line.startswith((" ", "\t"))]
     return (plain[0] if plain else "its Python failed")[:300]

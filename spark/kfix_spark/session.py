@@ -1,6 +1,6 @@
-"""A Spark session for a master: made with what a short job needs, or the one that spark-submit has made.
+"""Opens a Spark session with settings for short jobs, or takes the session of spark-submit.
 
-Java writes to a file of its own: nothing of it is on the terminal; where Spark does not start, one line of it is told.
+Java's output goes to a file, not to the terminal; if Spark does not start, its reason is shown in one line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kfix_spark.archive import Archive, archive_for
 from kfix_spark.java import INSTEAD, find_java
 from kfix_spark.package import make_package
 
-#: docs/spark.md tells what each of them brought.
+#: docs/spark.md shows the effect of each setting.
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.app.name": "kfix audit",
     "spark.ui.enabled": "false",
@@ -40,9 +40,9 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 _DRIVER_MEMORY: Final = "1g"
-#: A short job on few cores: one thread collects garbage, and methods are compiled quickly and not well.
+#: For a short job on few cores: one garbage collector thread, and the quick compiler only.
 _JAVA: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-#: Of Spark 4.0 and 4.1: their Arrow does not work on newer ones.
+#: The newest Java for Spark 4.0 and 4.1: their Arrow does not work on newer versions.
 NEWEST_JAVA: Final = 23
 _ENDS_WITHIN: Final = 60.0
 _REASON: Final = re.compile(r"(?:Exception|Error)(?: in [^:]*)?: (.+)|^error: (.+)", re.IGNORECASE)
@@ -50,11 +50,14 @@ _REASON: Final = re.compile(r"(?:Exception|Error)(?: in [^:]*)?: (.+)|^error: (.
 
 @contextlib.contextmanager
 def open_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """`settings` go before ours. UsageError and UnreachableError in one line; what was started is ended in any case."""
+    """Opens a session; `settings` override kfix's own. Whatever was started is stopped at the end.
+
+    Raises UsageError and UnreachableError with one line each.
+    """
     masters.check(master)
     active = SparkContext._active_spark_context  # noqa: SLF001 - there is no public question for it
     if active is not None:
-        # A notebook's, or a test's: it is theirs to stop, and only what one session may set is set.
+        # The session of a notebook or a test: only session settings are changed, and it is not stopped here.
         session = SparkSession(active).newSession()
         for name, value in settings.items():
             session.conf.set(name, value)
@@ -89,7 +92,7 @@ def _conf(master: str, settings: Mapping[str, str], options: str) -> SparkConf:
         wanted["spark.driver.extraJavaOptions"] = f"{options} {settings['spark.driver.extraJavaOptions']}"
     conf = SparkConf()
     for name, value in wanted.items():
-        # What spark-submit was told goes before our defaults, too.
+        # Options of spark-submit override our defaults as well.
         if name in settings or name == "spark.master" or not (options == "" and conf.contains(name)):
             conf.set(name, value)
     return conf
@@ -139,7 +142,7 @@ def _context(conf: SparkConf, gateway: Any) -> Iterator[SparkContext]:
             context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
         with tempfile.TemporaryDirectory(prefix="kfix-spark-") as folder:
             if not masters.is_local(master):
-                # Executors fetch it from there, also those that come later. No name that --py-files may have.
+                # Executors fetch it from there, including later ones. The name must differ from any in --py-files.
                 context.addPyFile(str(make_package(Path(folder) / "kfix-of-driver.zip")))
             yield context
     finally:
@@ -148,7 +151,7 @@ def _context(conf: SparkConf, gateway: Any) -> Iterator[SparkContext]:
 
 
 def _end(gateway: Any, archive: Archive) -> None:
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - or the next session would speak to a dead Java
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - otherwise the next session would use the ended Java
     with contextlib.suppress(Exception):
         gateway.shutdown()
     process = gateway.proc
@@ -167,11 +170,11 @@ def not_started(master: str, error: BaseException) -> KfixError:
 
 
 def one_line(error: BaseException | str) -> str:
-    """The reason at the root of what Java said, without its stack."""
+    """Returns the root cause in Java's output, without the stack."""
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "...", "An error occurred while"))]
     causes = [line for line in lines if line.startswith("Caused by:")] or lines
-    return re.sub(r"^(Caused by: |: )*([\w.$]+(Exception|Error): )?", "", causes[-1] if causes else "nothing is told")[
+    return re.sub(r"^(Caused by: |: )*([\w.$]+(Exception|Error): )?", "", causes[-1] if causes else "no reason given")[
         :300
     ]
 
@@ -182,11 +185,11 @@ def _reason(said: IO[bytes]) -> str:
     for line in lines:
         if found := _REASON.search(line):
             return (found[1] or found[2])[:300]
-    return next((line for line in lines if line.strip()), "Java ended at once")[:300]
+    return next((line for line in lines if line.strip()), "Java exited immediately")[:300]
 
 
 def quiet() -> None:
-    """Errors, which we tell in one line, would be printed as pages of JSON."""
+    """Keeps pyspark from logging errors as pages of JSON, since kfix reports them in one line."""
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 

@@ -1,11 +1,11 @@
-"""Work on many names as Spark tasks: the semantics of `kfix.fleet.pool.each`, on whatever machines Spark has.
+"""Runs work on many names as Spark tasks, with the semantics of `kfix.fleet.pool.each`.
 
-Tasks are given names and read their own files. A task is a chunk of names, a wave some tasks for every core; two waves
-are under way, so that results come while others are worked on and no core waits for the slowest of a wave.
+Tasks receive names and read their own files. A task is a chunk of names, a wave is some tasks per core; two waves are
+in progress, so that results arrive while others are computed and no core waits for the slowest task of a wave.
 
-Spark itself tries a task again whose process or machine died. Where that does not help the whole job is lost, and
-nobody can tell which name it was: its chunks are done one by one, then the names of the chunk, and the name that kills
-its process once more is a failure.
+Spark itself repeats a task whose process or machine died. If that fails, the whole job is lost without showing which
+name caused it: its chunks are then repeated one by one, then the names of the failing chunk; a name that kills its
+process again is a failure.
 """
 
 from __future__ import annotations
@@ -32,20 +32,23 @@ DIED = "its process died: out of memory, or killed"
 
 
 class TasksDiedError(Exception):
-    """A job was lost with the process or the machine of one of its tasks, as often as Spark tries it."""
+    """A job was lost because the process or machine of a task died in every attempt of Spark."""
 
 
 class SparkCluster(Protocol):
-    """What Spark does, by RDD or by Connect."""
+    """A Spark cluster, by RDDs or by Connect."""
 
     def cores(self) -> int: ...
 
     def run(self, tasks: Sequence[bytes]) -> list[bytes]:
-        """`do` of each, in this order. TasksDiedError, or KfixError where no task can be run there at all."""
+        """Returns the result of `do` for each task, in order.
+
+        Raises TasksDiedError if tasks died, KfixError if the cluster cannot run any task.
+        """
         ...
 
     def watch(self) -> None:
-        """Called now and then while work is under way. KfixError where it will never be done."""
+        """Is called regularly during the work. Raises KfixError if the work cannot finish."""
         ...
 
     def cancel(self) -> None: ...
@@ -54,7 +57,7 @@ class SparkCluster(Protocol):
 def each(
     cluster: SparkCluster, dumps: Callable[[Any], bytes], work: Callable[[A], R], items: Mapping[str, A]
 ) -> Iterator[Done[R]]:
-    """Results in the order of the names. KfixError where the cluster is lost, or cannot run kfix."""
+    """Yields the results in the order of the names. Raises KfixError if the cluster is lost or cannot run kfix."""
     left = deque(items.items())
     packed = dumps(work)
     ahead: deque[Future[list[Done[R]]]] = deque()
@@ -65,7 +68,7 @@ def each(
                 ahead.append(threads.submit(_wave, cluster, dumps, packed, _next_wave(left, cluster.cores())))
             yield from _waited(ahead.popleft(), cluster)
     finally:
-        # Whoever stops listening, Ctrl-C too, stops the work.
+        # Closing the iterator, also by Ctrl-C, stops the work.
         for future in ahead:
             future.cancel()
         cluster.cancel()
@@ -81,7 +84,7 @@ def _waited(future: Future[list[Done[R]]], cluster: SparkCluster) -> list[Done[R
 
 
 def _next_wave(left: deque[tuple[str, Any]], cores: int) -> list[_Chunk]:
-    """Smaller chunks towards the end, so that no core waits long for another; not too small, for each task costs."""
+    """Yields chunks that shrink towards the end, so that no core waits long; not too small, since a task has a cost."""
     share = len(left) // (_WAVES * _TASKS_A_CORE * max(cores, 1))
     size = max(1, min(_LARGEST_CHUNK, max(share, min(_SMALLEST_CHUNK, len(left) // max(cores, 1)))))
     chunks: list[_Chunk] = []
@@ -116,7 +119,7 @@ _started = False
 
 
 def do(task: bytes) -> bytes:
-    """One task, where it is run. What cannot even be loaded there is told to the driver, which gives up at once."""
+    """Runs one task on the worker. If its code cannot be loaded there, the driver gets the error and aborts at once."""
     global _started  # noqa: PLW0603 - once a process
     if not _started:
         single_threaded()
@@ -137,7 +140,7 @@ def _portable(done: Done[Any], error: Exception) -> Done[Any]:
     try:
         pickle.dumps(done)
     except Exception:  # noqa: BLE001
-        return Done(done.name, None, f"internal error: its result cannot travel: {type(error).__name__}", done.seconds)
+        return Done(done.name, None, f"internal error: cannot pickle its result: {type(error).__name__}", done.seconds)
     return done
 
 

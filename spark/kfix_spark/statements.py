@@ -1,5 +1,5 @@
-"""Which statements are run: one that reads. Spark runs a command as soon as it is given one, so they are told apart
-before, by their words: not by Spark's parser, which a Connect client does not have.
+"""Allows a single statement that reads. Spark runs a command as soon as it is parsed, so the statement is checked
+before, by its words and not by Spark's parser, which a Connect client lacks.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _FIRST: Final = frozenset({"select", "with", "describe", "desc", "show"})
-#: Statements that may follow WITH, or a FROM that comes first.
+#: Statements that can follow WITH, or a leading FROM.
 _WRITES: Final = frozenset({"insert", "delete", "update", "merge"})
-#: Functions that run any method of Java.
+#: Functions that call any Java method.
 _REACH_OUT: Final = frozenset({"reflect", "java_method", "try_reflect"})
-ONE_SELECT: Final = "only one SELECT, WITH, DESCRIBE or SHOW statement is run"
+ONE_SELECT: Final = "only a single SELECT, WITH, DESCRIBE or SHOW statement is allowed"
 
 
 def only_reads(sql: str) -> str:
-    """The statement without the semicolon at its end. UsageError where it does anything but read."""
+    """Returns the statement without its final semicolon. Raises UsageError if it does anything but read."""
     words = _words(sql)
     while words and words[-1] == ";":
         words.pop()
@@ -43,14 +43,16 @@ def only_reads(sql: str) -> str:
                 f"the statement has {word.upper()}: {ONE_SELECT}", hint="a column of that name: `backquotes`"
             )
         if word.strip("`") in _REACH_OUT and after == "(":
-            raise UsageError(f"{word.strip('`')} runs any code of Java, and is not allowed")
+            raise UsageError(f"{word.strip('`')} can run any Java code and is not allowed")
         if word == "using" and after == "'":
-            raise UsageError("a script is run by USING 'command', and is not allowed")
+            raise UsageError("USING 'command' runs a script and is not allowed")
     return sql.rstrip().rstrip(";") if not sql.rstrip().endswith("*/") else sql
 
 
 def _words(sql: str) -> list[str]:
-    """In lower case; a quoted text is `'`, a quoted name keeps its backquotes. Comments are left out."""
+    """Returns the words in lower case; a quoted text becomes `'`, a quoted name keeps its backquotes. Comments are
+    dropped.
+    """
     found: list[str] = []
     at = 0
     while at < len(sql):
@@ -72,7 +74,7 @@ def _words(sql: str) -> list[str]:
 
 
 def _after_comment(sql: str, at: int) -> int:
-    """Spark's comments nest; one that does not end hides what follows, and is refused."""
+    """Skips a comment. Spark's comments nest; one without an end would hide what follows and is refused."""
     depth = 0
     for mark in re.finditer(r"/\*|\*/", sql[at:]):
         depth += 1 if mark[0] == "/*" else -1

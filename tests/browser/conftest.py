@@ -1,4 +1,4 @@
-"""One Chromium for all browser tests of a worker, and the pages they look at."""
+"""One Chromium for all browser tests of a worker, and their pages."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_search_finds_clusters_findings_and_partitions(opened):
     search(page, "KFX101 orders-1")
     few = page.run(SHOWN)
     assert 0 < few < 50
-    assert " fit the filter." in page.run("document.getElementById('found').textContent")
+    assert " match the filter." in page.run("document.getElementById('found').textContent")
     search(page, "nothing-has-this-name")
     assert page.run(SHOWN) == 0
     assert not page.run("document.getElementById('none-found').hidden")
@@ -95,7 +95,7 @@ def test_an_open_cluster_shows_only_what_fits_and_says_so(opened):
     page.run("[...document.querySelectorAll('.opener')].find(b => !b.closest('tr').hidden).click()")
     page.until("document.querySelectorAll('.inside .finding').length > 0")
     assert page.run("[...document.querySelectorAll('.inside .finding')].every(f => f.textContent.includes('KFX302'))")
-    more = "[...document.querySelectorAll('.inside button')].find(b => b.textContent.includes('that the filter hides'))"
+    more = "[...document.querySelectorAll('.inside button')].find(b => b.textContent.includes('hidden by the filter'))"
     if page.run(f"!!{more}"):
         before = page.run("document.querySelectorAll('.inside .finding').length")
         page.run(f"{more}.click()")

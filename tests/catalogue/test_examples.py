@@ -1,10 +1,12 @@
-"""What stands in examples/ does what its page says."""
+"""Every file of examples/ is listed in examples/README.md, and its commands do what the page says."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,32 @@ EXPECTED = {
 }
 
 
-def test_every_example_is_tried():
+README = (EXAMPLES / "README.md").read_text()
+[COMMANDS] = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_every_file_is_listed_in_the_readme():
+    listed = set(re.findall(r"^\| `([^`]+)` \|", README, re.MULTILINE))
+    files = {str(p.relative_to(EXAMPLES)) for p in EXAMPLES.rglob("*") if p.is_file()} - {"README.md"}
+    folders = {name for name in listed if name.endswith("/")}
+    assert {f for f in files if f not in listed and not any(f.startswith(d) for d in folders)} == set()
+    assert {name for name in listed if not (EXAMPLES / name).exists()} == set()
+
+
+@pytest.mark.parametrize("line", COMMANDS.splitlines())
+def test_each_command_of_the_readme_runs(line, tmp_path):
+    command, _, code = line.partition("    # exit code ")
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "KFIX_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path, env=env, timeout=120
+    )
+    assert done.returncode == int(code or 0), done.stdout + done.stderr
+    assert done.stdout
+
+
+def test_every_diagnosis_is_tried():
     there = {str(p.relative_to(EXAMPLES)) for f in ("snapshots", "describe") for p in (EXAMPLES / f).iterdir()}
     assert there == set(EXPECTED)
 
@@ -43,7 +70,7 @@ def test_an_example_is_diagnosed_as_its_page_says(name):
     assert all(c in done.stdout for c in codes)
 
 
-def test_the_disks_tell_what_their_page_says():
+def test_the_disks_are_diagnosed_as_their_page_says():
     command = [sys.executable, "-m", "kfix", "inspect", "log-dir", "examples/log-dirs", "--topic", "invoices"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=EXAMPLES.parent)
     assert done.returncode == 21, done.stdout + done.stderr
@@ -55,18 +82,18 @@ def test_the_disks_tell_what_their_page_says():
 
 
 @pytest.mark.parametrize("name", ["crontab", "fleet/crontab"])
-def test_the_crontab_is_shipped_switched_off(name):
+def test_the_crontab_is_commented_out(name):
     lines = (EXAMPLES / name).read_text().splitlines()
     assert lines
     assert all(line.startswith("#") for line in lines)
 
 
 def test_the_small_fleet_is_shown_and_audited_again_the_same(tmp_path):
-    """Also a store of this release for all that come: what is written today must be read then."""
+    """The store also guards the file format: later releases must read it."""
     store = shutil.copytree(EXAMPLES / "fleet" / "store", tmp_path / "store")
     env = os.environ | {"KFIX_STATE_HOME": str(tmp_path)}
 
-    def told(*words):
+    def audited(*words):
         given = [
             sys.executable,
             "-m",
@@ -83,10 +110,10 @@ def test_the_small_fleet_is_shown_and_audited_again_the_same(tmp_path):
         assert done.returncode == 21, done.stderr
         return json.loads(done.stdout)
 
-    shown = told("show")
+    shown = audited("show")
     assert (len(shown["clusters"]), len(shown["trend"])) == (6, 3)
     assert {f["status"] for f in shown["findings"]} >= {"new", "still", "fixed", "worse"}
-    again = told("--collect", "no")
+    again = audited("--collect", "no")
     assert [(f["cluster"], f["key"], f["status"]) for f in again["findings"]] == [
         (f["cluster"], f["key"], f["status"]) for f in shown["findings"]
     ]

@@ -63,7 +63,7 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
     look = PlacementInput(cluster.snapshot())
 
     def plan() -> Plan | AlreadyMet:
-        return make_plan(runbook, incident.finding, cluster, created=created, params=params, look=look)
+        return make_plan(runbook, incident.finding, cluster, created=created, params=params, placement_input=look)
 
     if case.expect.refused_by:
         with pytest.raises(RefusedError, match=case.expect.refused_by):

@@ -34,7 +34,9 @@ class Book(Stage):
     def made(self, **params: ArgValue) -> Plan:
         now = created(self.cluster.clock.now())
         look = PlacementInput(self.cluster.snapshot())
-        plan = make_plan(self.runbook, self.finding, self.cluster, created=now, params=Args(params), look=look)
+        plan = make_plan(
+            self.runbook, self.finding, self.cluster, created=now, params=Args(params), placement_input=look
+        )
         assert isinstance(plan, Plan)
         return plan
 
@@ -102,7 +104,7 @@ def test_to_raise_never_lowers(tmp_path: Path) -> None:
     cluster = MemoryCluster.healthy(4, topics={"orders": 3})
     tps = tuple(sorted(cluster.records.assignments))
     book = Book(PreparedIncident(cluster, requested("orders", tps)), "raise-topic-rf", tmp_path)
-    with pytest.raises(RefusedError, match=r"up to 3 replicas, more than 2: to raise takes none away.*move-replicas"):
+    with pytest.raises(RefusedError, match=r"up to 3 replicas already, more than 2.*move-replicas"):
         book.made(topic="orders", rf=2)
 
 

@@ -33,7 +33,7 @@ def _fleet() -> FleetCase:
     stuck = {"a": (Stuck("KFX302", ("orders-1", "orders-2"), date(2026, 3, 1)),)}
     return FleetCase(
         day, 900.0, 1100.0, entries, names, {"d": "no answer in 5 s"},
-        last_read={"d": date(2026, 2, 27)}, stuck=stuck, ids_before={"a": "id-before"},
+        last_read={"d": date(2026, 2, 27)}, stuck=stuck, previous_ids={"a": "id-before"},
     )  # fmt: skip
 
 

@@ -154,9 +154,9 @@ def test_a_standalone_spark_cluster_collects_and_judges_it(kfix, fleet, tmp_path
     here = kfix.run(*given, "--store", tmp_path / "here", timeout=120)
     assert "spark" in there.json["engine"]
 
-    def told(said):
+    def results_of(said):
         findings = {(f["cluster"], f["key"], f["status"], f["severity"]) for f in said.json["findings"]}
         return findings, {c["cluster"]: (c["collected"], c["partitions"]) for c in said.json["clusters"]}
 
-    assert told(there) == told(here)
+    assert results_of(there) == results_of(here)
     assert {c["cluster"] for c in there.json["clusters"] if not c["collected"]} == {"gone", "hung"}

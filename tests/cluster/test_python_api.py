@@ -34,7 +34,7 @@ def test_the_example_asks_heals_and_proves(kfix, lab):
     done = run_example(kfix, lab, "y")
     assert done.returncode == 0, done.stderr
     assert "KFX101" in done.stdout
-    assert "proved in" in done.stdout
+    assert "verified after" in done.stdout
     assert "nothing to do" in run_example(kfix, lab, "y").stdout
 
 

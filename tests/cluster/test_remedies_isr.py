@@ -57,7 +57,7 @@ def test_lowering_min_isr_is_typed_and_stays_told_until_it_is_taken_back(operato
     assert cluster.access.produce_error("ledger", 0, "all") == ""
     run = operator.ran(planned)
     verified = operator.on("runbook", "verify", run.id)
-    assert (verified.code, "still to come" in verified.out) == (0, True), verified.out + verified.err
+    assert (verified.code, "still pending" in verified.out) == (0, True), verified.out + verified.err
     cluster.lab.restart(*broken.dead)
     # Before they are in sync, to demand them again would stop the producers: the guard refuses it.
     every = [TopicPartition("ledger", number) for number in cluster.access.assignment("ledger")]
@@ -65,7 +65,7 @@ def test_lowering_min_isr_is_typed_and_stays_told_until_it_is_taken_back(operato
     operator.take_back(run)
     assert cluster.access.configs("topics")["ledger"] == before
     verified = operator.on("runbook", "verify", run.id)
-    assert "still to come" not in verified.out + verified.err
+    assert "still pending" not in verified.out + verified.err
 
 
 # --- B1 ---------------------------------------------------------------------------------------------------------------
@@ -119,12 +119,12 @@ def test_an_unclean_election_is_bounded_typed_and_takes_the_longest_log(operator
     assert "isr_full" in done.out
     run = operator.ran(planned)
     verified = operator.on("runbook", "verify", run.id)
-    assert (verified.code, "still to come" in verified.out) == (0, True), verified.out + verified.err
+    assert (verified.code, "still pending" in verified.out) == (0, True), verified.out + verified.err
     cluster.lab.restart(dead)
     wait_until(lambda: in_sync(cluster, LEDGER), "the old leader is in sync again", 30)
     assert {cluster.end(b, LEDGER).offset for b in cluster.lab.broker_ids} == {ends[longest]}
     verified = operator.on("runbook", "verify", run.id)
-    assert "still to come" not in verified.out + verified.err
+    assert "still pending" not in verified.out + verified.err
 
 
 # --- B3, B4 -----------------------------------------------------------------------------------------------------------

@@ -90,12 +90,12 @@ def test_ctrl_c_leaves_the_copies_throttled_and_resume_finishes_and_puts_the_thr
     assert said.code == 6, said.out + said.err
     assert f"resume {run.id}" in said.err
     assert "changed before that" in said.err
-    assert f"Kafka goes on copying replicas of {cargo.first}, throttled" in said.err
+    assert f"Kafka is still copying replicas of {cargo.first}, throttled" in said.err
     assert throttles(cargo) != before
     assert cargo.access.assignment(cargo.topic)[2] == (2,)
     # What is left is copied under the same throttles, which are still on; another rate for them is asked for meanwhile.
     going = operator.going("runbook", "resume", run.id, *planned.answers("step", typed=True))
-    wait_until(lambda: run.of("run.resumed"), "the run goes on", 30)
+    wait_until(lambda: run.of("run.resumed"), "the run continues", 30)
     assert cargo.first in cargo.moves()
     assert throttles(cargo) != before
     assert operator.run("runbook", "throttle", run.id, "50MB/s").code == 0
@@ -151,7 +151,7 @@ def test_a_destination_that_dies_in_mid_copy_is_left_and_the_others_go_on(operat
     assert {n: cargo.access.assignment(cargo.topic)[n] for n in (1, 2)} == {1: (1, 2), 2: (2, 1)}, said.out + said.err
     assert all(in_sync(cargo, cargo.at(n)) for n in (1, 2))
     # No broker that is dead can be told to forget its throttle.
-    assert "LEFT ON" in said.err
+    assert "NOT RESTORED" in said.err
     cargo.lab.restart(3)
     wait_until(lambda: in_sync(cargo, cargo.first), "the replica arrives once its broker is back", 60)
     operator.resume(run, planned)

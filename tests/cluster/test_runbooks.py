@@ -56,7 +56,7 @@ def test_at_a_terminal_everything_but_yes_changes_nothing(kfix, lab, answer):
     else:
         talk.sendline(answer)
     if answer == "":
-        talk.expect("that is no answer")
+        talk.expect("Not a valid answer.")
         talk.expect(r"\[y")
         talk.sendline("n")
     talk.expect(pexpect.EOF)

@@ -22,6 +22,6 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def orders(home: Path) -> Stage:
     """Six partitions of two replicas get a third, throttled, a canary and a batch of five."""
-    from tests.proofs.scenes import SCENES
+    from tests.proofs.scenarios import SCENARIOS
 
-    return Stage(SCENES["raise-topic-rf"], home)
+    return Stage(SCENARIOS["raise-topic-rf"], home)

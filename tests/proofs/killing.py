@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kfix.model.plan.plan import Plan
-from tests.proofs.scenes import Scene
+from tests.proofs.scenarios import Scenario
 from tests.proofs.stage import Moment, Stage, World, world
 
 
@@ -51,9 +51,9 @@ class AfterCalls:
 class Uninterrupted:
     """The good run, and all its moments."""
 
-    def __init__(self, scene: Scene, folder: Path) -> None:
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
         self.folder = folder
-        self.stage = Stage(scene, folder / "good" / "kfix")
+        self.stage = Stage(scenario, folder / "good" / "kfix")
         self.plan: Plan = self.stage.plan()
         self.before: World = world(self.stage.cluster)
         killing = Killing(self.stage, folder / "moments")
@@ -66,7 +66,7 @@ class Uninterrupted:
             yield moment, self.stage.at(moment)
 
 
-def told_apart(moments: list[Moment]) -> list[Moment]:
+def distinct(moments: list[Moment]) -> list[Moment]:
     """Moments of which no other is the like: two of each kind of record of each kind of step, and every fifteenth."""
     seen: Counter[str] = Counter()
     found = []

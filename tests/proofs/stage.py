@@ -1,4 +1,4 @@
-"""A stage for the proofs: plan a scene, run it, stop it at any moment, go on with it, and compare what came of it."""
+"""A stage for the proofs: plans a scenario, runs it, stops it at any moment, resumes it and compares the results."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from kfix.adapters.memory.faults import Call
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.plan import Created, Gate, Plan
 from kfix.ports import ClusterChanger
-from kfix.runbook.execution.context import Context as RunScene
-from kfix.runbook.execution.context import RunResult
+from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.rolling_back import run_or_roll_back
 from kfix.runbook.execution.run import resume
 from kfix.runbook.file.placements import PlacementInput
@@ -32,12 +31,12 @@ from kfix.runbook.policy.policy import NO_POLICY
 from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.door import Door
 from tests.proofs.calls import expected_call
-from tests.proofs.scenes import RUNBOOKS, Scene
+from tests.proofs.scenarios import RUNBOOKS, Scenario
 
 #: How long a person takes for each answer.
 READS_SECONDS = 5.0
 _NUMBERS = itertools.count()
-_PHRASE = re.compile(r"^type  (.+)  to go on ")
+_PHRASE = re.compile(r"^type  (.+)  to continue ")
 
 
 @dataclass
@@ -93,13 +92,13 @@ def copied(cluster: MemoryCluster) -> MemoryCluster:
 
 
 class Stage:
-    def __init__(self, scene: Scene, home: Path) -> None:
-        self.scene = scene
-        incident = scene.begin()
+    def __init__(self, scenario: Scenario, home: Path) -> None:
+        self.scenario = scenario
+        incident = scenario.begin()
         self.cluster, self.finding = incident.cluster, incident.finding
         self.store = RunStore(home)
-        self.runbook = RUNBOOKS[scene.runbook]
-        self.person = Person(self.cluster, scene.at_the_gate)
+        self.runbook = RUNBOOKS[scenario.runbook]
+        self.person = Person(self.cluster, scenario.at_the_gate)
         self.records: list[dict[str, Any]] = []
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = [lambda r: self.records.append(dict(r))]
 
@@ -114,15 +113,17 @@ class Stage:
         return made
 
     def plan_or_met(self, **params: object) -> Plan | AlreadyMet:
-        given = {**self.scene.params, **params}
+        given = {**self.scenario.params, **params}
         args = parse_params(self.runbook, [f"{k}={v}" for k, v in given.items()])
-        look = PlacementInput(self.cluster.snapshot(), self.scene.moves)
-        return make_plan(self.runbook, self.finding, self.cluster, created=self.created(), params=args, look=look)
+        look = PlacementInput(self.cluster.snapshot(), self.scenario.moves)
+        return make_plan(
+            self.runbook, self.finding, self.cluster, created=self.created(), params=args, placement_input=look
+        )
 
-    def scene_of_run(self, changer: ClusterChanger | None = None, **more: Any) -> RunScene:
+    def scene_of_run(self, changer: ClusterChanger | None = None, **more: Any) -> Context:
         """`changer` stands before the cluster's own."""
         cluster = self.cluster
-        made = RunScene(
+        made = Context(
             cluster,
             Door(changer or cluster, NO_POLICY, tuple, cluster.clock),
             cluster.clock,
@@ -180,7 +181,7 @@ class Stage:
         home = moment.home.with_name(f"{moment.home.name}-{next(_NUMBERS)}")
         shutil.copytree(moment.home, home)
         other.store = RunStore(home)
-        other.person = Person(other.cluster, self.scene.at_the_gate)
+        other.person = Person(other.cluster, self.scenario.at_the_gate)
         other.records = []
         other.listeners = []
         return other

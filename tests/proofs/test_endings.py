@@ -16,19 +16,19 @@ from kfix.errors import ApprovalError, KfixError, StoppedError
 from kfix.model.cluster.reading import ChangeResult
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.plan.plan import Gate
-from kfix.runbook.execution.rethrottle import wish
+from kfix.runbook.execution.rethrottle import request_throttle
 from kfix.runbook.execution.run import abort
 from kfix.runbook.plan.planfile import seal
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 from kfix.runbook.safety.door import Door
 from kfix_diagnostics.engine import diagnose
-from tests.proofs.killing import EVERYWHERE, Killing, told_apart
+from tests.proofs.killing import EVERYWHERE, Killing, distinct
 from tests.proofs.later import EventfulClock, once
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, World, planned_calls, too_often, world
 from tests.unit.diagnostics.cut_clusters import zone_isolated
 
-OVER_OTHERS = SCENES["over others' throttles"]
+OVER_OTHERS = SCENARIOS["over others' throttles"]
 
 
 @pytest.fixture
@@ -93,10 +93,10 @@ def a_broker_dies_for_good(stage: Stage) -> None:
     """An invariant that pauses, and never holds again; the broker that is dead keeps its throttle, and that is told."""
     clock = EventfulClock(stage.cluster.clock)
     clock.after(20, lambda: stage.cluster.kill(2))
-    with pytest.raises(StoppedError, match="has been broken for 600 s") as caught:
+    with pytest.raises(StoppedError, match="has not held for 600 s") as caught:
         stage.run(stage.plan(throttle="1KB/s"), clock=clock)
-    assert "LEFT ON" in str(caught.value)
-    left = str(caught.value).partition("LEFT ON")[2].partition("changed before that")[0]
+    assert "NOT RESTORED" in str(caught.value)
+    left = str(caught.value).partition("NOT RESTORED")[2].partition("changed before that")[0]
     assert "throttles of broker 2" in left
     assert "throttles of broker 1" not in left
     stage.cluster.revive(2)
@@ -132,7 +132,7 @@ def nothing_can_be_read_for_a_while(stage: Stage) -> None:
     with pytest.raises(KfixError) as caught:
         stage.run(stage.plan(within="5s"), clock=clock)
     gone.clear()
-    if "LEFT ON" in str(caught.value):
+    if "NOT RESTORED" in str(caught.value):
         abort(stage.last_run, stage.scene_of_run(), "readable again")
 
 
@@ -165,12 +165,12 @@ def test_a_lost_lock_ends_the_run_and_tells_what_is_left(tmp_path: Path) -> None
         try:
             stage.run(plan)
         except KfixError as error:
-            assert "the lock is lost" in str(error), number
+            assert "the lock was lost" in str(error), number
             assert error.exit_code == (6 if stage.calls else 3), number
             lost = next(r["seq"] for r in stage.journal() if r["type"] == "lock.lost")
             assert not [r for r in stage.journal() if r["type"] == "step.intent" and r["seq"] > lost]
             if throttles(stage) != before:
-                assert "LEFT ON" in str(error), number
+                assert "NOT RESTORED" in str(error), number
                 looks += 1
             stage.cluster.lock._left = None
             if stage.calls:
@@ -183,7 +183,7 @@ def test_a_lost_lock_ends_the_run_and_tells_what_is_left(tmp_path: Path) -> None
 
 
 def wishing(stage: Stage, plan: Any, rate: str) -> None:
-    once(stage, lambda: wish(stage.last_run.path, plan, rate, "anna"), type="progress")
+    once(stage, lambda: request_throttle(stage.last_run.path, plan, rate, "anna"), type="progress")
 
 
 def test_a_wish_for_another_throttle_is_taken_up_and_the_original_restored(stage: Stage) -> None:
@@ -203,7 +203,7 @@ def test_a_wish_for_another_throttle_is_taken_up_and_the_original_restored(stage
     taken = [r for r in stage.journal() if r["type"] == "throttle.intent"]
     assert {r["args"]["rate"] for r in taken} == {7_000_000}
     assert {r["by"] for r in taken} == {"anna"}
-    assert not (stage.last_run.path / "throttle.wish.json").exists()
+    assert not (stage.last_run.path / "throttle.request.json").exists()
 
 
 @pytest.mark.parametrize("why", ["policy", "network"])
@@ -235,7 +235,7 @@ def test_killed_anywhere_in_a_run_with_a_wish(stage: Stage, tmp_path: Path) -> N
     stage.run(plan, changer=killing.changer)
     after = world(stage.cluster)
     wished = [m for m in killing.moments if "throttle." in m.what or "moved_on" in m.what or m.what.startswith("call")]
-    for moment in [*told_apart(killing.moments)[:-1:3], *wished]:
+    for moment in [*distinct(killing.moments)[:-1:3], *wished]:
         one = stage.at(moment)
         one.resume()
         assert world(one.cluster) == after, moment.what

@@ -26,7 +26,7 @@ from kfix.report.findings.verdict import nagios_line
 from kfix.report.runbook.history import print_records, print_runs
 from kfix.report.runbook.plan import print_plan
 from kfix.report.runbook.plan_notes import print_differences, print_notes
-from kfix.report.runbook.run import NdjsonTeller, Teller, Terminal, closing
+from kfix.report.runbook.run import NdjsonReporter, RunReporter, Terminal, closing
 from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say
 from kfix.runbook.gate.prompt import screen
@@ -163,7 +163,7 @@ def _ask(console: Console, text: str) -> None:
 
     before, sys.stdin = sys.stdin, io.StringIO("n\n")
     try:
-        Terminal(console).ask(f"type  {text}  to go on > ")
+        Terminal(console).ask(f"type  {text}  to continue > ")
     finally:
         sys.stdin = before
 
@@ -180,7 +180,7 @@ def test_a_run_as_it_is_told_and_as_it_is_read_back(text: str) -> None:
         {"type": "lock.lost", "scope": text, "mono": 1.0, "t": text},
         {"type": "run.end", "left": [text], "mono": 1.0, "t": text},
         {"type": text, "mono": 1.0, "t": text},
-        {"type": "step.unproved", "step": text, "verdict": text, "text": text, "mono": 1.0, "t": text},
+        {"type": "step.not_verified", "step": text, "verdict": text, "text": text, "mono": 1.0, "t": text},
         {"type": "facts.recheck", "key": text, "was": text, "is_": [text], "mono": 1.0, "t": text},
         {"type": "progress", "steps": [text], "bytes_done": 1, "bytes_total": 2, "bytes_per_second": 1,
          "seconds_left": 1, "mono": 1.0, "t": text},
@@ -192,7 +192,7 @@ def test_a_run_as_it_is_told_and_as_it_is_read_back(text: str) -> None:
 
     def tell(console: Console) -> None:
         for record in forged:
-            Teller(plan, console)(record)
+            RunReporter(plan, console)(record)
 
     for said in printed(lambda c: print_records(forged, c), lambda c: print_runs([one], c)):
         assert_harmless(said)
@@ -203,7 +203,7 @@ def test_a_run_as_it_is_told_and_as_it_is_read_back(text: str) -> None:
         assert not [hex(ord(c)) for c in said if is_dangerous(c)]
         assert [line for line in said.splitlines() if FORGED in line[:13]] == [said.splitlines()[0]]
     out = io.StringIO()
-    ndjson = NdjsonTeller(out)
+    ndjson = NdjsonReporter(out)
     for record in forged:
         ndjson(record)
     assert_harmless(out.getvalue())

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from kfix.cli.app import app
 from kfix.model.plan.plan import Gate
-from tests.proofs.killing import EVERYWHERE, Uninterrupted, told_apart
-from tests.proofs.scenes import SCENES
+from tests.proofs.killing import EVERYWHERE, Uninterrupted, distinct
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -67,8 +67,8 @@ def next_command(error: str) -> str | None:
 
 @pytest.mark.parametrize("name", WALKED)
 def test_who_follows_hints_after_a_kill_comes_to_an_end(name: str, tmp_path: Path) -> None:
-    good = Uninterrupted(SCENES[name], tmp_path)
-    moments = told_apart(good.moments)
+    good = Uninterrupted(SCENARIOS[name], tmp_path)
+    moments = distinct(good.moments)
     for number, moment in enumerate(moments if EVERYWHERE else moments[::4]):
         stage = good.stage.at(moment)
         follower = Follower(stage, tmp_path / f"walk-{number}")
@@ -77,7 +77,7 @@ def test_who_follows_hints_after_a_kill_comes_to_an_end(name: str, tmp_path: Pat
 
 def test_who_follows_hints_after_a_kill_at_the_first_intent_heals_it(tmp_path: Path) -> None:
     """Once `resume` named `apply`, which named `resume`."""
-    good = Uninterrupted(SCENES["ladder of two rungs"], tmp_path)
+    good = Uninterrupted(SCENARIOS["ladder of two rungs"], tmp_path)
     moment = next(m for m in good.moments if "step.intent" in m.what)
     stage = good.stage.at(moment)
     follower = Follower(stage, tmp_path / "walk")
@@ -89,7 +89,7 @@ def test_who_follows_hints_after_a_kill_at_the_first_intent_heals_it(tmp_path: P
 
 @pytest.mark.parametrize("name", WALKED)
 def test_who_follows_hints_from_the_plan_on_comes_to_an_end(name: str, tmp_path: Path) -> None:
-    stage = Stage(SCENES[name], tmp_path / "none" / "kfix")
+    stage = Stage(SCENARIOS[name], tmp_path / "none" / "kfix")
     stage.store.runs_dir.mkdir(parents=True)
     plan = stage.plan()
     path = tmp_path / "plan.json"
@@ -107,9 +107,9 @@ def test_after_steps_that_nothing_takes_back_no_rollback_is_named(tmp_path: Path
     """An election by the no-op cannot be taken back, and is not said to be."""
     from kfix.errors import StoppedError
 
-    stage = Stage(SCENES["ladder of two rungs"], tmp_path / "kfix")
+    stage = Stage(SCENARIOS["ladder of two rungs"], tmp_path / "kfix")
     stage.person.then = lambda: setattr(stage.person, "says", "y" if len(stage.person.asked) == 1 else "n")
     with pytest.raises(StoppedError) as caught:
         stage.run(stage.plan())
     assert "rollback" not in caught.value.hint
-    assert "what was changed cannot be taken back" in caught.value.hint
+    assert "the changes cannot be reverted" in caught.value.hint

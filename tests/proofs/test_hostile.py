@@ -33,8 +33,8 @@ from kfix.runbook.planning.planner import AlreadyMet
 from kfix.runbook.rollback.planning import make_rollback
 from tests.proofs.calls import expected_call
 from tests.proofs.hostile import CASES, in_time, mutated_bytes, mutated_json, mutated_text
-from tests.proofs.killing import Killing, told_apart
-from tests.proofs.scenes import SCENES
+from tests.proofs.killing import Killing, distinct
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Moment, Stage, planned_calls, too_often
 
 SHIPPED = {path.stem: path.read_text(encoding="utf-8") for path in shipped_dir().glob("*.yaml")}
@@ -76,8 +76,8 @@ def test_a_hostile_runbook_is_a_runbook_or_a_list_of_mistakes(seed: int) -> None
         except KfixError as error:
             assert str(error)
             return
-        scene = random.choice([s for s in SCENES.values() if s.runbook == name])
-        stage = Stage(scene, Path("/nonexistent"))
+        scenario = random.choice([s for s in SCENARIOS.values() if s.runbook == name])
+        stage = Stage(scenario, Path("/nonexistent"))
         stage.runbook = found
         try:
             plan = stage.plan_or_met()
@@ -119,7 +119,7 @@ NAMES = (
 @cache
 def made(name: str) -> tuple[Stage, Moment, Plan, dict[str, Any]]:
     folder = Path(mkdtemp(prefix="kfix-hostile-"))
-    stage = Stage(next(s for n, s in SCENES.items() if n.startswith(name)), folder / "home" / "kfix")
+    stage = Stage(next(s for n, s in SCENARIOS.items() if n.startswith(name)), folder / "home" / "kfix")
     stage.store.runs_dir.mkdir(parents=True)
     plan = stage.plan()
     return stage, stage.moment(folder / "start", "planned"), plan, json.loads(planfile.to_json(plan))
@@ -178,11 +178,11 @@ def test_hostile_bytes_of_a_plan_are_never_run(seed: int) -> None:
 @cache
 def killed(name: str) -> tuple[Stage, Plan, list[Moment]]:
     folder = Path(mkdtemp(prefix="kfix-hostile-"))
-    stage = Stage(next(s for n, s in SCENES.items() if n.startswith(name)), folder / "home" / "kfix")
+    stage = Stage(next(s for n, s in SCENARIOS.items() if n.startswith(name)), folder / "home" / "kfix")
     plan = stage.plan()
     killing = Killing(stage, folder / "moments")
     stage.run(plan, changer=killing.changer)
-    return stage, plan, told_apart(killing.moments)
+    return stage, plan, distinct(killing.moments)
 
 
 def chained(records: list[Any]) -> bytes:
@@ -248,7 +248,7 @@ def _inverses(plan: Plan) -> set[Any]:
 
 
 def test_a_plan_of_the_past_and_a_journal_of_nothing(home: Path) -> None:
-    stage = Stage(SCENES["durable-defaults"], home)
+    stage = Stage(SCENARIOS["durable-defaults"], home)
     stage.run(stage.plan())
     path = stage.last_run.journal_path
     for raw in (

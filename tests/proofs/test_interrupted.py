@@ -24,10 +24,10 @@ from kfix.runbook.safety.door import Door
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.killing import EVERYWHERE
 from tests.proofs.later import once
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often, world
 
-OVER_OTHERS = SCENES["over others' throttles"]
+OVER_OTHERS = SCENARIOS["over others' throttles"]
 RATE = "follower.replication.throttled.rate"
 
 
@@ -87,17 +87,17 @@ def test_enter_the_end_of_input_and_no_answer_leave_the_copies_throttled(stage: 
     said = str(stopped(stage))
     (tp, *_) = moving(stage)
     assert {b.configs[RATE] for b in stage.cluster.brokers.values() if RATE in b.configs} == {"1000"}
-    assert f"Kafka goes on copying replicas of {tp}" in said
+    assert f"Kafka is still copying replicas of {tp}" in said
     assert ", throttled:" in said
     assert f"kfix runbook resume {stage.last_run.id}" in said
     assert f"kfix runbook abort {stage.last_run.id} --reason TEXT" in said
     assert f"kfix runbook rollback {stage.last_run.id}" in said
-    assert "LEFT ON" not in said
+    assert "NOT RESTORED" not in said
     assert end_of(stage)["left"]
     assert end_of(stage)["under_way"] == moving(stage)
     assert chosen(stage)[0] == "leave"
     notes = " ".join(summary(stage.last_run).notes)
-    assert "left on: " in notes
+    assert "still set when it ended: " in notes
     assert tp in notes
 
 
@@ -107,13 +107,13 @@ def test_nobody_is_asked_without_a_terminal(stage: Stage) -> None:
     plan = stage.plan(throttle="1KB/s")
     with pytest.raises(StoppedError, match="throttled: kfix runbook resume"):
         stage.run(plan, given=stage.flags(plan))
-    assert chosen(stage) == ("leave", "nobody to ask")
+    assert chosen(stage) == ("leave", "no terminal to ask at")
 
 
 def test_nobody_is_asked_when_the_job_is_ended(stage: Stage) -> None:
     stage.person.interrupted = "u"
     stopped(stage, act=terminate)
-    assert chosen(stage) == ("leave", "nobody to ask")
+    assert chosen(stage) == ("leave", "no terminal to ask at")
     assert moving(stage)
 
 
@@ -149,8 +149,8 @@ def test_left_throttled_it_is_aborted_and_only_what_is_true_is_reported(stage: S
     assert not [text for text in ended.changed if "throttle" in text]
     assert [text for text in ended.put_back if "throttle" in text]
     assert moving(stage)
-    assert f"Kafka goes on copying replicas of {moving(stage)[0]}, without a throttle" in words
-    assert f"to take it back:  kfix runbook rollback {stage.last_run.id}" in words
+    assert f"Kafka is still copying replicas of {moving(stage)[0]}, without a throttle" in words
+    assert f"to revert them:  kfix runbook rollback {stage.last_run.id}" in words
     assert "kfix runbook resume" not in words
     assert end_of(stage)["left"] == []
 
@@ -171,15 +171,15 @@ def test_cancelled_the_replicas_and_the_throttles_are_as_they_were(stage: Stage)
     stage.person.interrupted = "c"
     said = str(stopped(stage))
     assert world(stage.cluster) == before
-    assert "nothing stays changed; put back by the run itself: cancel the move of" in said
-    assert "Kafka goes on" not in said
+    assert "no changes remain; restored by the run itself: cancel the move of" in said
+    assert "Kafka is still copying" not in said
     assert chosen(stage) == ("cancel", "answered")
     intents = [r["step"] for r in stage.journal() if r["type"] == "step.intent"]
     assert [name for name in intents if name.startswith("undo-")]
     assert end_of(stage)["changed"] == end_of(stage)["under_way"] == end_of(stage)["left"] == []
     ended = abort(stage.last_run, stage.scene_of_run(), "a test")
     assert ended.changed == ()
-    with pytest.raises(KfixError, match="was put back by the run itself"):
+    with pytest.raises(KfixError, match="reverted all of its changes itself"):
         stage.roll_back()
 
 
@@ -192,14 +192,14 @@ def test_a_policy_that_wants_more_for_a_cancel_does_not_let_it_be_chosen(stage: 
         stage.run(plan, door=door)
     assert chosen(stage) == ("leave", "no answer")
     assert moving(stage)
-    assert "cancel them" not in "".join(stage.person.asked)
+    assert "cancel the moves" not in "".join(stage.person.asked)
 
 
 def test_cancelled_its_plan_is_as_old_as_any_other(stage: Stage) -> None:
     """Nothing of the run stands: to resume it is to begin, and no plan begins after it expired."""
     stage.person.interrupted = "c"
     said = stopped(stage)
-    assert "cannot be taken back" not in said.hint
+    assert "cannot be reverted" not in said.hint
     stage.cluster.clock.at = stage.last_run.plan().expires_at + 1
     with pytest.raises(RefusedError, match="its plan has expired"):
         stage.resume()
@@ -238,7 +238,7 @@ def test_copies_that_arrive_while_a_person_thinks_are_not_left_throttled(stage: 
     stage.person.then = lambda: stage.cluster.clock.sleep(60.0)
     said = str(stopped(stage))
     assert throttles(stage) == before
-    assert "Kafka goes on" not in said
+    assert "Kafka is still copying" not in said
     assert end_of(stage)["left"] == []
 
 

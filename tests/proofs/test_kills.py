@@ -12,8 +12,8 @@ import pytest
 from kfix.errors import KfixError, RefusedError
 from kfix.runbook.execution.run import abort
 from kfix.runbook.safety.outcomes import Outcome
-from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, told_apart
-from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.killing import EVERYWHERE, Killing, Uninterrupted, distinct
+from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Moment, Stage, too_often, world
 
 # Long runs of moves are killed at the moments that differ, by `make fuzz` at all; one of them always at all.
@@ -33,20 +33,20 @@ def goes_on(good: Uninterrupted, stage: Stage, what: str, spare: int = 0) -> Non
 
 def is_swallowed(good: Uninterrupted, moment: Moment, stage: Stage) -> bool:
     """The cluster said yes and did nothing, and nobody wrote the yes down: nobody can tell it from no call."""
-    names = good.stage.scene.swallows
+    names = good.stage.scenario.swallows
     return moment.what.startswith("call") and len(stage.calls) <= len(names)
 
 
-@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
-def test_killed_at_any_moment_and_gone_on_with(scene: Scene, tmp_path: Path) -> None:
-    good = Uninterrupted(scene, tmp_path)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)
+def test_killed_at_any_moment_and_gone_on_with(scenario: Scenario, tmp_path: Path) -> None:
+    good = Uninterrupted(scenario, tmp_path)
     moments = good.moments
-    if len(moments) > LONG and scene.name != WHOLE and not EVERYWHERE:
-        moments = told_apart(moments)
+    if len(moments) > LONG and scenario.name != WHOLE and not EVERYWHERE:
+        moments = distinct(moments)
     assert (
         good.stage.calls
-        or scene.at_the_gate is not SCENES["leader-balance"].at_the_gate
-        or scene.name.startswith("coordinator-not-answering: a coordinator that is loading")
+        or scenario.at_the_gate is not SCENARIOS["leader-balance"].at_the_gate
+        or scenario.name.startswith("coordinator-not-answering: a coordinator that is loading")
     )
     for number, moment in enumerate(moments[:-1]):
         stage = stage_at(good, moment)
@@ -59,9 +59,9 @@ def stage_at(good: Uninterrupted, moment: Moment) -> Stage:
     return good.stage.at(moment)
 
 
-@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
-def test_a_run_that_has_ended_is_not_gone_on_with(scene: Scene, home: Path) -> None:
-    stage = Stage(scene, home)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)
+def test_a_run_that_has_ended_is_not_gone_on_with(scenario: Scenario, home: Path) -> None:
+    stage = Stage(scenario, home)
     stage.run(stage.plan())
     calls = list(stage.calls)
     for _ in range(2):
@@ -72,18 +72,18 @@ def test_a_run_that_has_ended_is_not_gone_on_with(scene: Scene, home: Path) -> N
     assert stage.calls == calls
 
 
-TWICE = [SCENES[n] for n in ("coordinator-stuck", "durable-defaults", "unclean-election", "over others' throttles")]
+TWICE = [SCENARIOS[n] for n in ("coordinator-stuck", "durable-defaults", "unclean-election", "over others' throttles")]
 
 
-@pytest.mark.parametrize("scene", TWICE, ids=str)
-def test_killed_and_killed_again_in_the_resume(scene: Scene, tmp_path: Path) -> None:
-    good = Uninterrupted(scene, tmp_path)
-    firsts = told_apart(good.moments)[:-1]
+@pytest.mark.parametrize("scenario", TWICE, ids=str)
+def test_killed_and_killed_again_in_the_resume(scenario: Scenario, tmp_path: Path) -> None:
+    good = Uninterrupted(scenario, tmp_path)
+    firsts = distinct(good.moments)[:-1]
     for number, first in enumerate(firsts if EVERYWHERE else firsts[:: max(1, len(firsts) // 12)]):
         second = stage_at(good, first)
         killing = Killing(second, tmp_path / f"second-{number}")
         second.resume(changer=killing.changer)
-        chosen = told_apart(killing.moments)[:-1]
+        chosen = distinct(killing.moments)[:-1]
         for moment in chosen if EVERYWHERE else chosen[number % 3 :: max(1, len(chosen) // 6)]:
             goes_on(good, second.at(moment), f"{first.what}, then {moment.what}")
 
@@ -91,8 +91,8 @@ def test_killed_and_killed_again_in_the_resume(scene: Scene, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["coordinator-stuck", "durable-defaults", "over others' throttles"])
 def test_a_torn_last_line_is_told_and_gone_on_from(name: str, tmp_path: Path) -> None:
     """The record that was being written is gone; what it was about is looked for on the cluster."""
-    good = Uninterrupted(SCENES[name], tmp_path)
-    records = [m for m in told_apart(good.moments) if m.what.startswith("record")]
+    good = Uninterrupted(SCENARIOS[name], tmp_path)
+    records = [m for m in distinct(good.moments) if m.what.startswith("record")]
     for moment in records[1:-1]:
         stage = stage_at(good, moment)
         path = stage.last_run.journal_path
@@ -104,7 +104,7 @@ def test_a_torn_last_line_is_told_and_gone_on_from(name: str, tmp_path: Path) ->
 
 
 def test_a_broken_middle_is_refused(tmp_path: Path) -> None:
-    good = Uninterrupted(SCENES["durable-defaults"], tmp_path)
+    good = Uninterrupted(SCENARIOS["durable-defaults"], tmp_path)
     moment = good.moments[-4]
     count = len(stage_at(good, moment).journal())
     for number in range(count - 1):
@@ -121,7 +121,7 @@ def test_a_broken_middle_is_refused(tmp_path: Path) -> None:
         ):
             path.write_bytes(b"".join(broken))
             for act in (stage.resume, lambda: abort(stage.last_run, stage.scene_of_run(), "a test")):  # noqa: B023
-                with pytest.raises(RefusedError, match="nobody knows what happened"):
+                with pytest.raises(RefusedError, match="what the run did after that is unknown"):
                     act()
             with pytest.raises(RefusedError, match="nobody knows"):
                 stage.roll_back()
@@ -130,19 +130,19 @@ def test_a_broken_middle_is_refused(tmp_path: Path) -> None:
         assert stage.calls == calls
 
 
-ABORTED = [SCENES[n] for n in ("raise-topic-rf", "over others' throttles", "given moves")]
+ABORTED = [SCENARIOS[n] for n in ("raise-topic-rf", "over others' throttles", "given moves")]
 
 
-@pytest.mark.parametrize("scene", ABORTED, ids=str)
+@pytest.mark.parametrize("scenario", ABORTED, ids=str)
 def test_abort_after_a_kill_restores_the_throttles_exactly_and_changes_nothing_else(
-    scene: Scene, tmp_path: Path
+    scenario: Scenario, tmp_path: Path
 ) -> None:
-    good = Uninterrupted(scene, tmp_path)
+    good = Uninterrupted(scenario, tmp_path)
     restores = [s for s in good.plan.steps if s.phase == "always"]
     throttling = {r["seq"] for r in good.stage.journal() if r["type"] == "step.intent"}
     assert restores
     assert throttling
-    for moment in told_apart(good.moments)[:-1]:
+    for moment in distinct(good.moments)[:-1]:
         stage = stage_at(good, moment)
         before = len(stage.calls)
         try:

@@ -27,7 +27,7 @@ from kfix.model.cluster.reading import ChangeResult, ResourceKind
 from kfix.model.plan.plan import Gate, Plan
 from kfix.runbook.plan.planfile import read
 from tests.proofs.hostile import CASES, in_time
-from tests.proofs.scenes import RUNBOOKS
+from tests.proofs.scenarios import RUNBOOKS
 from tests.unit.runbook.fake_wiring import FakeWiring
 
 

@@ -21,7 +21,7 @@ from kfix.runbook.plan.explain import explain
 from kfix.runbook.plan.planfile import from_json, to_json
 from kfix.runbook.rollback.planning import make_rollback
 from kfix_diagnostics.engine import diagnose
-from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -45,13 +45,13 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
     assert set(CHANGES) == {"elect", "reassign", "reelect_controller", "alter_configs"}
 
 
-@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
-def test_looking_sends_no_change(scene: Scene, home: Path) -> None:
-    stage = Stage(scene, home)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)
+def test_looking_sends_no_change(scenario: Scenario, home: Path) -> None:
+    stage = Stage(scenario, home)
     stage.run(stage.plan())
     done = list(stage.calls)
 
-    fresh = Stage(scene, home.parent / "fresh")
+    fresh = Stage(scenario, home.parent / "fresh")
     for one in (stage, fresh):
         forbid(one.cluster)
     plan = from_json(to_json(fresh.plan()), "plan")
@@ -70,7 +70,7 @@ def test_looking_sends_no_change(scene: Scene, home: Path) -> None:
 def test_printing_needs_no_cluster_at_all(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from kfix.report.console import console_on
 
-    stage = Stage(SCENES["raise-topic-rf"], home)
+    stage = Stage(SCENARIOS["raise-topic-rf"], home)
     plan = stage.plan()
     stage.run(plan)
     forbid(stage.cluster)
@@ -101,11 +101,11 @@ LOOKS = [
 
 
 def test_no_command_that_looks_sends_a_change(home: Path, tmp_path: Path) -> None:
-    stage = Stage(SCENES["coordinator-stuck"], home)
+    stage = Stage(SCENARIOS["coordinator-stuck"], home)
     plan = stage.plan()
     stage.run(plan)
     run = stage.last_run.id
-    sick = Stage(SCENES["coordinator-stuck"], tmp_path / "none")
+    sick = Stage(SCENARIOS["coordinator-stuck"], tmp_path / "none")
     fake = FakeWiring(sick.cluster, sick.finding)
     behind = fake.app(home, sick.cluster.clock)
     forbid(sick.cluster)

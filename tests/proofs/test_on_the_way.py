@@ -16,7 +16,7 @@ from kfix.model.plan.plan import Caps, Gate
 from kfix.runbook.plan.planfile import seal
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import EventfulClock, once
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, world
 
 LAST = TopicPartition("orders", 5)
@@ -81,7 +81,7 @@ def test_a_broken_invariant_pauses_the_run_until_it_holds_again(orders: Stage) -
 
 
 def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
-    stage = Stage(SCENES["sweep-throttles"], home)
+    stage = Stage(SCENARIOS["sweep-throttles"], home)
 
     def move() -> None:
         stage.cluster.copy_seconds = 3600
@@ -91,7 +91,7 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
     stage.cluster.advance(1)
     plan = stage.plan()
     once(stage, move, type="step.verified")
-    with pytest.raises(StoppedError, match="an invariant is broken: no_foreign_reassignment"):
+    with pytest.raises(StoppedError, match="an invariant no longer holds: no_foreign_reassignment"):
         stage.run(plan)
     assert len(stage.calls) == 1 < len(plan.steps)
 
@@ -100,17 +100,17 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scene", "caps", "says"),
+    ("scenario", "caps", "says"),
     [
-        ("raise-topic-rf", {"max_partitions": 5}, "6 partitions, 5 are allowed"),
-        ("raise-topic-rf", {"max_brokers": 2}, "3 brokers get replicas, 2 are allowed"),
-        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60000 bytes to copy, 59999 are allowed"),
-        ("raise-topic-rf", {"max_concurrent_moves": 4}, "5 moves at once, 4 are allowed"),
-        ("unclean-election", {"max_unclean": 0}, "1 unclean elections, 0 are allowed"),
+        ("raise-topic-rf", {"max_partitions": 5}, "6 partitions; the limit is 5"),
+        ("raise-topic-rf", {"max_brokers": 2}, "3 brokers to add replicas to; the limit is 2"),
+        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60.0 kB to copy; the limit is 60.0 kB"),
+        ("raise-topic-rf", {"max_concurrent_moves": 4}, "5 moves at once; the limit is 4"),
+        ("unclean-election", {"max_unclean": 0}, "1 unclean election; the limit is 0"),
     ],
 )
-def test_a_plan_above_a_limit_is_refused_never_cut(scene: str, caps: dict[str, Any], says: str, home: Path) -> None:
-    stage = Stage(SCENES[scene], home)
+def test_a_plan_above_a_limit_is_refused_never_cut(scenario: str, caps: dict[str, Any], says: str, home: Path) -> None:
+    stage = Stage(SCENARIOS[scenario], home)
     stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, **caps))
     with pytest.raises(RefusedError, match=says):
         stage.plan()
@@ -146,7 +146,7 @@ def test_more_moves_than_allowed_at_once_stop_the_run(orders: Stage) -> None:
 
 
 def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: Path) -> None:
-    free, held = Stage(SCENES["leader-balance"], home), Stage(SCENES["leader-balance"], home.parent / "held")
+    free, held = Stage(SCENARIOS["leader-balance"], home), Stage(SCENARIOS["leader-balance"], home.parent / "held")
     free.run(free.plan())
     held.cluster.lock.missing = "no ZooKeeper is told"
     plan = held.plan()
@@ -163,7 +163,7 @@ def test_without_a_lock_of_the_cluster_every_change_asks_and_that_is_told(home: 
 def test_without_a_lock_no_flag_for_the_plan_covers_a_change(home: Path) -> None:
     from kfix.runbook.gate.gates import Given
 
-    stage = Stage(SCENES["leader-balance"], home)
+    stage = Stage(SCENARIOS["leader-balance"], home)
     stage.cluster.lock.missing = "gone"
     stage.person.interactive = False
     with pytest.raises(KfixError, match="these steps were not approved") as caught:
@@ -209,7 +209,7 @@ def test_an_assignment_that_somebody_else_changed_is_not_changed_again(orders: S
 
 
 def test_a_dead_destination_is_given_up_and_the_others_go_on_then_resumed(home: Path) -> None:
-    stage = Stage(SCENES["given moves"], home)
+    stage = Stage(SCENARIOS["given moves"], home)
     clock = EventfulClock(stage.cluster.clock)
     once(stage, lambda: clock.after(1, lambda: stage.cluster.kill(4)), type="step.result", step="move:orders-0")
     plan = stage.plan(throttle="1KB/s", prove_within="5s")
@@ -217,7 +217,7 @@ def test_a_dead_destination_is_given_up_and_the_others_go_on_then_resumed(home: 
         stage.run(plan, clock=clock)
     assert "broker 4" in str(caught.value) or "[4]" in str(caught.value)
     assert caught.value.exit_code in {5, 6}
-    given_up = [r for r in stage.journal() if r["type"] == "step.unproved"]
+    given_up = [r for r in stage.journal() if r["type"] == "step.not_verified"]
     assert {r["step"] for r in given_up} <= {"move:orders-0", "move:orders-2"}, "those with broker 4"
     assert (given_up[0]["step"], given_up[0]["verdict"]) == ("move:orders-0", "fail")
     assert stage.cluster.records.assignments[TopicPartition("orders", 1)].replicas == (2, 3)

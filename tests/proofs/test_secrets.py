@@ -12,7 +12,7 @@ from kfix.app.clusters import DiagnoseOptions
 from kfix.cli.app import app
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -42,7 +42,7 @@ def everything_in(folder: Path) -> str:
 
 
 def test_nothing_of_a_password_is_left_anywhere(home: Path, config: Path, tmp_path: Path) -> None:
-    sick = Stage(SCENES["coordinator-stuck"], tmp_path / "none")
+    sick = Stage(SCENARIOS["coordinator-stuck"], tmp_path / "none")
     seen: list[object] = []
 
     class Reading(FakeWiring):

@@ -1,4 +1,4 @@
-"""Proof: stale means that the world changed. Whatever a plan rests on, changed, is refused by its name."""
+"""Proof: stale means that the cluster has changed. Whatever a plan rests on, changed, is refused by its name."""
 
 # ruff: noqa: PT017 - whether it is refused, and what it then says, depends on the case
 from __future__ import annotations
@@ -30,14 +30,14 @@ from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.probes.facts import read_facts
 from kfix.runbook.plan.planfile import from_json, seal, to_json
 from tests.proofs.mutations import KINDS, WAYS, kind_of
-from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Stage
 
 #: One worker has the runs of all of them.
 pytestmark = pytest.mark.xdist_group("stale")
 
 WIDE = "every kind of fact, "
-ALL = (*SCENES, f"{WIDE}coordinator-stuck")
+ALL = (*SCENARIOS, f"{WIDE}coordinator-stuck")
 
 
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
@@ -59,12 +59,12 @@ def widened(plan: Plan, stage: Stage) -> Plan:
 
 @cache
 def refused(name: str) -> tuple[dict[str, set[str]], int]:
-    """Changes each fact of the scene's plan in each way; (keys refused by their own name, by kind; how many runs)."""
-    scene: Scene = SCENES[name.removeprefix(WIDE)]
+    """Changes each fact of a scenario's plan in each way. Returns (keys refused by name, by kind; number of runs)."""
+    scenario: Scenario = SCENARIOS[name.removeprefix(WIDE)]
     by_name: dict[str, set[str]] = defaultdict(set)
     runs = 0
     with TemporaryDirectory() as folder:
-        base = Stage(scene, Path(folder) / "none" / "kfix")
+        base = Stage(scenario, Path(folder) / "none" / "kfix")
         base.store.runs_dir.mkdir(parents=True)
         plan = widened(base.plan(), base) if name.startswith(WIDE) else base.plan()
         start = base.moment(Path(folder) / "start", "the plan was made")
@@ -95,7 +95,7 @@ def _run(stage: Stage, plan: Plan, what: str) -> str:
         assert stage.person.asked == [], what
         said = str(error)
     else:
-        assert healed.outcome == "already_well", what
+        assert healed.outcome == "already_healthy", what
         said = ""
     assert stage.calls == [], what
     return said
@@ -104,7 +104,7 @@ def _run(stage: Stage, plan: Plan, what: str) -> str:
 @pytest.mark.parametrize("name", ALL)
 def test_a_changed_fact_is_never_acted_on(name: str) -> None:
     _, runs = refused(name)
-    assert runs or SCENES[name].at_the_gate is not SCENES["raise-topic-rf"].at_the_gate
+    assert runs or SCENARIOS[name].at_the_gate is not SCENARIOS["raise-topic-rf"].at_the_gate
 
 
 def test_every_kind_of_fact_is_refused_by_its_name_at_least_once() -> None:
@@ -116,9 +116,9 @@ def changes(step: PlannedStep) -> bool:
     return ACTIONS[step.action].changes
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_a_plan_that_touches_a_topic_rests_on_how_many_partitions_it_has(name: str, tmp_path: Path) -> None:
-    stage = Stage(SCENES[name], tmp_path / "kfix")
+    stage = Stage(SCENARIOS[name], tmp_path / "kfix")
     plan = stage.plan()
     touched = {step.args.tp().topic for step in plan.steps if "partition" in step.args and changes(step)}
     rests_on = {fact.key for fact in plan.facts}

@@ -16,7 +16,7 @@ from kfix.runbook.execution.run import prove_again
 from kfix.runbook.plan.planfile import seal
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import once
-from tests.proofs.scenes import SCENES, SHIPPED
+from tests.proofs.scenarios import SCENARIOS, SHIPPED
 from tests.proofs.stage import Stage, world
 
 
@@ -27,7 +27,7 @@ def nothing(_cluster: MemoryCluster) -> None:
 @pytest.fixture
 def by_hand(home: Path) -> Stage:
     """The last in-sync broker is dead: a person is told to start it."""
-    return Stage(SCENES["isr dead, brought back"], home)
+    return Stage(SCENARIOS["isr dead, brought back"], home)
 
 
 def quick(plan: Plan, seconds: float = 2.0) -> Plan:
@@ -48,13 +48,13 @@ def test_a_step_for_a_person_without_a_terminal_says_what_to_do_and_how_to_go_on
     with pytest.raises(ApprovalError) as caught:
         by_hand.run(plan)
     assert caught.value.exit_code == 4
-    assert "waits for a person" in str(caught.value)
+    assert "needs to be done by hand" in str(caught.value)
     assert f"resume {by_hand.last_run.id} --did {plan.steps[0].id}" in caught.value.hint
     by_hand.cluster.revive(1)
     by_hand.cluster.advance(1)
     healed = by_hand.resume(plan.steps[0].id)
     assert healed.outcome is Outcome.PROVED
-    assert "step.operator_did" in [r["type"] for r in by_hand.journal()]
+    assert "step.done_by_hand" in [r["type"] for r in by_hand.journal()]
 
 
 def test_what_a_person_says_to_have_done_is_believed_when_it_is_seen(by_hand: Stage) -> None:
@@ -68,7 +68,7 @@ def test_what_a_person_says_to_have_done_is_believed_when_it_is_seen(by_hand: St
             by_hand.resume(step)
     with pytest.raises(RefusedError, match="the plan has no such step"):
         by_hand.resume("no-such-step")
-    assert "step.operator_did" not in [r["type"] for r in by_hand.journal()]
+    assert "step.done_by_hand" not in [r["type"] for r in by_hand.journal()]
 
 
 def test_a_yes_without_the_deed_proves_nothing(by_hand: Stage) -> None:
@@ -81,7 +81,7 @@ def test_a_yes_without_the_deed_proves_nothing(by_hand: Stage) -> None:
 
 
 def test_a_change_done_by_hand_is_not_done_again(home: Path) -> None:
-    stage = Stage(SCENES["durable-defaults"], home)
+    stage = Stage(SCENARIOS["durable-defaults"], home)
     plan = stage.plan()
     once(stage, lambda: setattr(stage.person, "says", "n"), type="step.verified", step="no-unclean")
     with pytest.raises(StoppedError, match="min-isr was not approved"):
@@ -114,19 +114,19 @@ FAILING: list[Callable[[Stage, str], None]] = [swallow, refuse]
 @pytest.mark.parametrize("fail", FAILING)
 @pytest.mark.parametrize("says", ["y", "n"])
 def test_on_failure_ask(home: Path, fail: Callable[[Stage, str], None], says: str) -> None:
-    stage = Stage(SCENES["leader-balance"], home)
+    stage = Stage(SCENARIOS["leader-balance"], home)
     plan = stage.plan()
     plan = quick(replace(plan, steps=tuple(replace(s, on_failure=OnFailure.ASK) for s in plan.steps)))
     fail(stage, "elect")
 
     def think() -> None:
-        if "go on" in stage.person.asked[-1]:
+        if "[y] continue" in stage.person.asked[-1]:
             stage.person.says = says
 
     stage.person.then = think
     with pytest.raises(KfixError) as caught:
         stage.run(plan)
-    asked = [a for a in stage.person.asked if "go on" in a]
+    asked = [a for a in stage.person.asked if "[y] continue" in a]
     assert len(asked) == 1
     assert len(stage.calls) == (len(plan.steps) if says == "y" else 1)
     assert caught.value.exit_code == (5 if says == "y" else 6 if fail is swallow else 3)
@@ -134,11 +134,11 @@ def test_on_failure_ask(home: Path, fail: Callable[[Stage, str], None], says: st
 
 @pytest.mark.parametrize("fail", FAILING)
 def test_on_failure_stop_sends_nothing_more(home: Path, fail: Callable[[Stage, str], None]) -> None:
-    stage = Stage(SCENES["raise-topic-rf"], home)
+    stage = Stage(SCENARIOS["raise-topic-rf"], home)
     before = world(stage.cluster)
     plan = stage.plan()
     fail(stage, "alter_configs")
-    with pytest.raises(KfixError, match="throttle-brokers:1 did not take"):
+    with pytest.raises(KfixError, match="throttle-brokers:1 could not be verified"):
         stage.run(plan)
     assert {c.method for c in stage.calls} == {"alter_configs"}
     assert world(stage.cluster) == before
@@ -148,7 +148,7 @@ def test_on_failure_stop_sends_nothing_more(home: Path, fail: Callable[[Stage, s
 def test_on_failure_continue_leaves_one_and_goes_on_with_the_others(
     home: Path, fail: Callable[[Stage, str], None]
 ) -> None:
-    stage = Stage(SCENES["leader-balance"], home)
+    stage = Stage(SCENARIOS["leader-balance"], home)
     plan = quick(stage.plan())
     assert [s.on_failure for s in plan.steps][1:] == [OnFailure.CONTINUE] * (len(plan.steps) - 1)
     plan = seal(replace(plan, steps=tuple(replace(s, on_failure=OnFailure.CONTINUE) for s in plan.steps)))
@@ -161,18 +161,18 @@ def test_on_failure_continue_leaves_one_and_goes_on_with_the_others(
 
 @pytest.mark.parametrize("fail", FAILING)
 def test_a_canary_that_fails_keeps_the_rest_from_being_tried(home: Path, fail: Callable[[Stage, str], None]) -> None:
-    stage = Stage(SCENES["leader-balance"], home)
+    stage = Stage(SCENARIOS["leader-balance"], home)
     plan = quick(stage.plan())
     assert plan.steps[0].on_failure is OnFailure.STOP
     fail(stage, "elect")
-    with pytest.raises(KfixError, match=f"step {plan.steps[0].id} did not take"):
+    with pytest.raises(KfixError, match=f"step {plan.steps[0].id} could not be verified"):
         stage.run(plan)
     assert len(stage.calls) == 1
 
 
 @pytest.mark.parametrize("fail", FAILING)
 def test_on_failure_next_has_the_next_rung(home: Path, fail: Callable[[Stage, str], None]) -> None:
-    stage = Stage(SCENES["coordinator-stuck"], home)
+    stage = Stage(SCENARIOS["coordinator-stuck"], home)
     plan = stage.plan()
     fail(stage, "reassign")
     assert stage.run(plan).outcome is Outcome.PROVED
@@ -180,7 +180,7 @@ def test_on_failure_next_has_the_next_rung(home: Path, fail: Callable[[Stage, st
 
 
 def test_a_refused_step_of_a_runbook_that_rolls_back_is_rolled_back(home: Path) -> None:
-    stage = Stage(SCENES["durable-defaults"], home)
+    stage = Stage(SCENARIOS["durable-defaults"], home)
     before = world(stage.cluster)
     plan = or_back(stage.plan())
     stage.cluster.faults.answer("alter_configs", ChangeResult(0, "NONE"), applied=True)
@@ -192,10 +192,10 @@ def test_a_refused_step_of_a_runbook_that_rolls_back_is_rolled_back(home: Path) 
 
 
 def test_what_puts_back_and_is_refused_is_told(home: Path) -> None:
-    stage = Stage(SCENES["raise-topic-rf"], home)
+    stage = Stage(SCENARIOS["raise-topic-rf"], home)
     plan = stage.plan()
     once(stage, lambda: refuse(stage, "alter_configs"), type="step.verified", step="grow:orders-5")
-    with pytest.raises(StoppedError, match="not put back: put the replication throttles of topic orders") as caught:
+    with pytest.raises(StoppedError, match="not restored: remove the replication throttles of topic orders") as caught:
         stage.run(plan)
     assert "CLUSTER_AUTHORIZATION_FAILED" in str(caught.value)
     assert stage.resume().outcome is Outcome.PROVED
@@ -206,7 +206,7 @@ def test_what_puts_back_and_is_refused_is_told(home: Path) -> None:
 
 
 def test_what_follows_the_goal_comes_after_the_proof_and_only_then(home: Path) -> None:
-    stage = Stage(SCENES["min isr after the goal"], home)
+    stage = Stage(SCENARIOS["min isr after the goal"], home)
     plan = stage.plan()
     stage.run(plan)
     journal = stage.journal()
@@ -214,7 +214,7 @@ def test_what_follows_the_goal_comes_after_the_proof_and_only_then(home: Path) -
     (intent,) = [r["seq"] for r in journal if r["type"] == "step.intent" and r["step"] == "min-isr"]
     assert max(proofs) < intent
 
-    other = Stage(SCENES["min isr after the goal"], home.parent / "other")
+    other = Stage(SCENARIOS["min isr after the goal"], home.parent / "other")
     plan = other.plan(prove_within="3s", within="3s")
     swallow(other, "reassign", 12)
     with pytest.raises(KfixError):
@@ -241,18 +241,18 @@ def test_a_standing_warning_is_told_until_it_holds(home: Path) -> None:
 
 def test_the_cooldown_is_that_of_the_partitions(home: Path) -> None:
     """A finding of another name on the same partition waits; one on another partition does not."""
-    stage = Stage(SCENES["coordinator-stuck"], home)
+    stage = Stage(SCENARIOS["coordinator-stuck"], home)
     stage.run(stage.plan())
     plan = stage.last_run.plan()
     expires = stage.cluster.clock.now() + 600
     fresh = replace(plan, created=stage.created(), expires_at=expires)
     renamed = seal(replace(fresh, finding=replace(plan.finding, obj="called otherwise")))
-    with pytest.raises(HeldError, match="it waits") as caught:
+    with pytest.raises(HeldError, match="its cooldown is") as caught:
         stage.run(renamed)
     assert caught.value.exit_code == 9
     other = (plan.finding.partitions[0]._replace(partition=7),)
     elsewhere = seal(replace(fresh, finding=replace(plan.finding, obj="another", partitions=other)))
-    assert stage.run(elsewhere).outcome is Outcome.ALREADY_WELL
+    assert stage.run(elsewhere).outcome is Outcome.ALREADY_HEALTHY
     stage.cluster.advance(plan.caps.cooldown + 1)
     again = seal(replace(renamed, created=stage.created(), expires_at=stage.cluster.clock.now() + 60))
-    assert stage.run(again).outcome is Outcome.ALREADY_WELL
+    assert stage.run(again).outcome is Outcome.ALREADY_HEALTHY

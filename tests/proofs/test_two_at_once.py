@@ -19,7 +19,7 @@ from kfix.runbook.execution.host_lock import cluster_lock
 from kfix.runbook.journal.runs import RunStore
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.later import once
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, too_often
 
 TRIES = 100
@@ -136,8 +136,8 @@ def at_once(*stages: Stage) -> list[RunResult | KfixError]:
 @pytest.mark.parametrize("home_of_second", ["state", "other"], ids=["one host: the file", "two hosts: the cluster's"])
 def test_two_runs_at_once_and_exactly_one_acts(tmp_path: Path, home_of_second: str) -> None:
     for number in range(TRIES):
-        one = Stage(SCENES["durable-defaults"], tmp_path / "state" / f"{number}")
-        two = Stage(SCENES["durable-defaults"], tmp_path / home_of_second / f"{number}")
+        one = Stage(SCENARIOS["durable-defaults"], tmp_path / "state" / f"{number}")
+        two = Stage(SCENARIOS["durable-defaults"], tmp_path / home_of_second / f"{number}")
         two.cluster, two.person = one.cluster, one.person
         two.store = RunStore(tmp_path / home_of_second / f"{number}")
         plan = one.plan()

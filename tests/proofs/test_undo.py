@@ -17,8 +17,8 @@ from kfix.runbook.plan.planfile import from_json, to_json
 from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.calls import expected_call
-from tests.proofs.killing import Killing, told_apart
-from tests.proofs.scenes import SCENES, Scene
+from tests.proofs.killing import Killing, distinct
+from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Stage, too_often, world
 from tests.proofs.test_steps import or_back
 
@@ -39,12 +39,12 @@ REVERSIBLE = (
 
 
 def name_of(prefix: str) -> str:
-    return next(name for name in SCENES if name.startswith(prefix))
+    return next(name for name in SCENARIOS if name.startswith(prefix))
 
 
 @pytest.mark.parametrize("name", REVERSIBLE)
 def test_apply_and_rollback_leave_no_difference(name: str, home: Path) -> None:
-    stage = Stage(SCENES[name if name in SCENES else name_of(name.partition(":")[0])], home)
+    stage = Stage(SCENARIOS[name if name in SCENARIOS else name_of(name.partition(":")[0])], home)
     plan = stage.plan()
     before = world(stage.cluster)
     stage.run(plan)
@@ -52,7 +52,7 @@ def test_apply_and_rollback_leave_no_difference(name: str, home: Path) -> None:
     number, first = len(stage.calls), stage.last_run
     undo, healed = stage.roll_back()
     taken_back = name != "coordinator led from elsewhere"  # that one puts the order back itself, after its proof
-    assert healed.outcome is (Outcome.PROVED if taken_back else Outcome.ALREADY_WELL)
+    assert healed.outcome is (Outcome.PROVED if taken_back else Outcome.ALREADY_HEALTHY)
     after = world(stage.cluster)
     assert (after.assignments, after.topics, after.brokers) == (before.assignments, before.topics, before.brokers)
     assert after.leading == before.leading
@@ -61,9 +61,9 @@ def test_apply_and_rollback_leave_no_difference(name: str, home: Path) -> None:
     assert undo.undoes == first.id
 
 
-@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
-def test_what_is_not_undone_is_named_up_front(scene: Scene, home: Path) -> None:
-    stage = Stage(scene, home)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)
+def test_what_is_not_undone_is_named_up_front(scenario: Scenario, home: Path) -> None:
+    stage = Stage(scenario, home)
     plan = stage.plan()
     stage.run(plan)
     done = {r["step"] for r in stage.journal() if r["type"] == "step.intent"}
@@ -74,11 +74,11 @@ def test_what_is_not_undone_is_named_up_front(scene: Scene, home: Path) -> None:
             undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=everything)
         except RefusedError as error:
             assert all(s.id in str(error) for s in final)
-            assert "changed nothing" in str(error) or "nothing of" in str(error)
+            assert "changed nothing" in str(error) or "no change of" in str(error)
             continue
         told = "\n".join(undo.warnings)
         for step in final:
-            assert f"{step.id} will not be undone" in told
+            assert f"{step.id} will not be reverted" in told
             assert any(s.step == step.id for s in undo.skipped_at_plan)
         undone = {s.id.removeprefix("undo-") for s in undo.steps}
         assert undone.isdisjoint(s.id for s in final)
@@ -92,7 +92,7 @@ def test_what_is_not_undone_is_named_up_front(scene: Scene, home: Path) -> None:
 
 def stopped_in_the_middle(home: Path, name: str) -> tuple[Stage, Plan]:
     """Interrupted while the canary is copied, which would take an hour."""
-    stage = Stage(SCENES[name], home)
+    stage = Stage(SCENARIOS[name], home)
     stage.cluster.copy_seconds = 3600.0
     plan = stage.plan(throttle="1KB/s")
     seen: list[str] = []
@@ -111,7 +111,7 @@ def stopped_in_the_middle(home: Path, name: str) -> tuple[Stage, Plan]:
 
 @pytest.mark.parametrize("name", ["given moves", "raise-topic-rf", "spread-replicas"])
 def test_a_rollback_in_the_middle_of_a_move_cancels_it_and_restores_the_order(name: str, home: Path) -> None:
-    before = world(Stage(SCENES[name], home.parent / "other").cluster)
+    before = world(Stage(SCENARIOS[name], home.parent / "other").cluster)
     stage, _ = stopped_in_the_middle(home, name)
     moving = {tp for tp, a in stage.cluster.records.assignments.items() if a.adding}
     assert moving
@@ -126,15 +126,15 @@ def test_a_rollback_in_the_middle_of_a_move_cancels_it_and_restores_the_order(na
 def test_good_copies_are_kept_unless_everything_is_asked_for(orders: Stage) -> None:
     orders.run(orders.plan())
     number, grown = len(orders.calls), world(orders.cluster)
-    with pytest.raises(RefusedError, match="finished, and kept") as caught:
+    with pytest.raises(RefusedError, match="finished, and its copies are in sync") as caught:
         orders.roll_back(everything=False)
-    assert str(caught.value).count("finished, and kept") == 6
+    assert str(caught.value).count("finished, and its copies are in sync") == 6
     assert orders.calls[number:] == []
     assert world(orders.cluster) == grown
 
 
 def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
-    stage = Stage(SCENES["durable-defaults"], tmp_path / "one" / "kfix")
+    stage = Stage(SCENARIOS["durable-defaults"], tmp_path / "one" / "kfix")
     before = world(stage.cluster)
     stage.run(stage.plan())
     stage.cluster.advance(60)
@@ -142,7 +142,7 @@ def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
     undo = make_rollback(stage.last_run, stage.cluster, stage.created(), everything=True)
     number = len(stage.calls)
     stage.run(undo, changer=killing.changer)
-    for moment in told_apart(killing.moments)[:-1]:
+    for moment in distinct(killing.moments)[:-1]:
         other = stage.at(moment)
         other.resume()
         now = world(other.cluster)
@@ -152,7 +152,7 @@ def test_a_rollback_can_be_killed_at_any_moment_too(tmp_path: Path) -> None:
 
 def test_a_demand_that_was_lowered_is_raised_again_only_when_the_replicas_are_back(home: Path) -> None:
     """Otherwise the way back would stop every producer with acks=all."""
-    stage = Stage(SCENES["under-min-isr"], home)
+    stage = Stage(SCENARIOS["under-min-isr"], home)
     before = world(stage.cluster)
     stage.run(stage.plan())
     first = stage.last_run
@@ -175,11 +175,11 @@ def fails(stage: Stage, *, accepted: bool) -> None:
 
 
 def test_a_step_that_fails_takes_everything_back_and_exits_with_7(home: Path) -> None:
-    stage = Stage(SCENES["durable-defaults"], home)
+    stage = Stage(SCENARIOS["durable-defaults"], home)
     before = world(stage.cluster)
     plan = or_back(stage.plan())
     fails(stage, accepted=True)
-    with pytest.raises(RolledBackError, match="it was taken back, proved") as caught:
+    with pytest.raises(RolledBackError, match="it was rolled back, and the rollback is proved") as caught:
         stage.run(plan)
     assert caught.value.exit_code == 7
     assert world(stage.cluster) == before
@@ -197,21 +197,21 @@ WAYS_TO_FAIL: list[Callable[[Stage], None]] = [
 
 @pytest.mark.parametrize("how", WAYS_TO_FAIL, ids=["refused", "lost", "swallowed"])
 def test_a_rollback_that_fails_says_so_and_exits_with_8(home: Path, how: Callable[[Stage], None]) -> None:
-    stage = Stage(SCENES["durable-defaults"], home)
+    stage = Stage(SCENARIOS["durable-defaults"], home)
     before = world(stage.cluster)
     plan = or_back(stage.plan())
     fails(stage, accepted=True)
     how(stage)
     how(stage)
-    with pytest.raises(RollbackFailedError, match="could not all be taken back") as caught:
+    with pytest.raises(RollbackFailedError, match="the rollback did not complete") as caught:
         stage.run(plan)
     assert caught.value.exit_code == 8
     assert world(stage.cluster) != before
 
 
 def test_every_action_that_says_it_is_reversible_has_an_inverse() -> None:
-    for scene in ("given moves", "durable-defaults", "over others' throttles"):
-        for step in Stage(SCENES[scene], Path("/nonexistent")).plan().steps:
+    for scenario in ("given moves", "durable-defaults", "over others' throttles"):
+        for step in Stage(SCENARIOS[scenario], Path("/nonexistent")).plan().steps:
             assert step.reversible == (step.inverse is not None)
             assert step.inverse is None or step.inverse.action in ACTIONS
             assert step.inverse is None or step.action in ACTIONS

@@ -11,7 +11,7 @@ from kfix.actions.registry import ALL as ACTIONS
 from kfix.runbook.plan.codec import to_plain
 from kfix.runbook.safety.outcomes import Outcome
 from tests.proofs.calls import CALLS, CHANGES_NOTHING, expected_call
-from tests.proofs.scenes import RUNBOOKS, SCENES, SHIPPED, Scene
+from tests.proofs.scenarios import RUNBOOKS, SCENARIOS, SHIPPED, Scenario
 from tests.proofs.stage import Stage, too_often
 
 
@@ -25,17 +25,17 @@ def test_every_action_has_its_call_written_down() -> None:
 
 
 def test_the_scenes_are_all_the_runbooks_and_all_their_tests_that_heal() -> None:
-    assert {s.runbook for s in SCENES.values()} == RUNBOOKS.keys()
+    assert {s.runbook for s in SCENARIOS.values()} == RUNBOOKS.keys()
     assert len(SHIPPED) == sum(t.expect.healed for r in RUNBOOKS.values() for t in r.tests) > 0
 
 
-@pytest.mark.parametrize("scene", SCENES.values(), ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)
 @pytest.mark.parametrize("flags", [False, True], ids=["keyboard", "flags"])
-def test_what_ran_is_what_was_approved(scene: Scene, flags: bool, home: Path) -> None:
-    stage = Stage(scene, home)
+def test_what_ran_is_what_was_approved(scenario: Scenario, flags: bool, home: Path) -> None:
+    stage = Stage(scenario, home)
     plan = stage.plan()
     assert stage.calls == []
-    by_flags = flags and scene.at_the_gate is SHIPPED["leader-balance"].at_the_gate
+    by_flags = flags and scenario.at_the_gate is SHIPPED["leader-balance"].at_the_gate
     healed = stage.run(plan, given=stage.flags(plan)) if by_flags else stage.run(plan)
     assert healed.outcome is Outcome.PROVED
 

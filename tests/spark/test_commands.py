@@ -44,12 +44,12 @@ def audit(store, state, *options, command=None, **env):
 
 @pytest.fixture(scope="module")
 def embedded(run, tmp_path_factory):
-    """(a copy of the store's root, what the embedded audit tells)."""
+    """(a copy of the store's root, the output of the embedded audit)."""
     state = tmp_path_factory.mktemp("state")
     store = tmp_path_factory.mktemp("embedded") / "store"
     copied(run, store)
-    told, _ = audit(store, state)
-    return told
+    document, _ = audit(store, state)
+    return document
 
 
 def copied(run, store):
@@ -57,20 +57,20 @@ def copied(run, store):
     return store
 
 
-def same(told, embedded):
+def same(document, embedded):
     """But for the engine's name and the clock."""
-    assert told["findings"] == embedded["findings"]
-    assert [c["cluster"] for c in told["clusters"]] == [c["cluster"] for c in embedded["clusters"]]
-    assert len(told["findings"]) > 10
+    assert document["findings"] == embedded["findings"]
+    assert [c["cluster"] for c in document["clusters"]] == [c["cluster"] for c in embedded["clusters"]]
+    assert len(document["findings"]) > 10
 
 
 def test_a_master_by_its_url(standalone, run, embedded, tmp_path):
-    told, err = audit(copied(run, tmp_path / "s"), tmp_path, "--spark", standalone.url)
-    same(told, embedded)
+    document, err = audit(copied(run, tmp_path / "s"), tmp_path, "--spark", standalone.url)
+    same(document, embedded)
     assert err == ""
 
 
 def test_spark_submit(standalone, run, embedded, tmp_path):
     script = ROOT / "examples" / "spark-submit.sh"
-    told, _ = audit(copied(run, tmp_path / "s"), tmp_path, command=[str(script)], MASTER=standalone.url)
-    same(told, embedded)
+    document, _ = audit(copied(run, tmp_path / "s"), tmp_path, command=[str(script)], MASTER=standalone.url)
+    same(document, embedded)

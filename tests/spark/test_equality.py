@@ -14,8 +14,8 @@ from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
 from kfix.model.audit.inventory import Inventory, Mute
-from tests.unit.fleet.nights import cluster, day_of, entry, night
-from tests.unit.fleet.nights import told as told_by
+from tests.unit.fleet.audit_runs import audited, cluster, day_of, entry
+from tests.unit.fleet.audit_runs import reported as reported_by
 
 FINDINGS = pa.table(
     {
@@ -102,7 +102,7 @@ def test_an_empty_table_answers(spark):
     assert spark.query(sql, tables) == EmbeddedEngine(1).query(sql, tables)
 
 
-def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_path):
+def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_path):
     """New, still, worse, fixed, unknown, mutes, trends, offenders: every statement of the second stage on each."""
     inventory = Inventory(
         {n: entry(n, tags=("prod",)) for n in "abc"},
@@ -111,14 +111,16 @@ def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_
     told = {}
     for name, engine in (("embedded", EmbeddedEngine(1)), ("spark", spark)):
         root = tmp_path / name
-        nights = [
+        runs = [
             ([cluster("a", dead=1), cluster("b", sick=0.02), cluster("c")], {}),
             ([cluster("a", 1, dead=1, partitions=900), cluster("b", 1, sick=0.02)], {"c": "no broker answered"}),
             ([cluster("a", 2), cluster("b", 2, sick=0.02), cluster("c", 2, dead=1)], {}),
         ]
         reports = [
-            told_by(root, night(root, clusters, engine, look=look, failed=failed, inventory=inventory), engine)
-            for look, (clusters, failed) in enumerate(nights)
+            reported_by(
+                root, audited(root, clusters, engine, number=number, failed=failed, inventory=inventory), engine
+            )
+            for number, (clusters, failed) in enumerate(runs)
         ]
         told[name] = [
             (r.findings, r.trend, r.cluster_trends, r.offenders, r.mutes, [replace(c, seconds=0.0) for c in r.clusters])
@@ -130,7 +132,7 @@ def test_whole_audits_over_nights_are_the_same_with_all_sql_on_spark(spark, tmp_
 
 
 def test_questions_about_a_store_are_answered_the_same(spark, tmp_path):
-    night(tmp_path, [cluster("a/b", sick=0.02), cluster("x y+z", dead=1)], EmbeddedEngine(1))
+    audited(tmp_path, [cluster("a/b", sick=0.02), cluster("x y+z", dead=1)], EmbeddedEngine(1))
     shown = tables(place_of(tmp_path), days=30)
     for sql in (
         (

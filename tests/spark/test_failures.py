@@ -26,7 +26,7 @@ def items(n):
     return {f"c{i}": i for i in range(n)}
 
 
-def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_nobody(local):
+def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other(local):
     found = {d.name: d for d in local.each(sometimes, items(20))}
     assert [*found] == [f"c{i}" for i in range(20)]
     assert {n: d.error for n, d in found.items() if d.error} == {
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_a_row_that_names_it(local, run, judged, tmp_path):
 def test_a_result_that_cannot_travel_is_a_row(local):
     errors = {d.name: d.error for d in local.each(unpicklable, items(3))}
     assert [bool(e) for e in errors.values()] == [False, True, False]
-    assert "cannot travel" in errors["c1"]
+    assert "cannot pickle its result" in errors["c1"]
 
 
 def test_results_come_in_order_and_whoever_stops_listening_stops_the_work(local):
@@ -74,9 +74,9 @@ def test_results_come_in_order_and_whoever_stops_listening_stops_the_work(local)
     ],
 )
 def test_a_wrong_statement_is_one_line(local, capfd, sql, said):
-    with pytest.raises(UsageError, match=said) as told:
+    with pytest.raises(UsageError, match=said) as raised:
         local.query(sql, NUMBERS)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
     assert capfd.readouterr() == ("", "")
 
 
@@ -105,9 +105,9 @@ WRITES = (
 
 @pytest.mark.parametrize("sql", WRITES)
 def test_a_statement_that_does_more_than_read_is_refused(sql):
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as raised:
         only_reads(sql)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -134,19 +134,19 @@ def test_tables_that_are_none(local, tmp_path):
         ("t", "x.parquet", "'t': is str"),
         ("t", [str(tmp_path / "gone.parquet")], "gone.parquet"),
         ("t", [str(tmp_path / "bad.parquet")], "bad.parquet"),
-        ("a b", NUMBERS["numbers"], "no name of a table"),
+        ("a b", NUMBERS["numbers"], "not a valid table name"),
     ):
-        with pytest.raises(KfixError, match=said) as told:
+        with pytest.raises(KfixError, match=said) as raised:
             local.query("SELECT * FROM t", {name: given})
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("master", "said"),
     [
-        ("nope", "no Spark master"),
-        ("local[0]", "no Spark master"),
-        ("spark://127.0.0.1", "no HOST:PORT"),
+        ("nope", "not a Spark master"),
+        ("local[0]", "not a Spark master"),
+        ("spark://127.0.0.1", "not HOST:PORT"),
         ("yarn", "HADOOP_CONF_DIR"),
         ("submit", "spark-submit"),
     ],
@@ -163,11 +163,11 @@ def test_a_master_that_does_not_answer(scheme):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         master = f"{scheme}://127.0.0.1:{held.getsockname()[1]}"
-        with pytest.raises(UnreachableError, match="nobody answers"), wiring.engine(master):
+        with pytest.raises(UnreachableError, match="no answer"), wiring.engine(master):
             pass
 
 
-def test_java_is_told_in_one_line(tmp_path):
+def test_a_wrong_java_is_one_line(tmp_path):
     old = tmp_path / "old"
     (old / "bin").mkdir(parents=True)
     (old / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
@@ -175,22 +175,22 @@ def test_java_is_told_in_one_line(tmp_path):
     silent = shutil.copytree(old, tmp_path / "silent")
     (old / "release").write_text('JAVA_VERSION="11.0.2"\n')
     for env, said in (
-        ({"PATH": str(tmp_path)}, "needs Java, and there is none"),
+        ({"PATH": str(tmp_path)}, "needs Java, which is not installed"),
         ({"JAVA_HOME": str(tmp_path / "gone")}, "there is no bin/java"),
         ({"JAVA_HOME": str(old)}, "is Java 11.0.2, Spark needs 17"),
         ({"JAVA_HOME": str(silent), "PATH": "/usr/bin:/bin"}, "is Java 1.8.0_402, Spark needs 17"),
     ):
-        with pytest.raises(UsageError, match=re.escape(said)) as told:
+        with pytest.raises(UsageError, match=re.escape(said)) as raised:
             find_java(env)
-        assert "embedded engine works without Java" in told.value.hint
+        assert "embedded engine needs no Java" in raised.value.hint
     assert find_java().major >= 17
 
 
 def test_pyspark_that_is_not_there(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(UsageError, match="needs pyspark") as told, wiring.engine("local[2]"):
+    with pytest.raises(UsageError, match="needs pyspark") as raised, wiring.engine("local[2]"):
         pass
-    assert "pip install 'kafka-kfix[spark]'" in told.value.hint
+    assert "pip install 'kafka-kfix[spark]'" in raised.value.hint
     with pytest.raises(UsageError, match="--processes"), wiring.engine("local[2]", processes=2):
         pass
 

@@ -79,5 +79,5 @@ def test_a_master_without_workers_is_one_line(tmp_path):
         done = subprocess.run(
             [sys.executable, "-c", script, empty.url], capture_output=True, text=True, check=True, timeout=120
         )
-    assert done.stdout == f"UnreachableError {empty.url}: no worker took the work for 3 s\n"
+    assert done.stdout == f"UnreachableError {empty.url}: no worker accepted the work within 3 s\n"
     assert done.stderr == ""

@@ -111,7 +111,7 @@ def test_the_lock_of_a_cluster_is_refused_where_something_was_planted(home: Path
     with pytest.raises(RefusedError) as refused:
         take(home)
     text = str(refused.value)
-    assert text.startswith(f"{lock_of(home)}: the lock cannot be taken: {PLANTED[how]}")
+    assert text.startswith(f"{lock_of(home)}: cannot take the lock: {PLANTED[how]}")
     assert text.endswith("; nothing was changed")
     assert "\n" not in text
     assert victim.read_text() == PRECIOUS
@@ -193,7 +193,7 @@ def test_every_folder_is_0700_and_every_file_0600_whatever_the_umask(tmp_path: P
         run = RunStore(home).create(PLAN, 0.0)
         with run.open_journal() as journal:
             journal.write(b"")
-        run.keep_screen("1", "what was shown")
+        run.keep_screen("1", "the gate's screen")
         SnapshotStore(home).keep(Snapshot(1.0, "0", ClusterIdentity("abc", Mode.ZOOKEEPER), (), {}))
         with store_lock(home, place_of(home / "fleet")):
             write_bytes(place_of(home / "fleet" / "v1" / "table.parquet"), b"x")
@@ -234,8 +234,8 @@ def test_neither_a_journal_nor_a_screen_is_written_through_a_link(home: Path, vi
         run.open_journal()
     with pytest.raises(NotPrivateError):
         run.reopen_journal(run.journal())
-    with pytest.raises(Exception, match="what was shown cannot be kept"):
-        run.keep_screen("1", "what was shown")
+    with pytest.raises(Exception, match="the gate's screen cannot be kept"):
+        run.keep_screen("1", "the gate's screen")
     assert victim.read_text() == PRECIOUS
 
 

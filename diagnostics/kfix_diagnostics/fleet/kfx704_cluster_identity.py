@@ -50,7 +50,7 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 ),
             )
     for name, digest in sorted(case.digests.items()):
-        before = case.ids_before.get(name, "")
+        before = case.previous_ids.get(name, "")
         if before and digest.cluster_id and before != digest.cluster_id:
             yield (
                 name,

@@ -1,4 +1,4 @@
-"""Snapshots of many clusters in Parquet, and the judging of one of them without loading all of it (design: fleet).
+"""The fleet store: snapshots of many clusters in Parquet, and one of them judged without loading all of it.
 
-Every module here but this one imports pyarrow: whoever needs them imports them late.
+Every module in this package imports pyarrow, so callers import them inside functions.
 """

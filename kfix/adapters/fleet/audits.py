@@ -1,11 +1,11 @@
-"""What audits found, as tables of the store: append-only, an audit a folder, one manifest written last.
+"""Stored audits: one folder per audit, append-only, with a manifest that is written last.
 
     <root>/v1/audits/date=YYYY-MM-DD/run=<id>/findings-<attempt>.parquet
     <root>/v1/audits/date=YYYY-MM-DD/run=<id>/clusters-<attempt>.parquet
     <root>/v1/audits/date=YYYY-MM-DD/run=<id>/audit.json
 
-The manifest names the files that count. An audit that is repeated writes new files and then its manifest, so a reader
-sees the old one whole until it sees the new one whole; other audits are never touched.
+The manifest names the valid files. A repeated audit writes new files and then its manifest, so a reader sees either the
+complete old audit or the complete new one. Other audits are never touched.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kfix.adapters.fleet.places import (
     left_out,
     place_of,
     read_bytes,
+    readable_errors,
     remove,
     run_folders,
     run_name,
-    telling,
     write_bytes,
     writing,
 )
@@ -53,16 +53,17 @@ _TYPES: Final[Mapping[Any, Any]] = {
     date: pa.date32(),
     tuple[str, ...]: pa.list_(pa.string()),
 }
-#: Beside the fields of the row: which audit it is of.
+#: The columns that name the audit, in addition to the fields of the row.
 _WHEN: Final = (pa.field("day", pa.date32(), nullable=False), pa.field("run", pa.string(), nullable=False))
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A complete audit. `began` is when its run began to look, seconds since the epoch: audits are ordered by it.
+    """A complete stored audit.
 
-    `clusters_named` are those of its run, read or not; `before` the (day, run) that it was compared with.
+    `began` is the start of its run in seconds since the epoch; audits are ordered by it. `clusters_named` are the
+    clusters of the run, read or not; `previous` is the (day, run) of the audit that it was compared with.
     """
 
     place: StoreLocation
@@ -75,7 +76,7 @@ class Audit:
     clusters_named: tuple[str, ...] = ()
     last_read: Mapping[str, date] = field(default_factory=dict)
     cluster_ids: Mapping[str, str] = field(default_factory=dict)
-    before: tuple[date, str] | None = None
+    previous: tuple[date, str] | None = None
     mutes: tuple[MuteSeen, ...] = ()
     could_not_read: tuple[str, ...] = ()
 
@@ -85,12 +86,13 @@ class Audit:
 
 
 def schema_of(kind: type) -> Any:
+    """Returns the pyarrow schema of a row class."""
     hints = get_type_hints(kind)
     return pa.schema([*_WHEN, *(pa.field(f.name, _TYPES[hints[f.name]], nullable=False) for f in fields(kind))])
 
 
 def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str, names: Sequence[str] | None = None) -> Any:
-    """Sorted as they are given; all columns, or those that are named."""
+    """Returns the rows as a pyarrow table in the given order, with all columns or those in `names`."""
     rows, schema = tuple(rows), schema_of(kind)
     if names is not None:
         schema = pa.schema([schema.field(name) for name in names])
@@ -100,7 +102,7 @@ def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str, names: S
 
 
 def _column(values: list[Any], kind: Any) -> Any:
-    """Text that is no UTF-8 (a lone surrogate of a topic's or a group's name) is escaped."""
+    """Escapes text that is not valid UTF-8, such as a lone surrogate in a topic or group name."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -114,10 +116,10 @@ def _escaped(value: Any) -> Any:
 
 
 def read_rows(kind: type[Row], file: str) -> tuple[Row, ...]:
-    """The columns of `kind` are looked for by name. UsageError where one is missing or has another type."""
+    """Reads rows by column name. Raises UsageError if a column is missing or has another type."""
     place = place_of(file)
     wanted = schema_of(kind)
-    with telling(place, _REPEAT), place.system.open_input_file(place.path) as opened:
+    with readable_errors(place, _REPEAT), place.system.open_input_file(place.path) as opened:
         table = pq.ParquetFile(opened).read()
     check_columns(table.schema, wanted, str(place))
     hints = get_type_hints(kind)
@@ -129,23 +131,26 @@ def read_rows(kind: type[Row], file: str) -> tuple[Row, ...]:
 
 
 def check_columns(found: Any, wanted: Any, where: str) -> None:
+    """Raises UsageError if a column of `wanted` is missing or has another type."""
     for column in wanted:
         at = found.get_field_index(column.name)
         if at < 0:
-            raise UsageError(f"{where}: has no column {column.name!r}: it is of another version of kfix, or no audit's")
+            raise UsageError(
+                f"{where}: has no column {column.name!r}: written by another version of kfix, or not an audit"
+            )
         kind = found.field(at).type
         same_list = (
             pa.types.is_list(kind) and pa.types.is_list(column.type) and kind.value_type == column.type.value_type
         )
         if kind != column.type and not same_list:
-            raise UsageError(f"{where}: column {column.name!r} is {kind}, {column.type} is wanted")
+            raise UsageError(f"{where}: column {column.name!r} is {kind}, expected {column.type}")
 
 
 def is_sound(audit: Audit) -> str:
-    """Why its score cards cannot be read; "" where they can."""
+    """Returns the reason why the score cards of an audit cannot be read, "" if they can."""
     place = place_of(audit.clusters)
     try:
-        with telling(place), place.system.open_input_file(place.path) as opened:
+        with readable_errors(place), place.system.open_input_file(place.path) as opened:
             schema = pq.read_schema(opened)
         check_columns(schema, schema_of(ClusterRow), str(place))
     except UsageError as error:
@@ -161,8 +166,9 @@ def write_audit(
     tables: Mapping[str, Any],
     manifest: Mapping[str, Any],
 ) -> Audit:
-    """`tables` are `findings` and `clusters`. What the attempt before the last one wrote is taken away: who has just
-    read the last one's manifest still finds its files.
+    """Writes an audit; `tables` are `findings` and `clusters`.
+
+    The files of the previous attempt stay, for readers that have just read its manifest; older ones are deleted.
     """
     place = audit_place(root, day, run)
     kept = set(_files_of(place))
@@ -188,7 +194,7 @@ def write_audit(
 
 
 def _files_of(place: StoreLocation) -> tuple[str, ...]:
-    """What the manifest that counts now names; nothing where there is none, or one that nobody can read."""
+    """Returns the files that the current manifest names, () if there is no readable manifest."""
     if not exists(place / AUDIT):
         return ()
     try:
@@ -202,7 +208,10 @@ def audit_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
 
 
 def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str] | None = None) -> tuple[Audit, ...]:
-    """Complete audits, oldest first. With `damaged` those that cannot be read are told there, and left out."""
+    """Returns the complete audits since a day, oldest first.
+
+    Audits that cannot be read are skipped and described in `damaged`; without that list UsageError is raised.
+    """
     top = root / f"v{VERSION}" / AUDITS
     found = []
     for _, _, place in run_folders(top, lambda day: since is None or day >= since):
@@ -213,18 +222,18 @@ def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str]
 
 
 def read_audit(place: StoreLocation) -> Audit:
-    """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
+    """Raises UsageError if the manifest is missing, damaged, or written by a newer kfix."""
     try:
         manifest = json.loads(read_bytes(place / AUDIT))
         if manifest["format"] != FORMAT or manifest["version"] > VERSION:
-            raise UsageError(f"{place / AUDIT}: is no audit that this kfix reads")
+            raise UsageError(f"{place / AUDIT}: is not an audit that this version of kfix can read")
         return _audit(place, manifest)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{place / AUDIT}: is damaged: {type(error).__name__} at {error}") from None
 
 
 def _audit(place: StoreLocation, manifest: Mapping[str, Any]) -> Audit:
-    names, earlier = manifest["files"], manifest.get("before")
+    names, earlier = manifest["files"], manifest.get("previous")
     unread = manifest.get("could_not_read", {})
     return Audit(
         place,

@@ -1,4 +1,4 @@
-"""One cluster's Parquet, read column by column as it is asked for. Nothing of it becomes a Python object by itself."""
+"""Reads the Parquet file of one cluster column by column, on demand. No value becomes a Python object unasked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import StoreLocation, telling
+from kfix.adapters.fleet.places import StoreLocation, readable_errors
 from kfix.adapters.fleet.schema import PARTITIONS, completed, missing, present
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import TopicPartition
@@ -20,11 +20,11 @@ _TOPIC = "topic"
 
 
 class Columns:
-    """`first` are read at once, in one go: what every look at the cluster needs."""
+    """The columns of one partitions file. `first` are read together at the start: every diagnosis needs them."""
 
     def __init__(self, place: StoreLocation, first: Iterable[str]) -> None:
         self._place = place
-        with telling(place):
+        with readable_errors(place):
             try:
                 self._file = pq.ParquetFile(
                     place.system.open_input_file(place.path), read_dictionary=[_TOPIC], pre_buffer=not place.local
@@ -45,18 +45,18 @@ class Columns:
         if not wanted:
             return
         has = present(self._schema, wanted, str(self._place))
-        with telling(self._place):
+        with readable_errors(self._place):
             table = self._file.read(columns=has, use_threads=False)
         for name, column in zip(wanted, completed(table, wanted), strict=True):
             self._known[name] = _whole(column, name, str(self._place))
 
     @cached_property
     def _schema(self) -> Any:
-        with telling(self._place):
+        with readable_errors(self._place):
             return self._file.schema.to_arrow_schema()
 
     def taken(self, names: Sequence[str], rows: Sequence[int]) -> list[list[Any]]:
-        """The values of some rows, one list a column."""
+        """Returns the values of some rows, one list per column."""
         self.read(names)
         batch = pa.RecordBatch.from_arrays([self._known[n] for n in names], names=[*names])
         return [c.to_pylist() for c in batch.take(pa.array(rows, pa.int64())).columns]
@@ -66,7 +66,10 @@ class Columns:
         return [python(self._known[n].slice(start, count)) for n in names]
 
     def row_of(self, tp: TopicPartition) -> int | None:
-        """By halving, since the file is sorted by topic and partition; None where the partition is not in it."""
+        """Returns the row of a partition by binary search, None if the file does not have it.
+
+        The file is sorted by topic and partition.
+        """
         start, end = self._topics.get(tp.topic, (0, 0))
         numbers = self["partition"]
         guess = start + tp.partition
@@ -84,7 +87,7 @@ class Columns:
 
 
 def python(values: Any) -> list[Any]:
-    """A column as Python values; numbers in one copy, which is several times faster than one by one."""
+    """Returns a column as Python values; numbers are copied in bulk, which is several times faster than one by one."""
     if values.type == pa.int64() and not values.null_count and len(values):
         raw = memoryview(values.buffers()[1]).cast("q")
         return raw[values.offset : values.offset + len(values)].tolist()

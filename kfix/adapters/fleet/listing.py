@@ -1,4 +1,4 @@
-"""All runs of a store, whole or not: what a person sees who asks what is there, and which one can be gone on with."""
+"""Lists the runs of a store: complete, unfinished and damaged ones. An unfinished run can be resumed."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.schema import VERSION
 from kfix.errors import UsageError
 
-#: Seconds.
+#: The age in seconds up to which an unfinished run is resumed.
 _YOUNG = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """`clusters` are there, `failed` are not; `began` and `ended` are seconds since the epoch, None where nobody knows.
+    """One run of a store.
 
-    `why` says what is wrong with one that is damaged.
+    `clusters` is the number of collected clusters, `failed` of the others; `began` and `ended` are in seconds since
+    the epoch, None if unknown. `why` is the reason why a run counts as damaged.
     """
 
     day: date
@@ -46,24 +47,24 @@ class Listed:
 
 
 def listed(root: StoreLocation, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
-    """Oldest first, all or those of a day or a name. None where the store does not exist."""
+    """Returns all runs, or those of a day or a name, oldest first; () if the store does not exist."""
     there = run_folders(root / f"v{VERSION}", lambda of: day in (None, of))
     found = [_listed(of, name, place) for of, name, place in there if run in ("", name)]
     return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
 
 
 def unfinished_day(root: StoreLocation, run: str) -> date | None:
-    """The day of the run of that name which is to be gone on with: one that began before midnight is not begun anew.
-    One that began more than six hours ago is history: its looks are no looks of today.
+    """Returns the day of the unfinished run of that name, which may have begun before midnight; None if there is none.
 
-    UsageError where there are several.
+    A run that began more than six hours ago is not resumed: its snapshots are too old. Raises UsageError if several
+    runs match.
     """
     young = time.time() - _YOUNG
     unfinished = [r for r in listed(root, run=run) if r.state == "unfinished"]
     days = [r.day for r in unfinished if r.began is not None and r.began >= young]
     if len(days) > 1:
         raise UsageError(
-            f"{root}: the run {run!r} is unfinished on {', '.join(map(str, days))}", hint="say which one: --date"
+            f"{root}: the run {run!r} is unfinished on {', '.join(map(str, days))}", hint="choose one with --date"
         )
     return days[0] if days else None
 

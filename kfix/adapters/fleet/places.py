@@ -1,11 +1,12 @@
-"""Where the store lies: a local folder, or any URL that pyarrow reads (s3://, gs://, abfs://, hdfs://, file://).
+"""Locations in the store: a local folder, or any URL that pyarrow reads (s3://, gs://, abfs://, hdfs://, file://).
 
     <root>/v1/date=YYYY-MM-DD/run=<id>/partitions/<cluster>.parquet
     <root>/v1/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz
     <root>/v1/date=YYYY-MM-DD/run=<id>/begun.json
     <root>/v1/date=YYYY-MM-DD/run=<id>/manifest.json
 
-A file is written beside and renamed on a local disk, and put in one piece on an object store: no reader sees half.
+On a local disk a file is written under a temporary name and renamed; on an object store it is uploaded in one piece.
+No reader ever sees a partial file.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ DOCUMENT: Final = ".json.gz"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SECRET: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^/?]*:[^/?]*@|.*[?&](secret_key|access_key|session_token)=")
 _RUN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-#: What a file system takes for one name, less the ending and the mark of a file that is being written.
+#: The longest file name, less the ending and the suffix of a temporary file.
 _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """One file or folder. As text it is what people and other processes are told: a path, or a URL.
+    """One file or folder. `str()` gives its path or URL.
 
-    `base` is that without the options of a URL (`?endpoint_override=...`), which are `options`.
+    `options` are the options of a URL (`endpoint_override=...`); `base` is the path or URL without them.
     """
 
     base: str
@@ -72,24 +73,24 @@ class StoreLocation:
 
 
 def place_of(text: str | os.PathLike[str]) -> StoreLocation:
-    """UsageError where the URL is none that pyarrow knows."""
-    said = os.fspath(text)
-    if not said:
+    """Returns the location of a path or URL. Raises UsageError for an unknown kind of URL, or one with a secret."""
+    given = os.fspath(text)
+    if not given:
         raise UsageError("a fleet store needs a folder or a URL")
-    base, options = said, ""
+    base, options = given, ""
     try:
-        if _URL.match(said):
-            if _SECRET.match(said):
+        if _URL.match(given):
+            if _SECRET.match(given):
                 raise UsageError(
                     "a store's URL must not hold a key or a password: manifests and process lists would show it",
-                    hint="give them as the store's own tools take them, such as AWS_ACCESS_KEY_ID, or by a role",
+                    hint="pass credentials as the store's own tools take them: AWS_ACCESS_KEY_ID and so on, or a role",
                 )
-            system, path = fs.FileSystem.from_uri(said)
-            base, _, options = said.partition("?")
+            system, path = fs.FileSystem.from_uri(given)
+            base, _, options = given.partition("?")
         else:
-            system, path = fs.LocalFileSystem(), str(Path(said).absolute())
+            system, path = fs.LocalFileSystem(), str(Path(given).absolute())
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise UsageError(f"{said}: is no place for a fleet store: {_first_line(error)}") from None
+        raise UsageError(f"{given}: is not a valid location for a fleet store: {_first_line(error)}") from None
     return StoreLocation(base, path, system, options)
 
 
@@ -98,26 +99,29 @@ def run_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
 
 
 def run_name(run: str) -> str:
-    """As it is. UsageError where it is none."""
+    """Returns the name unchanged. Raises UsageError if it is not valid."""
     if not _RUN.fullmatch(run):
-        raise UsageError(f"{run!r} is no name of a run: up to 64 letters, digits, dots, dashes and underscores")
+        raise UsageError(f"{run!r} is not a valid run name: up to 64 letters, digits, dots, dashes and underscores")
     return run
 
 
 def file_name(cluster: str) -> str:
-    """A cluster's name as a file's, without what hides files from Spark. UsageError where it is empty or too long."""
+    """Returns the file name of a cluster, percent-encoded, without a leading character that hides it from Spark.
+
+    Raises UsageError if the name is empty or too long.
+    """
     name = quote(cluster, safe=" ")
     if name[:1] in {".", "_"}:
         name = f"%{ord(name[0]):02X}{name[1:]}"
     if not cluster or len(name) > _LONGEST:
         raise UsageError(
-            f"{cluster[:40]!r} is no name of a cluster: 1 to {_LONGEST} letters, as a file name takes them"
+            f"{cluster[:40]!r} is not a valid cluster name: 1 to {_LONGEST} characters once percent-encoded"
         )
     return name
 
 
 def is_day(text: str) -> bool:
-    """Folders that somebody put beside ours are left alone."""
+    """Returns whether the text is an ISO date; other folders in the store are ignored."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -129,26 +133,29 @@ def cluster_name(file: str) -> str:
 
 
 def document_place(table: StoreLocation) -> StoreLocation:
-    """Of the cluster whose partitions lie in `table`."""
+    """Returns the location of the document of the cluster whose partitions are in `table`.
+
+    Raises UsageError if `table` is not a partitions file of a fleet store.
+    """
 
     def beside(path: str) -> str:
         folder, _, name = path.rpartition("/")
         above, _, kind = folder.rpartition("/")
         if kind != PARTITIONS or not name.endswith(TABLE):
-            raise UsageError(f"{table}: is no file of a fleet store: .../{PARTITIONS}/<cluster>{TABLE} is one")
+            raise UsageError(f"{table}: is not a file of a fleet store, which is .../{PARTITIONS}/<cluster>{TABLE}")
         return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
 
     return StoreLocation(beside(table.base), beside(table.path), table.system, table.options)
 
 
 def read_bytes(place: StoreLocation) -> bytes:
-    with telling(place):
+    with readable_errors(place):
         if place.local:
             return read_file(Path(place.path))
         with place.system.open_input_file(place.path) as file:
             found: bytes = file.read(LARGEST + 1)
         if len(found) > LARGEST:
-            raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB, and is not read")
+            raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; not read")
         return found
 
 
@@ -159,17 +166,17 @@ def write_bytes(place: StoreLocation, raw: bytes) -> None:
 
 @contextlib.contextmanager
 def writing(place: StoreLocation) -> Iterator[Any]:
-    """An open file that becomes `place` when all of it is written, and nothing at all where that fails."""
+    """Opens a file that appears at `place` once it is complete; on an error nothing is left behind."""
     path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.local else place.path
-    with telling(place):
+    with readable_errors(place):
         if place.local:
             make_folders(Path(place.path).parent)
-            # pyarrow knows no modes: it fills a file that nobody else may read, since it may name hosts and clients.
+            # pyarrow cannot set a mode: it fills a file that only the owner can read, since it names hosts and clients.
             os.close(new_private(Path(path)))
         else:
             place.system.create_dir(place.path.rpartition("/")[0], recursive=True)
         try:
-            # By itself pyarrow would pack what ends in .gz once more.
+            # Without this pyarrow would compress a file that ends in .gz a second time.
             with place.system.open_output_stream(path, compression=None) as out:
                 yield out
             if place.local:
@@ -182,8 +189,8 @@ def writing(place: StoreLocation) -> Iterator[Any]:
 
 
 def folders(place: StoreLocation, prefix: str) -> list[str]:
-    """What follows `prefix` in the names of the folders there, sorted; none where the place does not exist."""
-    with telling(place):
+    """Returns the folder names at `place` that begin with `prefix`, without it, sorted; [] if it does not exist."""
+    with readable_errors(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
     names = [i.base_name for i in found if i.type == fs.FileType.Directory]
     return sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
@@ -192,8 +199,9 @@ def folders(place: StoreLocation, prefix: str) -> list[str]:
 def run_folders(
     top: StoreLocation, wanted: Callable[[date], bool] = lambda _: True
 ) -> Iterator[tuple[date, str, StoreLocation]]:
-    """(day, run, folder) of every date=.../run=... there, by day and name; only days that are `wanted` are looked into.
-    What somebody put beside ours is left alone.
+    """Yields (day, run, folder) of every date=.../run=... folder, by day and name; reads only the `wanted` days.
+
+    Other folders are ignored.
     """
     for day in map(date.fromisoformat, filter(is_day, folders(top, "date="))):
         for run in folders(top / f"date={day}", "run=") if wanted(day) else ():
@@ -201,14 +209,14 @@ def run_folders(
 
 
 def files(place: StoreLocation, ending: str) -> list[str]:
-    with telling(place):
+    with readable_errors(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
     names = [i.base_name for i in found if i.type == fs.FileType.File]
     return sorted(n.removesuffix(ending) for n in names if n.endswith(ending))
 
 
 def remove(place: StoreLocation) -> None:
-    """A file. One that is gone already is no mistake: another process may tidy up too."""
+    """Deletes a file. A missing file is not an error, since another process may prune the store as well."""
     with contextlib.suppress(FileNotFoundError), _denied(place):
         place.system.delete_file(place.path)
 
@@ -219,29 +227,32 @@ def remove_folder(place: StoreLocation) -> None:
 
 
 def size_of(place: StoreLocation) -> int:
-    """Bytes of all files of a folder."""
-    with telling(place):
+    """Returns the bytes of all files in a folder."""
+    with readable_errors(place):
         found = place.system.get_file_info(fs.FileSelector(place.path, allow_not_found=True, recursive=True))
     return sum(i.size or 0 for i in found if i.type == fs.FileType.File)
 
 
 def exists(place: StoreLocation) -> bool:
-    with telling(place):
+    with readable_errors(place):
         return bool(place.system.get_file_info(place.path).type == fs.FileType.File)
 
 
 @contextlib.contextmanager
-def telling(place: StoreLocation, hint: str = "collect the cluster again") -> Iterator[None]:
-    """What pyarrow and the file system say of a file becomes one line that names it."""
+def readable_errors(place: StoreLocation, hint: str = "collect the cluster again") -> Iterator[None]:
+    """Turns errors of pyarrow and the file system into one line that names the file.
+
+    Raises UsageError for a missing or damaged file, UnreachableError if the store cannot be reached.
+    """
     try:
         yield
     except FileNotFoundError:
         raise UsageError(f"{place}: does not exist", hint=hint) from None
     except (pa.ArrowException, OSError) as error:
-        # pyarrow tells a page that cannot be unpacked as an OSError too, without a number of the system.
+        # pyarrow raises OSError without an errno for a page that cannot be decompressed.
         if isinstance(error, pa.ArrowException) or (place.local and error.errno is None):
             raise UsageError(
-                f"{place}: is damaged, or no file of a fleet store: {_first_line(error)}",
+                f"{place}: is damaged, or not a file of a fleet store: {_first_line(error)}",
                 hint=hint,
             ) from None
         raise UnreachableError(f"{place}: cannot be reached: {error.strerror or _first_line(error)}") from None
@@ -249,7 +260,7 @@ def telling(place: StoreLocation, hint: str = "collect the cluster again") -> It
 
 @contextlib.contextmanager
 def left_out(damaged: list[str] | None) -> Iterator[None]:
-    """What is damaged is told in `damaged` and costs no more than itself; without such a list it is an error."""
+    """Adds a UsageError to `damaged` and continues; without such a list the error is raised."""
     try:
         yield
     except UsageError as error:

@@ -1,7 +1,7 @@
-"""A snapshot as the two files of the store: a table of partitions, and a small document of all the rest.
+"""Converts a snapshot to the two files of the store: a table of partitions and a small document with the rest.
 
-What judging needs of ALL partitions and cannot have from the columns of facts is worked out here, once: which brokers
-hold replicas, which of them exist no more, when each one left, how many partitions each broker knows.
+Facts about all partitions that the columns do not hold are computed here, once: which brokers hold replicas, which of
+those ids no longer exist, when each broker left, and how many partitions each broker knows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNSEEN: _Row = (None,) * 7
 
 
 def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
-    """(table, document). The rows are sorted by topic and partition, as `derive` gives them."""
+    """Returns (table, document). The rows are sorted by topic and partition, as `derive` returns them."""
     background = background_of(snapshot)
     facts = derive(snapshot, background)
     case = CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background)
@@ -61,11 +61,11 @@ def _assigned(assignment: Assignment | None) -> _Row:
 
 
 def _seen(tp: TopicPartition, assignment: Assignment | None, state: PartitionState | None, snapshot: Snapshot) -> _Row:
-    told = {b: view.partitions.get(tp) for b, view in snapshot.views.items()}
-    first = next((v for v in told.values() if v is not None), None)
+    views = {b: view.partitions.get(tp) for b, view in snapshot.views.items()}
+    first = next((v for v in views.values() if v is not None), None)
     if first is None:
         return _UNSEEN
-    others = {b: v for b, v in told.items() if v is not first and v != first}
+    others = {b: v for b, v in views.items() if v is not first and v != first}
     return (
         first.leader,
         first.leader_epoch,
@@ -78,7 +78,7 @@ def _seen(tp: TopicPartition, assignment: Assignment | None, state: PartitionSta
 
 
 def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
-    """JSON. `snapshot` is the format of a saved snapshot without its partitions."""
+    """Returns the document as JSON types. `snapshot` has the format of a saved snapshot, without partitions."""
     snapshot, background = case.snapshot, case.background
     zookeeper = snapshot.zookeeper
     return {
@@ -125,7 +125,10 @@ def assignments_and_states(snapshot: Snapshot) -> Iterable[tuple[Assignment, Par
 
 
 def left(records: Iterable[tuple[Assignment, PartitionState]]) -> dict[int, int]:
-    """For every assigned broker what `background.left_ms` tells of it; absent where no record shows it gone."""
+    """Returns, by assigned broker, the time in milliseconds at which it was first missing, as `background.left_ms`.
+
+    A broker that no record shows as missing is absent.
+    """
     found: dict[int, int] = {}
     for assignment, state in records:
         for broker in assignment.replicas:

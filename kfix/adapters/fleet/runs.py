@@ -1,4 +1,4 @@
-"""Runs of the store. A run counts once its manifest is there, which is written last: a reader never sees half a run."""
+"""Runs of the store. A run is complete once its manifest exists, which is written last."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ FORMAT = "kfix.fleet-run"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A complete run. `clusters` are names with their number of partitions; `failed` are names with the reason."""
+    """A complete run. `clusters` maps names to the number of partitions, `failed` maps names to the reason.
+
+    `began` and `ended` are in seconds since the epoch.
+    """
 
     place: StoreLocation
     day: date
@@ -57,48 +60,52 @@ class Run:
     kfix: str
     clusters: Mapping[str, int]
     failed: Mapping[str, str] = field(default_factory=dict)
-    #: All of the manifest, with what `finish` was given beside: durations, inputs, versions.
+    #: The whole manifest, with the extra fields that `finish` was given: durations, inputs, versions.
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, cluster: str) -> str:
-        """The path or URL of a cluster's partitions: what a task is given."""
+        """Returns the path or URL of a cluster's partitions file, the input of a worker task."""
         return str(self.place / PARTITIONS / f"{file_name(cluster)}{TABLE}")
 
     @property
     def tables(self) -> Mapping[str, str]:
-        """Of all clusters, by name, sorted."""
+        """Returns the partitions files of all clusters by name, sorted."""
         return {name: self.table(name) for name in sorted(self.clusters)}
 
 
 def new_id(at: datetime | None = None) -> str:
-    """Sorts by time within its day; two runs that begin in one second differ."""
+    """Returns a run name that sorts by time within its day; two runs of the same second get different names."""
     return f"{at or datetime.now(UTC):%H%M%S}-{secrets.token_hex(3)}"
 
 
 class RunWriter:
-    """One run being written. It may be gone on with after a crash, until its manifest is there."""
+    """Writes one run. It can be resumed after a crash until its manifest exists."""
 
     def __init__(self, root: StoreLocation, day: date, run: str, *, at: float | None = None) -> None:
-        """`at` is the time of looks that are not of now (synthetic ones), seconds since the epoch."""
+        """`at` is the time of synthetic snapshots in seconds since the epoch; None means now.
+
+        Raises UsageError if the run is complete.
+        """
         self.place = run_place(root, day, run)
         self._day, self._id = day, run
         self._rows: dict[str, int] = {}
         self._at = at
         self._began = self._now()
         if exists(self.place / MANIFEST):
-            raise UsageError(f"{self.place}: the run is complete already", hint="begin one with another name")
+            raise UsageError(f"{self.place}: the run is already complete", hint="choose another name for a new run")
 
     def _now(self) -> float:
         return datetime.now(UTC).timestamp() if self._at is None else self._at
 
     def there(self) -> tuple[str, ...]:
-        """Clusters that are written whole, of this attempt and of earlier ones: their document comes last."""
+        """Returns the clusters that are complete, of this or an earlier attempt: their document is written last."""
         return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
 
     def begin(self) -> None:
-        """Leaves a mark of the run, for those who list them; StoreError where the store takes none, before any work.
+        """Writes the start marker of the run, so that it is listed as unfinished.
 
-        A run that is gone on with keeps the mark, and the time, of its first attempt.
+        A resumed run keeps the marker and the time of its first attempt. Raises StoreError if the store cannot be
+        written, before any cluster is read.
         """
         try:
             if exists(self.place / BEGUN):
@@ -109,10 +116,10 @@ class RunWriter:
         except UnreachableError as error:
             raise StoreError(str(error)) from None
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{self.place / BEGUN}: is damaged: {error}", hint="take another name") from None
+            raise UsageError(f"{self.place / BEGUN}: is damaged: {error}", hint="choose another name") from None
 
     def write(self, cluster: str, snapshot: Snapshot) -> int:
-        """The number of partitions. UsageError where a value of the snapshot is none that Kafka has."""
+        """Returns the number of partitions. Raises UsageError for a value that is not valid in Kafka."""
         if cluster in self._rows:
             self.refuse(cluster)
         self._rows[cluster] = rows = write_snapshot(self.place, cluster, snapshot)
@@ -128,14 +135,14 @@ class RunWriter:
 
     @staticmethod
     def refuse(cluster: str) -> NoReturn:
-        raise UsageError(f"two clusters of the run are called {cluster!r}")
+        raise UsageError(f"two clusters of the run are named {cluster!r}")
 
     def count(self, cluster: str, rows: int) -> None:
-        """Written by another process, or by an attempt before this one."""
+        """Counts a cluster that another process or an earlier attempt has written."""
         self._rows[cluster] = rows
 
     def finish(self, failed: Mapping[str, str] | None = None, **more: Any) -> Run:
-        """Writes the manifest. `more` goes into it as it is: durations, inputs, versions."""
+        """Writes the manifest and returns the run. `more` is added unchanged: durations, inputs, versions."""
         for cluster in self.there():
             if cluster not in self._rows:
                 self._rows[cluster] = int(read_document(self.place, cluster)["partitions"])
@@ -157,7 +164,7 @@ class RunWriter:
 
 
 def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
-    """The number of partitions; by itself, for workers: the parent counts them. As `RunWriter.write`."""
+    """Writes a snapshot and returns the number of partitions, as `RunWriter.write`; for workers, the parent counts."""
     try:
         table, document = stored(snapshot, cluster)
     except (pa.ArrowException, ValueError, OverflowError) as error:
@@ -166,7 +173,7 @@ def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
 
 
 def write_cluster(run: StoreLocation, name: str, table: Any, document: Mapping[str, Any]) -> int:
-    """`name` is the file's. The document is written last: with it the cluster is there."""
+    """Writes both files and returns the number of partitions. The document is last: it marks the cluster complete."""
     with writing(run / PARTITIONS / f"{name}{TABLE}") as out:
         pq.write_table(table, out, compression="zstd", store_schema=False)
     raw = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
@@ -175,8 +182,9 @@ def write_cluster(run: StoreLocation, name: str, table: Any, document: Mapping[s
 
 
 def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | None = None) -> tuple[Run, ...]:
-    """Complete runs, oldest first. What has no manifest is being written, or was given up. With `damaged` those that
-    cannot be read are told there, and left out.
+    """Returns the complete runs, oldest first. A folder without a manifest is an unfinished run.
+
+    Runs that cannot be read are skipped and described in `damaged`; without that list UsageError is raised.
     """
     top = root / f"v{VERSION}"
     found = []
@@ -188,24 +196,24 @@ def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | N
 
 
 def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
-    """The last complete one, of a day or of a name where these are given. UsageError where there is none."""
+    """Returns the last complete run, of a day or a name if given. Raises UsageError if there is none."""
     damaged: list[str] = []
     found = [r for r in runs(root, day, damaged=damaged) if not run or r.id == run]
     if not found:
         what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
         raise UsageError(
             lines(f"{root}: {what}", *damaged),
-            hint="kfix fleet collect makes one; kfix fleet runs lists what there is",
+            hint="kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
     return found[-1]
 
 
 def read_run(place: StoreLocation) -> Run:
-    """UsageError where there is no manifest, or one that is damaged or of a newer kfix."""
+    """Raises UsageError if the manifest is missing, damaged, or written by a newer kfix."""
     try:
         manifest = json.loads(read_bytes(place / MANIFEST))
         if manifest["format"] != FORMAT or manifest["version"] > VERSION:
-            raise UsageError(f"{place / MANIFEST}: is no manifest that this kfix reads")
+            raise UsageError(f"{place / MANIFEST}: is not a manifest that this version of kfix can read")
         return _run(place, manifest)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{place / MANIFEST}: is damaged: {type(error).__name__} at {error}") from None
@@ -233,7 +241,7 @@ def parse_document(place: StoreLocation) -> dict[str, Any]:
     try:
         document = json.loads(unpacked(read_bytes(place), str(place)))
         if document["format"] != "kfix.fleet-cluster" or document["version"] > VERSION:
-            raise UsageError(f"{place}: is no cluster that this kfix reads")
+            raise UsageError(f"{place}: is not a cluster that this version of kfix can read")
     except (EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
             f"{place}: is damaged: {type(error).__name__}: {error}", hint="collect the cluster again"

@@ -1,8 +1,8 @@
-"""The columns of a stored partition: its facts, and beside them the raw state that a finding's description needs.
+"""The columns of a stored partition: its facts, and the raw state that the text of a finding needs.
 
-Columns are added, never renamed and never given another type. A reader asks for columns by name, ignores those that it
-does not know, and fills those that an older file lacks from `ABSENT`; any other gap is one error that names file and
-column. All integers are 64 bits wide: they cost nothing on disk, and become Python's integers in one copy.
+Columns are added, never renamed, and never change their type. A reader asks for columns by name, ignores unknown ones,
+and takes the value of a column that an older file lacks from `ABSENT`; any other missing column is an error that names
+file and column. All integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pyarrow as pa
 from kfix.derive.partition_facts import FACT_TYPES
 from kfix.errors import UsageError
 
-#: Of the layout (`<root>/v1/...`) and of the files.
+#: The version of the layout (`<root>/v1/...`) and of the files.
 VERSION: Final = 1
 _TYPES: Final = {bool: pa.bool_(), int: pa.int64(), str: pa.string()}
 _INTS: Final = pa.list_(pa.int64())
 
 FACTS: Final = pa.schema([pa.field(n, _TYPES[t], nullable=False) for n, t in FACT_TYPES.items()])
-#: `state_*` is ZooKeeper's record, null where there is none; `replicas`, `adding`, `removing` its assignment.
+#: `state_*` is ZooKeeper's partition state, null if there is none; `replicas`, `adding`, `removing` its assignment.
 STATE: Final = pa.schema(
     [
         pa.field("replicas", _INTS),
@@ -36,8 +36,8 @@ STATE: Final = pa.schema(
         pa.field("state_mtime_ms", pa.int64()),
     ]
 )
-#: `seen_*` is what the first broker believes that knows the partition: all null where none does, a list that is null is
-#: ZooKeeper's. `seen_others` is JSON, the brokers that believe something else: {broker: null (knows it not) | a row}.
+#: `seen_*` is the view of the first broker that knows the partition: all null if none does; a null list equals
+#: ZooKeeper's. `seen_others` is JSON, the brokers with another view: {broker: null (does not know it) | a row}.
 SEEN: Final = pa.schema(
     [
         pa.field("seen_leader", pa.int64()),
@@ -49,23 +49,26 @@ SEEN: Final = pa.schema(
         pa.field("seen_others", pa.string()),
     ]
 )
-#: `sample`: the first row with its leader and its members of the isr. The samples stand for all rows where a check asks
-#: who is in sync with whom.
+#: `sample` is true for the first row with each combination of leader and ISR members. The samples represent all rows
+#: in checks that ask which brokers are in sync with each other.
 SAMPLE: Final = "sample"
 PARTITIONS: Final = pa.schema([*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False)])
-#: Columns newer than the first release of the format, and what a file without them means.
+#: Columns that are newer than the first release of the format, with the value that a file without them implies.
 ABSENT: Final[Mapping[str, bool | int | str | None]] = {}
 
 
 def missing(name: str, place: str) -> UsageError:
     return UsageError(
-        f"{place}: has no column {name!r}: it is no file of kfix, or one of another version",
-        hint="collect the cluster again, or use the kfix that wrote it",
+        f"{place}: has no column {name!r}: not a file of kfix, or written by another version",
+        hint="collect the cluster again, or use the version of kfix that wrote the file",
     )
 
 
 def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
-    """Those of `wanted` that the file has. UsageError where one is missing that may not be, or has another type."""
+    """Returns the columns of `wanted` that the file has.
+
+    Raises UsageError if a required column is missing or a column has another type.
+    """
     has = []
     for name in wanted:
         at = found.get_field_index(name)
@@ -75,13 +78,13 @@ def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
             continue
         kind = found.field(at).type
         if kind != PARTITIONS.field(name).type and not _same_list(kind, PARTITIONS.field(name).type):
-            raise UsageError(f"{place}: column {name!r} is {kind}, {PARTITIONS.field(name).type} is wanted")
+            raise UsageError(f"{place}: column {name!r} is {kind}, expected {PARTITIONS.field(name).type}")
         has.append(name)
     return has
 
 
 def completed(table: Any, wanted: Iterable[str]) -> list[Any]:
-    """The columns of `wanted`, in its order; what the file lacks is filled with what that means."""
+    """Returns the columns of `wanted`, in that order; missing ones are filled from `ABSENT`."""
     return [
         table.column(name)
         if table.schema.get_field_index(name) >= 0
@@ -91,5 +94,5 @@ def completed(table: Any, wanted: Iterable[str]) -> list[Any]:
 
 
 def _same_list(one: Any, other: Any) -> bool:
-    """Other writers call the items of a list `item`, pyarrow calls them `element`."""
+    """Compares list types by their values: other writers name the items `item`, pyarrow names them `element`."""
     return bool(pa.types.is_list(one) and pa.types.is_list(other) and one.value_type == other.value_type)

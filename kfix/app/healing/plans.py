@@ -1,4 +1,4 @@
-"""Plans as files: read, written, shown again, compared, signed; and their moves for Kafka's own tool."""
+"""Plans as files: read, written, compared and countersigned, and their moves exported for Kafka's own tool."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from kfix.runbook.plan.plandiff import differences
 
 
 def read_plan(path: Path) -> Plan:
-    """Raises UsageError for a file that is no plan, or one that was changed after it was made."""
+    """Reads a plan. Raises UsageError for a file that is not a plan, or was edited after it was made."""
     return planfile.read(path)
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Never over a file. Raises UsageError where it cannot be written."""
+    """Writes a plan to a new file. Raises UsageError if the file exists or cannot be written."""
     planfile.write(plan, path)
 
 
@@ -37,12 +37,12 @@ def plan_json(plan: Plan) -> str:
 
 
 def steps_of(plan: Plan) -> Sequence[tuple[int, PlannedStep]]:
-    """Returns (number, step) in the order in which a run would take them."""
+    """Returns (number, step) in the order of execution."""
     return explain(plan)
 
 
 def approval_flags(plan: Plan) -> str:
-    """Returns what a command line must carry for every gate of the plan."""
+    """Returns the flags that approve every gate of the plan."""
     return flags(plan)
 
 
@@ -52,23 +52,26 @@ def plan_differences(older: Plan, newer: Plan) -> list[tuple[str, str, str]]:
 
 
 def plan_notes(plan: Plan, site: Site) -> tuple[str, ...]:
-    """Returns why a plan that is shown may not be carried out, as far as that can be known without its cluster."""
-    found = [f"for cluster {plan.cluster.name}; whether that is the one you mean was not looked at"]
+    """Returns notes on a stored plan: why it would be refused, as far as that is known without reading its cluster."""
+    found = [f"this plan is for cluster {plan.cluster.name}; the cluster was not read"]
     now = time.time()
     if now > plan.expires_at:
-        found.append(f"expired at {utc(plan.expires_at)}, it is {utc(now)}")
+        found.append(f"it expired at {utc(plan.expires_at)} (now {utc(now)})")
     if plan.created.kfix != __version__:
-        found.append(f"made by kfix {plan.created.kfix}, this is {__version__}: it will not be carried out")
+        found.append(f"it was made by kfix {plan.created.kfix}; this is kfix {__version__}, which will refuse it")
     spent = site.store().spent_by(plan.plan_id)
     if spent is not None:
-        found.append(f"spent: run as {spent.id} (kfix runbook history {spent.id})")
+        found.append(f"it was already run as {spent.id} (kfix runbook history {spent.id})")
     if plan.undoes:
-        found.append(f"takes back run {plan.undoes}")
+        found.append(f"it rolls back run {plan.undoes}")
     return tuple(found)
 
 
 def write_moves(plan: Plan, path: Path) -> int:
-    """Writes the plan's moves for kafka-reassign-partitions, never over a file; returns how many there are."""
+    """Writes the plan's moves for kafka-reassign-partitions to a new file and returns their number.
+
+    Raises UsageError if the plan moves no replica, or the file exists or cannot be written.
+    """
     moves = [(s.args.tp(), s.args.brokers("replicas")) for s in plan.steps if s.action == "reassign.move"]
     if not moves:
         raise UsageError(f"plan {plan.short_id} moves no replica: there is nothing to write to {path}")
@@ -78,10 +81,10 @@ def write_moves(plan: Plan, path: Path) -> int:
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with --json-out") from error
     except OSError as error:
-        raise UsageError(f"{path}: the moves cannot be written: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot write the moves: {error.strerror}") from error
     return len(moves)
 
 
 def countersign_plan(plan: Plan, path: Path, reason: str) -> Mapping[str, Any]:
-    """Signs a plan as the second person; returns what the signature's file holds."""
+    """Signs a plan as the second person and returns the content of the signature file."""
     return sign(plan, path, reason, time.time())

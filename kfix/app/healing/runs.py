@@ -1,4 +1,4 @@
-"""Runs that were begun: found, listed, read event by event, and their throttle changed from outside."""
+"""Runs on this host: found, listed, read event by event, and their throttle changed from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.app.text import utf8
 from kfix.errors import RefusedError
 from kfix.model.plan.plan import Gate
 from kfix.model.run import RunSummary
-from kfix.runbook.execution.rethrottle import wish
+from kfix.runbook.execution.rethrottle import request_throttle
 from kfix.runbook.execution.run import whoami
 from kfix.runbook.journal.history import summaries, summary
 from kfix.runbook.journal.journal import ReadBack
@@ -21,7 +21,7 @@ from kfix.runbook.journal.unfinished import process_here
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """`gone`: the run's process has ended, so only `resume` takes the new rate up."""
+    """A requested throttle. `gone` means that the run's process has ended, so only `resume` will apply the rate."""
 
     run: str
     bytes_per_second: int
@@ -37,23 +37,27 @@ def runs_folder(site: Site) -> Path:
 
 
 def one_run(site: Site, text: str) -> tuple[RunDir, ReadBack, RunSummary]:
-    """`text` is a run's id, or a part of it that only one run has."""
+    """Returns a run, its journal and its summary. `text` is its id, or a part of it that only one run has.
+
+    Raises UsageError if no run or several runs match.
+    """
     found = site.store().find(text)
     return found, found.journal(), summary(found)
 
 
 def rethrottle(site: Site, text: str, rate: str, policy: Path | None) -> Throttled:
-    """Asks a run for another throttle (bytes per second for each broker, such as 50MB/s).
+    """Requests another throttle for a run. `rate` is in bytes per second for each broker, such as 50MB/s.
 
-    Raises RefusedError where the run has ended, or the site's policy asks before each throttle.
+    Raises RefusedError if the run has ended or the site's policy requires approval for each throttle, UsageError if the
+    run is unknown or sets no throttle.
     """
     found = site.store().find(text)
     plan, journal = found.plan(), found.journal()
     if site.policy(policy).gate("throttle.rate") > Gate.PLAN:
-        raise RefusedError("the site's policy asks before each throttle: stop the run, and make a new plan")
+        raise RefusedError("the site's policy requires approval for each throttle: stop the run and make a new plan")
     ended = replay(journal.records).outcome
     if ended:
-        raise RefusedError(f"{found.id} has ended ({ended}): nothing takes up another throttle")
-    bytes_per_second = wish(found.path, plan, utf8("RATE", rate), str(whoami()["user"]))
+        raise RefusedError(f"{found.id} has ended ({ended}): its throttle can no longer be changed")
+    bytes_per_second = request_throttle(found.path, plan, utf8("RATE", rate), str(whoami()["user"]))
     last = journal.records[-1] if journal.records else {}
     return Throttled(found.id, bytes_per_second, gone=process_here(last.get("who", {})) is False)

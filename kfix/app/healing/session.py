@@ -1,6 +1,7 @@
-"""One cluster, opened for healing: plans are made, carried out, resumed, aborted, taken back and proved again.
+"""One cluster, opened for healing: plans are made, carried out, resumed, aborted, rolled back and verified.
 
-Whoever asks is a person (`Human`) or nobody; both go through the same door (`runbook.door`), with the site's policy.
+With a person at the gates (`Human`) or without, every change goes through the door (`runbook.safety.door`), with the
+site's policy.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import OpenCluster
+from kfix.app.healing.request import HealRequest, Nothing, plan_for
 from kfix.app.healing.site import Site
-from kfix.app.healing.wanted import HealRequest, Nothing, plan_for
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.plan.plan import Plan
@@ -38,8 +39,8 @@ from kfix.runbook.safety.target import refuse_other_cluster
 class Approval:
     """What was approved beforehand, for one plan.
 
-    `approve` holds plan:ID8 or step:ID8, `ack` STEP=PHRASE of typed steps, `countersign` a second person's signature.
-    `step_by_step` makes every change ask by itself.
+    `approve` holds plan:ID8 or step:ID8, `ack` STEP=PHRASE of typed steps, `countersign` the file of a second person's
+    signature. `step_by_step` gives every change its own gate.
     """
 
     approve: tuple[str, ...] = ()
@@ -52,13 +53,16 @@ class Approval:
         return bool(self.approve or self.ack or self.countersign is not None)
 
     def to(self, plan: Plan) -> Given:
-        """Raises UsageError where it names another plan, or is no approval at all."""
+        """Returns what the approval covers in this plan.
+
+        Raises UsageError if it names another plan or is malformed, ApprovalError for a wrong phrase or signature.
+        """
         signed = "" if self.countersign is None else signer(self.countersign, plan, os.getuid())
         return parse_given(self.approve, self.ack, plan, signed)
 
 
-class Nobody:
-    """The human of a script: nobody is there, so every gate that was not approved beforehand stays shut."""
+class Unattended:
+    """The human of a script: there is none, so a gate that was not approved beforehand stays closed."""
 
     interactive = False
 
@@ -71,26 +75,28 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """Who is there while a plan is carried out: who is asked, and who hears each record of the journal."""
+    """Who is asked while a plan is carried out, and the listener that gets each record of the journal."""
 
     human: Human
     listener: Listener = lambda _record: None
 
 
 class Healing:
+    """An open cluster on which plans are made and carried out."""
+
     def __init__(self, app: App, access: Access, cluster: OpenCluster) -> None:
         self._app = app
         self._access = access
         self._cluster = cluster
 
     def plan(self, asked: HealRequest, finding: Finding, snapshot: Snapshot) -> tuple[Plan | Nothing, tuple[str, ...]]:
-        """As `wanted.plan_for`."""
+        """As `request.plan_for`."""
         return plan_for(asked, finding, snapshot, self._cluster.reader, self._app.clock.now())
 
     def plan_rollback(self, run: RunDir, policy: Policy, *, everything: bool) -> Plan:
-        """Returns a plan of what takes a run back, last change first, with gates as the policy wants them.
+        """Returns the plan that rolls a run back, last change first, with the gates that the policy requires.
 
-        Raises RefusedError where the run was on another cluster, the network is cut, or nothing can be taken back.
+        Raises RefusedError if the run was on another cluster, the network is cut, or nothing can be reverted.
         """
         before = run.plan()
         refuse_other_cluster(before, self._cluster.reader.identity(), run.id)
@@ -106,29 +112,30 @@ class Healing:
         attendance: Attendance,
         diagnosis: Diagnosis | None = None,
     ) -> RunResult:
-        """Returns what was proved, or raises with the exit code that says whether anything was changed.
+        """Carries a plan out and returns the proven result.
 
-        `diagnosis` is one that was made just now, for this run: it saves another one before the first change.
+        `diagnosis`, if it was made just now for this run, saves another one before the first change. Raises a KfixError
+        whose exit code shows whether anything was changed (docs/exit-codes.md).
         """
-        scene = self._scene(approval.to(plan), approval, policy, attendance, diagnosis)
-        return run_or_roll_back(plan, scene)
+        context = self._context(approval.to(plan), approval, policy, attendance, diagnosis)
+        return run_or_roll_back(plan, context)
 
     def resume(
         self, run: RunDir, did: tuple[str, ...], approval: Approval, policy: Policy, attendance: Attendance
     ) -> RunResult:
-        """Goes on with a run that was killed or stopped. `did` names steps that a person did by hand meanwhile."""
-        scene = self._scene(approval.to(run.plan()), approval, policy, attendance, None)
-        return or_roll_back(lambda: resume(run, scene, did), scene)
+        """Continues a run that was killed or stopped. `did` names steps done by hand. Raises as `carry_out` does."""
+        context = self._context(approval.to(run.plan()), approval, policy, attendance, None)
+        return or_roll_back(lambda: resume(run, context, did), context)
 
     def abort(self, run: RunDir, reason: str, attendance: Attendance) -> Aborted:
-        """Ends a killed or stopped run, whatever the policy. Returns what stays changed and what it put back."""
-        return abort(run, self._scene(Given(), Approval(), NO_POLICY, attendance, None), reason)
+        """Ends a killed or stopped run, whatever the policy. Returns what it restored and which changes remain."""
+        return abort(run, self._context(Given(), Approval(), NO_POLICY, attendance, None), reason)
 
     def verify(self, run: RunDir) -> tuple[Proof, Asked]:
-        """Returns the proof of the run's goal as of now, and what is still to come."""
+        """Returns the proof of the run's goal as of now, and the follow-up checks that do not pass yet."""
         return prove_again(run.plan(), self._cluster.reader, self._app.clock)
 
-    def _scene(
+    def _context(
         self, given: Given, approval: Approval, policy: Policy, attendance: Attendance, diagnosis: Diagnosis | None
     ) -> Context:
         return Context(
@@ -145,7 +152,7 @@ class Healing:
 
     def _door(self, policy: Policy, diagnosis: Diagnosis | None) -> Door:
         clock = self._app.clock
-        # A diagnosis carries the time of day; the door reckons in monotonic seconds.
+        # A diagnosis carries wall-clock time; the door uses monotonic seconds.
         age = 0.0 if diagnosis is None else max(0.0, clock.now() - diagnosis.taken_at)
         just_now = None if diagnosis is None else Diagnosed(diagnosis.findings, clock.monotonic() - age)
         diagnose = self._app.clusters.findings_before_change
@@ -154,6 +161,6 @@ class Healing:
 
 @contextmanager
 def healing(app: App, access: Access, snapshot: Snapshot | None = None) -> Iterator[Healing]:
-    """Opens a cluster for healing. `snapshot`: one that was just taken saves a reading of the addresses."""
+    """Opens a cluster for healing. A `snapshot` taken just now saves reading the brokers' addresses again."""
     with app.clusters.open(access, snapshot) as cluster:
         yield Healing(app, access, cluster)

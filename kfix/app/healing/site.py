@@ -1,4 +1,4 @@
-"""What a site and a user bring along: runbooks of their own, a policy, the folder of runs."""
+"""The settings of a site and a user: their own runbooks, the policy, the store of runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Site:
     environ: Mapping[str, str]
 
     def own_runbooks(self) -> Path | None:
-        """Returns the user's folder. One that was named must be there; the usual one may be absent."""
+        """Returns the user's folder of runbooks: $KFIX_RUNBOOKS, or the default one if it exists, else None."""
         named = self.environ.get("KFIX_RUNBOOKS")
         if named:
             return Path(named)
@@ -29,11 +29,14 @@ class Site:
         return usual if usual is not None and usual.is_dir() else None
 
     def load(self, name: str, folder: Path | None = None) -> Runbook:
-        """Returns a runbook of the catalogue. The site's `folder` goes before the user's own, that before kfix's."""
+        """Returns a runbook by name. The site's `folder` overrides the user's own, and that the shipped ones.
+
+        Raises UsageError for an unknown name.
+        """
         return catalogue.load(name, folder, self.own_runbooks())
 
     def load_or_file(self, text: str, folder: Path | None = None) -> Runbook:
-        """As `load`; what ends in .yaml, or has a slash, is a file."""
+        """As `load`, but text that ends in .yaml or contains a slash is the path of a file."""
         if text.endswith((".yaml", ".yml")) or os.sep in text:
             return load_file(Path(text))
         return self.load(text, folder)
@@ -46,14 +49,17 @@ class Site:
         return catalogue.files(folder, self.own_runbooks())
 
     def policy(self, named: Path | None = None) -> Policy:
-        """Returns the site's policy. One that was named must be there; the usual one may be absent."""
+        """Returns the policy in the file `named`, or else the default one if it exists.
+
+        Raises UsageError if a file that was named does not exist, InvalidFileError if it is not a valid policy.
+        """
         path = named
         if path is None:
             usual = self._config("policy.yaml")
             if usual is None or not os.path.lexists(usual):
                 return NO_POLICY
             path = usual
-        # A policy is YAML that pydantic checks: 0.1 s that only a site with a policy pays.
+        # Importing pydantic and the YAML reader takes 0.1 s, which only a site with a policy needs.
         from kfix.runbook.policy.policyfile import load_policy  # noqa: PLC0415
 
         return load_policy(path)
@@ -62,7 +68,7 @@ class Site:
         return RunStore(state_home(self.environ))
 
     def _config(self, name: str) -> Path | None:
-        """None where this user has no such folder at all: nobody has to have one."""
+        """Returns a path in the user's settings folder, or None if the user has no home."""
         try:
             return config_home(self.environ) / name
         except UsageError:
@@ -70,7 +76,7 @@ class Site:
 
 
 def known_codes() -> frozenset[str]:
-    """Returns every code that a diagnosis can give: a runbook for another one would never be used."""
+    """Returns every finding code that a diagnosis can report."""
     from kfix_diagnostics import ALL  # noqa: PLC0415 - the catalogue, which only validation needs
 
     return frozenset(check.code for check in ALL)

@@ -1,4 +1,4 @@
-"""`kfix audit`: collect a fleet, judge it, compare it with the night before, tell people. Reads clusters only."""
+"""`kfix audit`: collect a fleet, diagnose it, compare with the previous audit, and report. It only reads clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.audit_run import AuditRunOptions, EngineWish, audit_night, report_of_store
+from kfix.app.audit_run import AuditRunOptions, EngineOptions, report_of_store, run_audit
 from kfix.app.inventory import chosen, the_day
 from kfix.cli.fleet.audit_outputs import (
     ClustersCsv,
@@ -48,8 +48,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Collect a fleet, judge it as kfix diagnose does, compare it with the night before, and tell.\n\n"
-    "Exit code: 0 well, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
+    help="Collect a fleet, diagnose every cluster, compare with the previous audit, and report.\n\n"
+    "Exit code: 0 healthy, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
 )
 app.command("query")(query)
 
@@ -59,14 +59,14 @@ Spark = Annotated[
     typer.Option(
         "--spark",
         metavar="MASTER",
-        help="local[*], spark://..., yarn, k8s://..., sc://..., submit; else one pool here.",
+        help="local[*], spark://..., yarn, k8s://..., sc://..., submit. Default: a process pool on this machine.",
     ),
 ]
 SparkConf = Annotated[
-    list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated.")
+    list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
 ]
 Processes = Annotated[
-    int | None, typer.Option("--processes", metavar="N", min=1, help="Of the pool; else as many as cores.")
+    int | None, typer.Option("--processes", metavar="N", min=1, help="Processes of the pool (default: one per core).")
 ]
 
 
@@ -82,14 +82,12 @@ def audit(
     run: RunName = None,
     collect: Annotated[
         str,
-        typer.Option(
-            "--collect", metavar="WHERE", help="here; spark: one task a cluster; no: judge a run that is there."
-        ),
+        typer.Option("--collect", metavar="WHERE", help="here; spark: one task per cluster; no: audit a stored run."),
     ] = "here",
     spark: Spark = None,
     spark_conf: SparkConf = None,
     sql_on_spark: Annotated[
-        bool, typer.Option("--sql-on-spark", help="Compare and score there too, however few findings there are.")
+        bool, typer.Option("--sql-on-spark", help="Compare and score on Spark too, even for few findings.")
     ] = False,
     processes: Processes = None,
     concurrency: Concurrency = 32,
@@ -104,9 +102,9 @@ def audit(
     limit: Limit = 20,
     days: Days = 30,
     fail_on: FailOn = "warning",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")] = False,
 ) -> None:
-    """The whole night: collect, judge, compare, keep, tell."""
+    """Runs an audit: collect, diagnose, compare, store, report."""
     if ctx.invoked_subcommand is not None:
         return
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
@@ -116,25 +114,25 @@ def audit(
     if collect == "spark" and spark is None:
         raise UsageError("--collect spark needs --spark MASTER")
     if collect == "no" and (cluster or tag or owner):
-        raise UsageError("--cluster, --tag and --owner choose what is collected; a run that is there is judged whole")
+        raise UsageError("--cluster, --tag and --owner choose what is collected; a stored run is audited as a whole")
     if run == "":
         raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
     place = the_store(store)
-    watching = Watching(quiet or only_new)
+    observer = TerminalObserver(quiet or only_new)
     wish = AuditRunOptions(collect, the_day(day), run or "", concurrency, timeout)
     loaded = None
     if collect != "no" or inventory:
         loaded = chosen(inventory, cluster or (), tag or (), owner or ())
-        # An expired mute is in the report too; cron mails what is said here.
+        # An expired mute is in the report as well; cron mails every line printed here.
         for line in () if only_new else loaded.warnings:
             say(f"warning: {line}", err=True)
-    engine = EngineWish(spark, processes, _settings(spark_conf), sql_on_spark)
-    raise typer.Exit(outputs.tell(audit_night(place, loaded, engine, wish, watching, days=days)))
+    engine = EngineOptions(spark, processes, _settings(spark_conf), sql_on_spark)
+    raise typer.Exit(outputs.write(run_audit(place, loaded, engine, wish, observer, days=days)))
 
 
 @dataclass(frozen=True)
-class Watching:
-    """Progress of an audit on standard error; what the store kept is not said where nobody wants to hear it."""
+class TerminalObserver:
+    """Shows the progress of an audit on standard error, unless `quiet` is set."""
 
     quiet: bool
 
@@ -145,9 +143,9 @@ class Watching:
         say(text, err=True)
 
 
-def _settings(said: list[str] | None) -> dict[str, str]:
+def _settings(given: list[str] | None) -> dict[str, str]:
     found = {}
-    for each in said or ():
+    for each in given or ():
         key, mark, value = each.partition("=")
         if not mark or not key.strip():
             raise UsageError(f"--spark-conf: {each!r} is not KEY=VALUE", hint="example: spark.executor.memory=2g")
@@ -171,8 +169,8 @@ def show(
     days: Days = 30,
     fail_on: FailOn = "warning",
 ) -> None:
-    """An audit of the store once more, the last one unless a day or a run is named, in any of the outputs."""
+    """Report a stored audit again: the last one, or the one of a day or run."""
     outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
     outputs.check()
     place, of = the_store(store), the_day(day)
-    raise typer.Exit(outputs.tell(report_of_store(place, run=run or "", day=of, days=days)))
+    raise typer.Exit(outputs.write(report_of_store(place, run=run or "", day=of, days=days)))

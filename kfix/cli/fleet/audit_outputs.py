@@ -1,4 +1,4 @@
-"""What an audit is told as: options that `kfix audit` and `kfix audit show` share, and the one place that tells."""
+"""The outputs of an audit: the options that `kfix audit` and `kfix audit show` share, and writing them."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ from kfix.report.terminal import say, say_document
 
 _FILE = "FILE"
 Html = Annotated[
-    str | None, typer.Option("--html", metavar=_FILE, help="One page with charts, for any browser, offline.")
+    str | None, typer.Option("--html", metavar=_FILE, help="A self-contained page with charts; works offline.")
 ]
-Csv = Annotated[str | None, typer.Option("--csv", metavar=_FILE, help="A row a finding.")]
-ClustersCsv = Annotated[str | None, typer.Option("--clusters-csv", metavar=_FILE, help="A row a cluster.")]
-Markdown = Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help="A message for a chat.")]
+Csv = Annotated[str | None, typer.Option("--csv", metavar=_FILE, help="One row per finding.")]
+ClustersCsv = Annotated[str | None, typer.Option("--clusters-csv", metavar=_FILE, help="One row per cluster.")]
+Markdown = Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help="A short chat message.")]
 Prometheus = Annotated[
     str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
 ]
 OnlyNew = Annotated[
-    bool, typer.Option("--only-new", help="Say nothing where nothing is new, worse, or newly unreadable.")
+    bool,
+    typer.Option("--only-new", help="Print nothing unless something is new, worse or newly unread."),
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines of each kind on the terminal.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines per section on the terminal.")]
 FailOn = Annotated[
     str,
     typer.Option(
-        "--fail-on", metavar="LEVEL", help="warning, critical, new-warning, new-critical or never: the exit code."
+        "--fail-on",
+        metavar="LEVEL",
+        help="warning, critical, new-warning, new-critical or never: sets the exit code.",
     ),
 ]
-Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history that are told.")]
+Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")]
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files are written whole or not at all; "-" is standard output, which takes one of them."""
+    """The outputs that were asked for. Files are written atomically; "-" is standard output, for one of them."""
 
     html: str | None
     csv: str | None
@@ -59,15 +62,15 @@ class Outputs:
     fail_on: str
 
     def check(self) -> None:
-        """Before any work: a wrong word or a folder that is not there must not cost a night."""
+        """Raises UsageError for a wrong level or a missing folder, before the audit begins."""
         fail_on(self.fail_on)
         files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
         check_outputs(files, json=self.json)
 
-    def tell(self, report: AuditReport) -> int:
-        """All that was asked for; the exit code."""
+    def write(self, report: AuditReport) -> int:
+        """Writes all outputs and returns the exit code."""
         for line in report.damaged:
-            say(f"warning: left out of the history: {line}", err=True)
+            say(f"warning: not in the history: {line}", err=True)
         threshold = fail_on(self.fail_on)
         for where, text in self._texts(report):
             write_output(text, where)

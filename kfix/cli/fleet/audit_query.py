@@ -1,4 +1,4 @@
-"""`kfix audit query`: one SELECT over all that the store knows."""
+"""`kfix audit query`: one SELECT over the store."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ from kfix.report.terminal import say_document
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="Over partitions, findings, clusters and runs.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over partitions, findings, clusters and runs.")],
     store: StorePlace = None,
     run: RunName = None,
     days: Annotated[
-        int, typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of so many days, up to the last one.")
+        int,
+        typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of the last N days."),
     ] = 30,
-    looks: Annotated[
-        int, typer.Option("--looks", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")
+    snapshots: Annotated[
+        int, typer.Option("--snapshots", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")
     ] = 1,
     spark: Annotated[
-        str | None, typer.Option("--spark", metavar="MASTER", help="Ask Spark, and not DuckDB on this machine.")
+        str | None, typer.Option("--spark", metavar="MASTER", help="Run the query on Spark instead of DuckDB.")
     ] = None,
     json_output: AsJson = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values on standard output.")] = False,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows on the terminal.")] = 200,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows shown on the terminal.")] = 200,
 ) -> None:
-    """Ask the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
+    """Query the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
 
-    partitions (of the last look), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the columns;
-    docs/audit.md explains them. Nothing can be written.
+    Tables: partitions (of the last run), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the
+    columns; docs/audit.md explains them. A query cannot write.
     """
     if json_output and csv:
-        raise UsageError("--json or --csv, not both")
+        raise UsageError("use either --json or --csv")
     place = the_store(store)
-    answer = query_store(sql, place, days=days, run=run or "", looks=looks, spark=spark)
-    _tell(answer, json_output, csv, limit)
+    answer = query_store(sql, place, days=days, run=run or "", snapshots=snapshots, spark=spark)
+    _print_answer(answer, json_output, csv, limit)
 
 
-def _tell(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
+def _print_answer(answer: Any, json_output: bool, csv: bool, limit: int) -> None:
     names, rows = answer.column_names, zip(*(c.to_pylist() for c in answer.columns), strict=True)
     if json_output:
         say_document(rows_json(names, rows))

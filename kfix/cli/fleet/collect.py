@@ -1,4 +1,4 @@
-"""`kfix fleet collect`: all clusters of an inventory into one run of the store."""
+"""`kfix fleet collect`: read all clusters of an inventory into one run of the store."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def collect(
     concurrency: Concurrency = 32,
     timeout: ClusterTimeout = None,
     processes: Annotated[
-        int | None, typer.Option("--processes", metavar="N", help="Else as many as cores, where the fleet is large.")
+        int | None, typer.Option("--processes", metavar="N", help="Default: one per core for a large fleet, else 1.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what became of it.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only, no progress.")] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Look at many clusters at once and store the looks as one run. No cluster is changed, none waits for another."""
+    """Read many clusters at once and store the snapshots as one run. Clusters are not changed."""
     place = the_store(store)
     loaded = chosen(inventory, cluster or (), tag or (), owner or ())
     for line in loaded.warnings:

@@ -1,4 +1,4 @@
-"""`kfix fleet check`, and the options that the commands about fleets share."""
+"""`kfix fleet check`, and the options that the fleet commands share."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ StorePlace = Annotated[
     str | None,
     typer.Option("--store", metavar="DIR|URL", envvar="KFIX_STORE", help="The fleet store (docs/fleet-store.md)."),
 ]
-OfDate = Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="The run's day; else today, UTC.")]
-RunName = Annotated[str | None, typer.Option("--run", metavar="NAME", help="Its name; an unfinished run goes on.")]
+OfDate = Annotated[
+    str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Day of the run; default: today, UTC.")
+]
+RunName = Annotated[
+    str | None, typer.Option("--run", metavar="NAME", help="Name of the run; an unfinished one is resumed.")
+]
 Clusters = Annotated[
-    list[str] | None, typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name; * and ?.")
+    list[str] | None,
+    typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name; * and ?."),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only clusters with this tag.")]
 Concurrency = Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")]
@@ -37,22 +42,22 @@ ClusterTimeout = Annotated[
 Owners = Annotated[list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")]
 
 
-def the_store(said: str | None) -> str:
-
-    if not said:
-        raise UsageError("which store? none is given", hint="--store DIR|URL, or KFIX_STORE")
-    return said
+def the_store(given: str | None) -> str:
+    """Returns the store of an option. Raises UsageError if none is given."""
+    if not given:
+        raise UsageError("no store is given", hint="--store DIR|URL, or KFIX_STORE")
+    return given
 
 
 def check(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE|DIR]", help="Instead of --inventory.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[FILE|DIR]", help="Same as --inventory.")] = None,
     inventory: InventoryPath = None,
     cluster: Clusters = None,
     tag: Tags = None,
     owner: Owners = None,
     json_output: AsJson = False,
 ) -> None:
-    """Validate an inventory: every mistake with its place, or the clusters as they will be asked. Nobody is asked."""
+    """Validate an inventory: show every mistake with its position, or the clusters. No cluster is contacted."""
     loaded = chosen(file or inventory, cluster or (), tag or (), owner or ())
     if json_output:
         say_json(inventory_json(loaded.inventory, loaded.sha256, loaded.warnings), indent=2)

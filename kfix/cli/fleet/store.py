@@ -1,4 +1,4 @@
-"""`kfix fleet runs`, `prune` and `demo`: what a store holds, a store kept small, and one to try."""
+"""`kfix fleet runs`, `prune` and `demo`: list the runs of a store, delete old ones, fill a store with a demo fleet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from kfix.app.collect import stored_runs
 from kfix.app.inventory import the_day
-from kfix.app.store import DemoWish, make_demo, prune_store
+from kfix.app.store import DemoFleet, make_demo, prune_store
 from kfix.cli.fleet.audit_outputs import Outputs
 from kfix.cli.fleet.inventory import OfDate, StorePlace, the_store
 from kfix.cli.options import AsJson
@@ -22,13 +22,13 @@ from kfix.report.terminal import say, say_json
 
 
 def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
-    """The runs of a store, oldest first, the unfinished ones too."""
+    """List the runs of a store, oldest first, including unfinished ones."""
     place, of = the_store(store), the_day(day)
     found = stored_runs(place, of)
     if json_output:
         say_json(runs_json(found), indent=2)
     elif not found:
-        say(f"{place}: holds no run")
+        say(f"{place}: no runs")
     else:
         show_runs(found, console_on(sys.stdout))
 
@@ -36,15 +36,16 @@ def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = Fal
 def prune(
     store: StorePlace = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="DAYS", help="Looks of so many days stay, such as 90d.")
+        str, typer.Option("--keep", metavar="DAYS", help="Keep snapshots of so many days, such as 90d.")
     ] = "90d",
     keep_audits: Annotated[
-        str | None, typer.Option("--keep-audits", metavar="DAYS", help="Findings and scores; else as long as looks.")
+        str | None,
+        typer.Option("--keep-audits", metavar="DAYS", help="Keep findings and scores of so many days."),
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Take away what is shown; without it nothing is.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what is listed; default: only list.")] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Show what of a store is older than --keep; with --delete take it away. The newest run and audit always stay."""
+    """List the runs and audits older than --keep; with --delete, delete them. The newest run and audit always stay."""
     place = the_store(store)
     found = prune_store(place, datetime.now(UTC).date(), keep, keep_audits, delete=delete)
     if json_output:
@@ -59,28 +60,28 @@ def prune(
 
 def demo(
     store: StorePlace = None,
-    clusters: Annotated[int, typer.Option("--clusters", metavar="N", help="How many.")] = 30,
+    clusters: Annotated[int, typer.Option("--clusters", metavar="N", help="Number of clusters.")] = 30,
     partitions: Annotated[
-        int, typer.Option("--partitions", metavar="N", help="Of a cluster of the usual size.")
+        int, typer.Option("--partitions", metavar="N", help="Partitions of an average cluster.")
     ] = 2000,
-    nights: Annotated[int, typer.Option("--days", metavar="N", help="Nights of history, the last one today's.")] = 14,
-    sick: Annotated[
-        float, typer.Option("--sick", metavar="SHARE", help="Of the partitions; 0.001 is one in 1000.")
-    ] = 0.001,
-    racks: Annotated[int, typer.Option("--racks", metavar="N", help="Of most clusters; some have none.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Another one gives another fleet.")] = 0,
-    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="The report of the last night.")] = None,
-    processes: Annotated[int | None, typer.Option("--processes", metavar="N", min=1, help="Else one a core.")] = None,
+    days: Annotated[int, typer.Option("--days", metavar="N", help="Days of history, ending today.")] = 14,
+    sick: Annotated[float, typer.Option("--sick", metavar="SHARE", help="Share of unhealthy partitions.")] = 0.001,
+    racks: Annotated[int, typer.Option("--racks", metavar="N", help="Racks of most clusters.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same fleet.")] = 0,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write the last report.")] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", min=1, help="Default: one per core.")
+    ] = None,
 ) -> None:
-    """Make synthetic clusters with nights of history, audit each night, and show the last: no Kafka needed."""
+    """Fill a store with synthetic clusters and days of history, audit each day, and show the last audit. No Kafka."""
     place = the_store(store)
     outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")
     outputs.check()
-    wish = DemoWish(datetime.now(UTC).date(), clusters, partitions, nights, sick, racks, seed)
+    wish = DemoFleet(datetime.now(UTC).date(), clusters, partitions, days, sick, racks, seed)
 
-    outputs.tell(
+    outputs.write(
         make_demo(
-            place, wish, processes, lambda total: progress(total, console_on(sys.stderr), quiet=False, what="nights")
+            place, wish, processes, lambda total: progress(total, console_on(sys.stderr), quiet=False, what="audited")
         )
     )
     say(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)

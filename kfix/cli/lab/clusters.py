@@ -131,7 +131,7 @@ def down(
 
 
 def kill(process: Process, name: Name = None) -> None:
-    """Send SIGKILL to a broker or a ZooKeeper server; for a broker, wait until ZooKeeper has ended its session."""
+    """Send SIGKILL to a broker (and wait until ZooKeeper ends its session) or a ZooKeeper server."""
     lab, (role, number) = open_lab(name), process_named(process)
     if role == "zookeeper":
         lab.kill_zookeeper(number)

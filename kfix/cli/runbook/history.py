@@ -1,4 +1,4 @@
-"""`kfix runbook history`: what was run here, read from the journals."""
+"""`kfix runbook history`: the runs on this host, read from the journals."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from kfix.report.terminal import say, say_json
 
 def history(
     ctx: typer.Context,
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="One run, event by event; none lists all.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Show one run, event by event (default: list all).")
+    ] = None,
     json_output: AsJson = False,
 ) -> None:
-    """What was run here, by whom, and how it ended; read from the journals."""
+    """List the runs on this host: who ran what, and how it ended. Read from the journals."""
     site = Site(the_app(ctx).environ)
     if run is not None:
         _one(site, run, json_output)
@@ -48,4 +50,4 @@ def _one(site: Site, text: str, json_output: bool) -> None:
     for note in about.notes:
         say(f"kfix: {note}", err=True)
     if journal.broken:
-        raise RefusedError(f"{directory.id}: the journal cannot be trusted from there on")
+        raise RefusedError(f"{directory.id}: the journal cannot be trusted after that line")

@@ -1,4 +1,4 @@
-"""`kfix runbook list`, `show`, `doc`, `validate`, `schema`, `test`: what needs no cluster."""
+"""`kfix runbook list`, `show`, `doc`, `validate`, `schema`, `test`: the commands that need no cluster."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.healing.books import page_of, runbook_schema, shipped, tested, validated
 from kfix.app.healing.plans import plan_json, plan_notes, read_plan
+from kfix.app.healing.runbooks import page_of, runbook_schema, shipped, tested, validated
 from kfix.app.healing.site import Site
 from kfix.cli.options import AsJson, RunbookFolder, RunbookName
 from kfix.cli.runbook.screen import Out
@@ -21,6 +21,7 @@ from kfix.model.plan.runbook import Runbook
 from kfix.report.console import console_on
 from kfix.report.runbook.plan import first_sentence, print_runbooks
 from kfix.report.runbook.plan_notes import print_notes
+from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
 
 
@@ -37,17 +38,20 @@ def list_(ctx: typer.Context, runbooks: RunbookFolder = None, json_output: AsJso
 
 def _summary(r: Runbook) -> dict[str, object]:
     about = first_sentence(r.about)
-    told = {"id": r.id, "version": r.version, "fixes": list(r.codes), "request": r.request}
-    return {**told, "about": about, "from": r.origin}
+    row = {"id": r.id, "version": r.version, "fixes": list(r.codes), "request": r.request}
+    return {**row, "about": about, "from": r.origin}
 
 
 def show(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME|PLAN", help="A runbook's name, or the file of a plan.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|PLAN", help="A runbook's name, or a plan file.")],
     runbooks: RunbookFolder = None,
     json_output: AsJson = False,
 ) -> None:
-    """Show a runbook as a page, or a plan as it was made: also one that is expired, spent, or of another cluster."""
+    """Show a runbook as a page, or a stored plan.
+
+    The plan may be expired, already run, or made for another cluster.
+    """
     site = _site(ctx)
     if _is_plan(name, site):
         _show_plan(read_plan(Path(name)), site, json_output)
@@ -64,7 +68,7 @@ def _site(ctx: typer.Context) -> Site:
 
 
 def _is_plan(text: str, site: Site) -> bool:
-    """A runbook's name has neither dot nor slash; where both are possible the runbook is meant."""
+    """Returns whether the text is a plan file. A runbook's name has no dot or slash; in doubt it is a runbook."""
     if text.endswith((".yaml", ".yml")):
         return False
     path = Path(text)
@@ -86,10 +90,10 @@ def doc(
     name: RunbookName,
     runbooks: RunbookFolder = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the page there, never over a file.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the page to a new file.")
     ] = None,
 ) -> None:
-    """A runbook's page in Markdown, with the way by hand: for the day on which kfix is not at hand."""
+    """Write a runbook's page in Markdown, with manual commands for when kfix is not available."""
     text = page_of(_site(ctx).load_or_file(name, runbooks))
     if output is None:
         say_document(text)
@@ -100,16 +104,18 @@ def doc(
     except FileExistsError as error:
         raise UsageError(f"{output} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:
-        raise UsageError(f"{output}: the page cannot be written: {error.strerror}") from error
+        raise UsageError(f"{output}: cannot write the page: {error.strerror}") from error
     say(f"written to {output}", err=True)
 
 
 def validate(
     ctx: typer.Context,
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files; none means all.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Runbook files (default: all runbooks).")
+    ] = None,
     runbooks: RunbookFolder = None,
 ) -> None:
-    """Check runbook files: all mistakes at once, each with its file, line and column."""
+    """Validate runbook files: report all mistakes at once, each with file, line and column."""
     good = validated(_site(ctx), files or (), runbooks)
     say(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
 
@@ -122,22 +128,22 @@ def schema() -> None:
 def try_(
     ctx: typer.Context,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Runbooks, by name or file; none means all.")
+        list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Runbooks, by name or file (default: all).")
     ] = None,
     runbooks: RunbookFolder = None,
     json_output: AsJson = False,
 ) -> None:
-    """Run the tests that stand in runbooks, on clusters in memory; exit code 5 where one fails."""
+    """Run the tests of runbooks on in-memory clusters; exit code 5 if one fails."""
     failed = total = 0
     for one in tested(_site(ctx), names or (), runbooks):
         total += 1
         failed += bool(one.problems)
         if json_output:
-            told = {"runbook": one.runbook, "test": one.test, "ok": not one.problems}
-            say_json({**told, "problems": one.problems}, ascii_only=False)
+            row = {"runbook": one.runbook, "test": one.test, "ok": not one.problems}
+            say_json({**row, "problems": one.problems}, ascii_only=False)
         else:
             head = f"{'FAIL' if one.problems else 'ok':<5} {one.runbook}: {one.test}"
             say(lines(head, *(f"        {problem}" for problem in one.problems)))
     if failed:
-        raise NotProvedError(f"{failed} of {total} tests failed")
-    say(f"{total} tests passed", err=json_output)
+        raise NotProvedError(f"{failed} of {several(total, 'test')} failed")
+    say(f"{several(total, 'test')} passed", err=json_output)

@@ -1,4 +1,4 @@
-"""`kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: what becomes of a run that was begun."""
+"""`kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: commands on an existing run."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from kfix.errors import NotProvedError
 from kfix.harmless import lines
 from kfix.report.runbook.progress import rate_words
 from kfix.report.runbook.run import aborted
+from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
 
 
@@ -45,7 +46,7 @@ def resume(
     timeout: Timeout = 5.0,
     did: Annotated[
         list[str] | None,
-        typer.Option("--did", metavar="STEP", help="Done by hand meanwhile; believed when the step's checks see it."),
+        typer.Option("--did", metavar="STEP", help="A step done by hand; accepted if its checks confirm it."),
     ] = None,
     policy: PolicyFile = None,
     approve: Approve = None,
@@ -54,7 +55,7 @@ def resume(
     step: StepByStep = False,
     json_output: AsJson = False,
 ) -> None:
-    """Go on where a run was killed or stopped; what was changed is looked at and never issued again."""
+    """Continue a run that was killed or stopped; no change is sent twice."""
     app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
@@ -70,14 +71,14 @@ def resume(
 def abort(
     ctx: typer.Context,
     run: RunId,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it goes into the journal.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded in the journal.")],
     bootstrap_server: BootstrapServer = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
-    """End a killed or stopped run: put back what it left on (throttles); what it changed stays as it is."""
+    """End a killed or stopped run: remove its throttles; its other changes stay."""
     app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
@@ -96,16 +97,16 @@ def rollback(
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what is kept otherwise: replicas that were added and are in sync.")
+        bool, typer.Option("--all", help="Also revert what is kept otherwise: added replicas that are in sync.")
     ] = False,
     policy: PolicyFile = None,
     output: PlanOut = None,
     step: StepByStep = False,
     json_output: AsJson = False,
 ) -> None:
-    """Take a run back: its inverses as a plan of its own, last first, behind the same gates.
+    """Roll a run back: revert its changes, last first, as a plan of its own behind the same gates.
 
-    Without a terminal: -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
+    Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
     app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
     site = Site(app.environ)
@@ -130,14 +131,14 @@ def throttle(
     policy: PolicyFile = None,
     json_output: AsJson = False,
 ) -> None:
-    """Another throttle for a run that is copying replicas; the run takes it up by itself within seconds."""
+    """Change the throttle of a run that is copying replicas; it applies the new rate within seconds."""
     done = rethrottle(Site(the_app(ctx).environ), run, rate, policy)
     people = Out.of(json_output).people
     if done.gone:
-        when = f"the run's process is gone: kfix runbook resume {done.run} takes it up"
+        when = f"the run's process has ended: kfix runbook resume {done.run} will apply it"
     else:
-        when = f"the run takes it up within seconds: kfix runbook history {done.run}"
-    people.print(f"{done.run}: {rate_words(done.bytes_per_second)} asked for; {when}", soft_wrap=True)
+        when = f"the run applies it within seconds: kfix runbook history {done.run}"
+    people.print(f"{done.run}: {rate_words(done.bytes_per_second)} requested; {when}", soft_wrap=True)
     if json_output:
         say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 
@@ -151,19 +152,19 @@ def verify(
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
-    """Prove again, any time later, that what a run healed is still well; nothing is changed."""
+    """Prove again that what a run healed is still healthy. Nothing is changed."""
     app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
     found = Site(app.environ).store().find(run)
     with healing(app, access.for_plan(found.plan())) as session:
         proof, standing = session.verify(found)
     for call, answer in proof.last:
-        told = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
+        row = {"check": str(call), "verdict": answer.verdict, "observed": answer.observed, "wanted": answer.wanted}
         if json_output:
-            say_json(told)
+            say_json(row)
         else:
             say(f"{answer.verdict.value:<13} {call}: {answer.observed}")
     if proof.verdict != "pass":
         raise NotProvedError(lines(f"{found.id}: not proved ({proof.verdict}):", proof.words))
-    say(f"{found.id}: proved, {proof.in_row} good reads in a row", err=json_output)
+    say(f"{found.id}: proved, {several(proof.in_row, 'successful check')} in a row", err=json_output)
     for call, answer in standing:
-        say(f"still to come: {call}: {answer.observed}; wanted: {answer.wanted}", err=json_output)
+        say(f"still pending: {call}: {answer.observed}; expected: {answer.wanted}", err=json_output)

@@ -1,4 +1,4 @@
-"""What the commands of `kfix runbook` share: where people's text goes, a plan shown, a run told to its end."""
+"""Output shared by the commands of `kfix runbook`: text for people, plans, and the progress and end of runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kfix.harmless import lines
 from kfix.model.plan.plan import Plan
 from kfix.report.console import HarmlessConsole, console_on, styled
 from kfix.report.runbook.plan import print_plan
-from kfix.report.runbook.run import NdjsonTeller, Teller, Terminal, closing
+from kfix.report.runbook.run import NdjsonReporter, RunReporter, Terminal, closing
 
 
 @dataclass(frozen=True)
 class Out:
-    """People's text, and whether the journal's records go to standard output instead of it."""
+    """The console for people. With `json` it is standard error, and records go to standard output."""
 
     people: HarmlessConsole
     json: bool
@@ -30,8 +30,8 @@ class Out:
         return cls(console_on(sys.stderr if json_output else sys.stdout), json_output)
 
     def attendance(self, plan: Plan, human: Human | None) -> Attendance:
-        """Who is asked (None: the person at this terminal), and who sees the run as it goes on."""
-        listener = NdjsonTeller(sys.stdout) if self.json else Teller(plan, self.people)
+        """Returns who is asked and who gets the records. `human` None is the person at this terminal."""
+        listener = NdjsonReporter(sys.stdout) if self.json else RunReporter(plan, self.people)
         return Attendance(human or Terminal(self.people), listener)
 
     def warn(self, lines: Iterable[str]) -> None:
@@ -41,23 +41,23 @@ class Out:
     def show(self, plan: Plan) -> None:
         print_plan(plan, steps_of(plan), self.people)
 
-    def close(self, plan: Plan, healed: RunResult) -> None:
-        words = closing(plan, healed.changed, healed.seconds, healed.run, standing=healed.standing, left=healed.left)
+    def close(self, plan: Plan, result: RunResult) -> None:
+        words = closing(plan, result.changed, result.seconds, result.run, standing=result.standing, left=result.left)
         self.people.print()
         self.people.print(words, soft_wrap=True)
 
     def waiting(self, seconds: float) -> None:
-        self.people.print(f"looking again in {seconds:.0f} s, to tell a fault from an ordinary election (--debounce)")
+        self.people.print(f"taking a second snapshot in {seconds:.0f} s, to rule out an ordinary election (--debounce)")
 
 
 @contextmanager
 def after(changed: list[str]) -> Iterator[None]:
-    """A run that ends before its own first change must not promise "nothing was changed" for the runs before it."""
+    """Corrects the error of a run that changed nothing if an earlier run of the same command changed something."""
     try:
         yield
     except (KfixError, KeyboardInterrupt) as error:
         if not changed or isinstance(error, NotProvedError | StoppedError | RolledBackError | RollbackFailedError):
             raise
         done = "; ".join(changed)
-        said = lines(str(error) or "interrupted")
-        raise StoppedError(said + f" (here; the findings before it were healed: {done})") from error
+        text = lines(str(error) or "interrupted")
+        raise StoppedError(text + f" (for this finding; earlier findings were healed: {done})") from error

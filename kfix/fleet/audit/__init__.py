@@ -1,1 +1,1 @@
-"""The nightly audit of a stored run: each cluster judged, compared with the audit before, scored, kept, reported."""
+"""The audit of a stored run: judge each cluster, compare with the previous audit, score, store and report."""

@@ -1,4 +1,4 @@
-"""Today's findings against those of the audit before: what is new, worse, still there, fixed, or not to be seen."""
+"""Compares today's findings with those of the previous audit: new, worse, still there, fixed or unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kfix.model.audit.audit import FindingRow, Status
 from kfix.model.audit.fleetcase import Stuck
 
 _COMPARED = ("cluster", "key", "rank", "n_partitions", "since", "status")
-#: Codes that tell of partitions in trouble today: without a leader, not fully replicated, in a move that does not end.
+#: Prefixes of the checks that report partitions in trouble: no leader, diverging views, under-replicated, stuck moves.
 _TROUBLE = ("KFX1", "KFX2", "KFX3", "KFX5")
 
 
@@ -27,8 +27,10 @@ def compared(
     day: date,
     engine: Engine,
 ) -> tuple[FindingRow, ...]:
-    """With status, first day and days, those that ended too, by cluster and key. `collected` has every cluster of the
-    run. What vanished while a source was silent that answered before is not fixed: nobody can see it.
+    """Returns the findings with status, first day and age in days, sorted by cluster and key; fixed ones included.
+
+    `collected` has every cluster of the run. A finding that is gone is not reported as fixed while a source that
+    answered the previous audit does not answer now: its state is unknown.
     """
     rows = {(r.cluster, r.key): r for r in now}
     old = {(r.cluster, r.key): r for r in past.rows}
@@ -44,7 +46,7 @@ def compared(
     }
     tables = {
         "now": table_of(FindingRow, rows.values(), day, "now", _COMPARED),
-        "before": table_of(FindingRow, old.values(), day, "before", _COMPARED),
+        "previous": table_of(FindingRow, old.values(), day, "previous", _COMPARED),
         "known": pa.table(known),
     }
     both = {**old, **rows}
@@ -52,25 +54,28 @@ def compared(
     for each in engine.query(COMPARED, tables).to_pylist():
         key = (each["cluster"], each["key"])
         lasting = {"since": each["since"], "days": (day - each["since"]).days}
-        told = key in old and old[key].told
-        found.append(replace(both[key], status=each["status"], told=told, **lasting))
+        reported = key in old and old[key].reported
+        found.append(replace(both[key], status=each["status"], reported=reported, **lasting))
     return tuple(sorted(found, key=lambda r: (r.cluster, r.key)))
 
 
 def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[FindingRow, ...]:
-    """What nobody was told of, since it was muted or its cluster was in maintenance, is new once it is neither."""
+    """Returns the findings; one that was never reported, because of a mute or a maintenance window, counts as new.
+
+    `at_work` are the clusters in a maintenance window.
+    """
 
     def one(row: FindingRow) -> FindingRow:
-        if row.told or row.muted or row.cluster in at_work or row.status == Status.FIXED:
+        if row.reported or row.muted or row.cluster in at_work or row.status == Status.FIXED:
             return row
         later = row.status in {Status.STILL, Status.WORSE}
-        return replace(row, told=True, status=Status.NEW if later else row.status)
+        return replace(row, reported=True, status=Status.NEW if later else row.status)
 
     return tuple(map(one, rows))
 
 
 def stuck_in(now: Iterable[FindingRow], earlier: Iterable[FindingRow]) -> Mapping[str, tuple[Stuck, ...]]:
-    """By cluster: partitions that are in trouble under the same code as then."""
+    """Returns, by cluster, the partitions that are in trouble now and were in trouble then, under the same code."""
     then: dict[tuple[str, str], dict[str, date]] = {}
     for row in earlier:
         if row.code.startswith(_TROUBLE) and not row.prevention:

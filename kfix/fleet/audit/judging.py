@@ -1,4 +1,4 @@
-"""One cluster of a run, judged and flattened where it was read: what comes back is small."""
+"""Judges one cluster of a run and flattens its findings into rows in the worker, so that little data comes back."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
-#: A finding as a mapping for JSON, as `kfix diagnose --json` has it.
+#: Converts a finding to a mapping for JSON, as in `kfix diagnose --json`.
 AsDict = Callable[[Finding], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """What a worker is told: names and numbers, never rows. `table` is the path or URL of the cluster's partitions."""
+    """The input of a worker: names and numbers, never rows. `table` is the path or URL of the partitions file."""
 
     cluster: str
     table: str
@@ -33,13 +33,14 @@ class JudgeTask:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`rows` are all findings, folded ones too, as if none had been known before."""
+    """The output of a worker: the rows of all findings, folded ones included, each with status new, and the digest."""
 
     rows: tuple[FindingRow, ...]
     digest: ClusterDigest
 
 
 def judged(task: JudgeTask, diagnosis: Diagnosis, snapshot: Snapshot, as_dict: AsDict) -> Judged:
+    """Returns the rows and the digest of a diagnosed cluster."""
     rows = tuple(r for head in diagnosis.findings for r in rows_of(task.cluster, head, task.day, as_dict))
     settings: dict[str, Counter[str]] = {}
     for config in snapshot.broker_configs.values():
@@ -59,7 +60,7 @@ def judged(task: JudgeTask, diagnosis: Diagnosis, snapshot: Snapshot, as_dict: A
 
 
 def rows_of(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str = "") -> Iterator[FindingRow]:
-    """Of a finding and of all that is folded under it; these name the outermost one as their head."""
+    """Yields the row of a finding and of every finding folded into it; `head` of those is the outermost finding."""
     yield _row(cluster, finding, day, as_dict, head)
     for child in finding.folded:
         yield from rows_of(cluster, child, day, as_dict, head or finding.key)
@@ -68,7 +69,7 @@ def rows_of(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: st
 def _row(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str) -> FindingRow:
     severity = finding.severity if head else finding.worst
     remedy = next((r for r in finding.remedies if r.command), None) or next(iter(finding.remedies), None)
-    # What has columns of its own, or rows of its own, is not kept twice.
+    # Fields with columns or rows of their own are not stored twice.
     document = {k: v for k, v in as_dict(finding).items() if k not in {"folded", "partitions"}}
     return FindingRow(
         cluster=cluster,
@@ -95,5 +96,5 @@ def _row(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str) 
         muted=False,
         mute_reason="",
         document=json.dumps(document, ensure_ascii=False, separators=(",", ":")),
-        told=False,
+        reported=False,
     )

@@ -1,7 +1,7 @@
-"""What earlier audits know of the clusters of this one: of each cluster the last audit that has it.
+"""Finds, for each cluster of this audit, the previous audit that includes it.
 
-An audit of a part of the fleet is compared like any other, and is no gap for the clusters that it left out. An audit
-that is damaged is left out too, and told: last night's damage must not cost tonight's report.
+An audit of a part of the fleet therefore leaves no gap for the clusters outside that part. A damaged audit is skipped
+and named in a warning, so that it does not block later audits.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from kfix.errors import UsageError
 from kfix.model.audit.audit import FindingRow, Status
 
 UNREAD = "KFX901"
-#: So many audits back a cluster is looked for that is in none of the later ones.
+#: The number of audits that are searched for a cluster.
 _DEEP = 60
 
 
 @dataclass(frozen=True)
 class Past:
-    """`last` is the audit before this one; `rows` what was the matter with each cluster when it was last audited.
+    """The earlier audits of a set of clusters.
 
-    `last_read` and `ids` are of all clusters that were ever read; `damaged` says which audits cannot be read.
+    `last` is the previous audit of the store; `rows` are the open findings of each cluster in its previous audit.
+    `last_read` and `ids` cover all clusters that were ever read; `damaged` names the audits that cannot be read.
     """
 
     last: Audit | None = None
@@ -38,7 +39,7 @@ class Past:
 
 
 def unread_sources(rows: Iterable[FindingRow]) -> Mapping[str, frozenset[str]]:
-    """By cluster: the sources of its look that did not answer (KFX901)."""
+    """Returns, by cluster, the sources that did not answer (KFX901)."""
     found: dict[str, set[str]] = {}
     for row in rows:
         if row.code == UNREAD and row.status not in {Status.FIXED, Status.UNKNOWN}:
@@ -47,7 +48,7 @@ def unread_sources(rows: Iterable[FindingRow]) -> Mapping[str, frozenset[str]]:
 
 
 def past_of(root: StoreLocation, order: tuple[date, float, str], clusters: Iterable[str]) -> Past:
-    """Before the audit of this `order` (day, began, run): one that is repeated is not compared with itself."""
+    """Returns the audits before `order` (day, began, run); a repeated audit is not compared with itself."""
     damaged: list[str] = []
     earlier = [a for a in audits(root, damaged=damaged) if a.order < order]
     wanted = set(clusters)

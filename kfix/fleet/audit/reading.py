@@ -1,4 +1,4 @@
-"""The report of an audit, read back from the store: last night's, or one of months ago, come out the same."""
+"""Builds the report of an audit from the store; an audit of months ago is reported in the same way as the last one."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def report_of(
     past = history(root, audit, days, damaged)
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
-    said = audit.manifest
-    day_before, run_before = audit.before or (None, "")
+    manifest = audit.manifest
+    previous_day, previous_run = audit.previous or (None, "")
     return AuditReport(
         day=audit.day,
         run=audit.id,
-        before=run_before,
-        before_day=day_before,
+        previous_run=previous_run,
+        previous_day=previous_day,
         store=str(root),
-        kfix=str(said.get("kfix", "")),
-        engine=str(said.get("engine", "")),
+        kfix=str(manifest.get("kfix", "")),
+        engine=str(manifest.get("engine", "")),
         clusters=tuple(sorted(clusters, key=lambda c: (c.collected, -c.risk, c.cluster))),
         findings=tuple(sorted(findings, key=lambda f: (f.cluster, -f.rank, f.key))),
         trend=trend,
@@ -53,35 +53,37 @@ def report_of(
         checks=tuple(t for t in titles if t.code in seen),
         mutes=audit.mutes,
         could_not_read=audit.could_not_read,
-        damaged=tuple(dict.fromkeys((*damaged, *map(str, said.get("damaged", ()))))),
-        manifest=said,
+        damaged=tuple(dict.fromkeys((*damaged, *map(str, manifest.get("damaged", ()))))),
+        manifest=manifest,
     )
 
 
 def history(root: StoreLocation, audit: Audit, days: int = DAYS, damaged: list[str] | None = None) -> tuple[Audit, ...]:
-    """An audit of each day up to this one, oldest first; of its own day it is this one. Of several a day it is the one
-    of most clusters, then the last: an audit of a part is no trend. Those that cannot be read go to `damaged`.
+    """Returns one audit per day, oldest first, ending with this one.
+
+    Of several audits on one day the one with the most clusters counts, then the last, since an audit of a part of the
+    fleet would distort the trend. Audits that cannot be read are added to `damaged`.
     """
-    told = [] if damaged is None else damaged
+    left_out = [] if damaged is None else damaged
     best: dict[date, Audit] = {}
-    for each in audits(root, audit.day - timedelta(days=days - 1), damaged=told):
+    for each in audits(root, audit.day - timedelta(days=days - 1), damaged=left_out):
         if each.order > audit.order or each.day == audit.day:
             continue
         if why := is_sound(each):
-            told.append(why)
+            left_out.append(why)
         elif each.day not in best or len(each.clusters_named) >= len(best[each.day].clusters_named):
             best[each.day] = each
     return (*(a for _, a in sorted(best.items())), audit)
 
 
 def find_audit(root: StoreLocation, run: str = "", day: date | None = None) -> Audit:
-    """The last one, the last of a day, or the one of a run. UsageError where there is none."""
+    """Returns the last audit, the last one of a day, or the one of a run. Raises UsageError if there is none."""
     damaged: list[str] = []
     found = [a for a in audits(root, damaged=damaged) if (not run or a.id == run) and (day is None or a.day == day)]
     if not found:
         what = " ".join(["no audit", *([f"of run {run!r}"] if run else []), *([f"of {day}"] if day else [])])
         raise UsageError(
-            lines(f"{root}: {what}", *damaged), hint="kfix audit makes one; kfix fleet runs lists what there is"
+            lines(f"{root}: {what}", *damaged), hint="kfix audit creates one; kfix fleet runs lists the stored runs"
         )
     return found[-1]
 

@@ -1,4 +1,4 @@
-"""An audit from end to end: judge, compare, score, keep. What is kept is what every report is made of."""
+"""Runs an audit: judge, compare, score, store. Every report is built from the stored result."""
 
 from __future__ import annotations
 
@@ -29,19 +29,21 @@ from kfix.model.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Tools:
-    """What the audit is handed, since it chooses neither checks nor formats. `judge` must be known by its name (a new
-    process imports it). `heard` is told of each cluster as it is done: (name, error or "").
+    """The functions that the caller supplies, since this package depends on neither checks nor formats.
+
+    `judge` must be a module-level function, since a new process imports it by name. `on_done` is called with (name,
+    error or "") for each judged cluster.
     """
 
     judge: Callable[[JudgeTask], Judged]
     fleet_checks: Callable[[FleetCase], Iterable[tuple[str, Finding]]]
     as_dict: AsDict
-    heard: Callable[[str, str], None] = lambda _name, _error: None
+    on_done: Callable[[str, str], None] = lambda _name, _error: None
 
 
 @dataclass
-class _Night:
-    """What is gathered on the way. `failed` are clusters that nobody can judge: not collected, or damaged since."""
+class _Results:
+    """The intermediate results. `failed` maps clusters that were not collected, or are damaged, to a reason."""
 
     rows: list[FindingRow] = field(default_factory=list)
     digests: dict[str, ClusterDigest] = field(default_factory=dict)
@@ -49,21 +51,24 @@ class _Night:
 
 
 def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
-    """Of a complete run. Writes the audit's tables; an audit of the same run before is replaced, and no other."""
+    """Audits a complete run and writes the result to the store; replaces an earlier audit of the same run only.
+
+    Raises UsageError if the run has no cluster.
+    """
     clock = _Clock()
     entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}
     if not entries:
-        raise UsageError(f"{run.place}: a run of no cluster: there is nothing to audit")
-    night = _Night(failed=dict(run.failed))
-    _judge(run, entries, engine, tools, night)
+        raise UsageError(f"{run.place}: the run has no cluster: there is nothing to audit")
+    results = _Results(failed=dict(run.failed))
+    _judge(run, entries, engine, tools, results)
     clock.lap("judge")
     past = past_of(root, (run.day, run.began, run.id), entries)
-    _over_the_fleet(run, entries, past, inventory, tools, night)
-    collected = {name: name not in night.failed for name in entries}
+    _over_the_fleet(run, entries, past, inventory, tools, results)
+    collected = {name: name not in results.failed for name in entries}
     at_work = frozenset(n for n, e in entries.items() if e.in_maintenance(datetime.fromtimestamp(run.began, UTC)))
-    findings = as_news(_muted(compared(night.rows, past, collected, run.day, engine), inventory, run.day), at_work)
+    findings = as_news(_muted(compared(results.rows, past, collected, run.day, engine), inventory, run.day), at_work)
     clock.lap("compare")
-    clusters = _scored(run, entries, findings, night, engine)
+    clusters = _scored(run, entries, findings, results, engine)
     clock.lap("score")
     tables = {
         "findings": table_of(FindingRow, findings, run.day, run.id),
@@ -81,16 +86,16 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
             "collected_by": run.kfix,
             "inventory": inventory.origin,
         },
-        "before": None if past.last is None else {"date": past.last.day.isoformat(), "run": past.last.id},
+        "previous": None if past.last is None else {"date": past.last.day.isoformat(), "run": past.last.id},
         "clusters_named": sorted(entries),
         "rows": {"findings": len(findings), "clusters": len(clusters)},
         "seconds": clock.laps,
-        "not_read": dict(sorted(night.failed.items())),
-        "could_not_read": {d.name: list(d.could_not_read) for d in night.digests.values() if d.could_not_read},
-        # Also of clusters that were not read, or are not of this run: what was known of them is not forgotten.
-        "cluster_ids": {**past.ids, **{d.name: d.cluster_id for d in night.digests.values() if d.cluster_id}},
+        "not_read": dict(sorted(results.failed.items())),
+        "could_not_read": {d.name: list(d.could_not_read) for d in results.digests.values() if d.could_not_read},
+        # Clusters that were not read, or are not part of this run, keep what was known about them.
+        "cluster_ids": {**past.ids, **{d.name: d.cluster_id for d in results.digests.values() if d.cluster_id}},
         "last_read": {
-            n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(night.digests, run.day)}.items())
+            n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(results.digests, run.day)}.items())
         },
         "damaged": list(past.damaged),
         "mutes": list(_mutes(findings, inventory, run.day)),
@@ -98,18 +103,20 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     return write_audit(root, run.day, run.id, run.began, tables, manifest)
 
 
-def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, night: _Night) -> None:
+def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, results: _Results) -> None:
     tasks = {
         name: JudgeTask(name, table, run.day, entries[name].expected, entries[name].restart_grace)
         for name, table in run.tables.items()
     }
     for done in engine.each(tools.judge, tasks):
         if done.error or done.result is None:
-            night.failed[done.name] = f"collected, and cannot be judged: {done.error or 'nothing came back'}"
+            results.failed[done.name] = (
+                f"collected, but cannot be judged: {done.error or 'the worker returned no result'}"
+            )
         else:
-            night.rows += done.result.rows
-            night.digests[done.name] = done.result.digest
-        tools.heard(done.name, done.error)
+            results.rows += done.result.rows
+            results.digests[done.name] = done.result.digest
+        tools.on_done(done.name, done.error)
 
 
 def _over_the_fleet(
@@ -118,29 +125,29 @@ def _over_the_fleet(
     past: Past,
     inventory: Inventory,
     tools: Tools,
-    night: _Night,
+    results: _Results,
 ) -> None:
     case = FleetCase(
         day=run.day,
         began=run.began,
         ended=run.ended,
         entries=entries,
-        digests=night.digests,
-        failed=night.failed,
+        digests=results.digests,
+        failed=results.failed,
         last_read=past.last_read,
-        # What people have muted is not told once more under another code.
-        stuck=stuck_in((r for r in _muted(night.rows, inventory, run.day) if not r.muted), past.rows),
-        ids_before=past.ids,
+        # A muted finding is not reported again under another code.
+        stuck=stuck_in((r for r in _muted(results.rows, inventory, run.day) if not r.muted), past.rows),
+        previous_ids=past.ids,
     )
     for name, finding in tools.fleet_checks(case):
-        night.rows += rows_of(name, finding, run.day, tools.as_dict)
+        results.rows += rows_of(name, finding, run.day, tools.as_dict)
 
 
 def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple[FindingRow, ...]:
-    alive = [m for m in inventory.mutes if not m.expired(day)]
+    active = [m for m in inventory.mutes if not m.expired(day)]
 
     def one(row: FindingRow) -> FindingRow:
-        mute = next((m for m in alive if m.matches(row.cluster, row.code, row.key)), None)
+        mute = next((m for m in active if m.matches(row.cluster, row.code, row.key)), None)
         muted, reason = mute is not None, mute.reason if mute else ""
         return row if (muted, reason) == (row.muted, row.mute_reason) else replace(row, muted=muted, mute_reason=reason)
 
@@ -148,7 +155,7 @@ def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple
 
 
 def _mutes(rows: tuple[FindingRow, ...], inventory: Inventory, day: date) -> Iterator[dict[str, Any]]:
-    """Each mute of the inventory with how many findings it covers; an expired one covers none, and is told."""
+    """Yields each mute with the number of findings it covers. An expired mute covers none and is listed as well."""
     for mute in inventory.mutes:
         expired = mute.expired(day)
         covers = 0 if expired else sum(mute.matches(r.cluster, r.code, r.key) for r in rows)
@@ -164,14 +171,14 @@ def _mutes(rows: tuple[FindingRow, ...], inventory: Inventory, day: date) -> Ite
 
 
 def _scored(
-    run: Run, entries: Mapping[str, ClusterEntry], findings: tuple[FindingRow, ...], night: _Night, engine: Engine
+    run: Run, entries: Mapping[str, ClusterEntry], findings: tuple[FindingRow, ...], results: _Results, engine: Engine
 ) -> tuple[ClusterRow, ...]:
     names = sorted(entries)
     weights = pa.table(
         {
             "cluster": pa.array(names, pa.string()),
             "weight": pa.array([int(entries[n].criticality) for n in names], pa.int64()),
-            "collected": pa.array([n not in night.failed for n in names], pa.bool_()),
+            "collected": pa.array([n not in results.failed for n in names], pa.bool_()),
         }
     )
     columns = ("cluster", "head", "status", "rank", "prevention", "muted")
@@ -180,35 +187,35 @@ def _scored(
     when = datetime.fromtimestamp(run.began, UTC)
 
     def row(name: str) -> ClusterRow:
-        entry, digest, window = entries[name], night.digests.get(name), entries[name].in_maintenance(when)
+        entry, digest, window = entries[name], results.digests.get(name), entries[name].in_maintenance(when)
         return ClusterRow(
             cluster=name,
             owner=entry.owner,
             tags=entry.tags,
             criticality=entry.criticality.word,
             collected=digest is not None,
-            why=night.failed.get(name, ""),
+            why=results.failed.get(name, ""),
             maintenance="" if window is None else window.why or "maintenance",
             taken_at=digest.taken_at if digest else -1.0,
             partitions=digest.partitions if digest else 0,
             topics=digest.topics if digest else 0,
             brokers=digest.brokers if digest else 0,
-            seconds=_look_seconds(run, name),
+            seconds=_collect_seconds(run, name),
             **scores[name],
         )
 
     return tuple(map(row, names))
 
 
-def _look_seconds(run: Run, name: str) -> float:
-    """As collecting noted them; 0.0 where it did not."""
+def _collect_seconds(run: Run, name: str) -> float:
+    """Returns the seconds that the manifest records for a cluster, 0.0 if there are none."""
     noted = run.manifest.get("entries", {}).get(name, {})
     seconds = noted.get("seconds", 0.0) if isinstance(noted, dict) else 0.0
     return round(float(seconds), 3) if isinstance(seconds, int | float) else 0.0
 
 
 class _Clock:
-    """Seconds of each part, in their order."""
+    """Measures the seconds of each part, in order."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}

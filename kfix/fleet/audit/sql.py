@@ -1,34 +1,35 @@
-"""The second stage of an audit, as SQL that DuckDB and Spark read alike: over findings and score cards only.
+"""The second stage of an audit as SQL that DuckDB and Spark evaluate alike, over findings and score cards only.
 
-What the two disagree about is not used: no division (integers are multiplied out), no list, NULL only where a join
-makes one, no function beyond CASE, COALESCE, COUNT, SUM, MAX, CAST (design: fleet). Sums are cast: each engine has
-a type of its own for them.
+The statements avoid everything on which the two engines differ: no division (integers are multiplied out), no lists,
+NULL only as the result of a join, no function beyond CASE, COALESCE, COUNT, SUM, MAX and CAST. Sums are cast, since
+each engine has its own type for them.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: `now` against `before`. Half as many partitions again is worse. What was there before and is not any more is fixed,
-#: or unknown where it may only be out of sight. `known`: cluster, collected; `whole`: every source of its look
-#: answered; `no_less`: all did that answered before. Of a cluster that is not of this run, it is dropped.
+#: Compares `now` with `previous`. A finding is worse if its partitions grew by more than half. One that is gone is
+#: fixed, or unknown if it may only be hidden. `known` has a row per cluster: `collected`; `whole`: every source
+#: answered; `no_less`: every source answered that answered the previous audit. Findings of clusters that are not part
+#: of this run are dropped.
 COMPARED: Final = """
-SELECT COALESCE(n.cluster, b.cluster) AS cluster,
-       COALESCE(n.key, b.key) AS key,
-       CASE WHEN b.key IS NULL THEN 'new'
-            WHEN n.key IS NULL AND k.collected AND (k.whole OR k.no_less AND b.status <> 'unknown') THEN 'fixed'
+SELECT COALESCE(n.cluster, p.cluster) AS cluster,
+       COALESCE(n.key, p.key) AS key,
+       CASE WHEN p.key IS NULL THEN 'new'
+            WHEN n.key IS NULL AND k.collected AND (k.whole OR k.no_less AND p.status <> 'unknown') THEN 'fixed'
             WHEN n.key IS NULL THEN 'unknown'
-            WHEN n.rank > b.rank OR 2 * n.n_partitions > 3 * b.n_partitions THEN 'worse'
+            WHEN n.rank > p.rank OR 2 * n.n_partitions > 3 * p.n_partitions THEN 'worse'
             ELSE 'still' END AS status,
-       COALESCE(b.since, n.since) AS since
-FROM now n FULL OUTER JOIN before b ON n.cluster = b.cluster AND n.key = b.key
-     LEFT JOIN known k ON k.cluster = b.cluster
+       COALESCE(p.since, n.since) AS since
+FROM now n FULL OUTER JOIN previous p ON n.cluster = p.cluster AND n.key = p.key
+     LEFT JOIN known k ON k.cluster = p.cluster
 WHERE n.key IS NOT NULL OR k.cluster IS NOT NULL
 ORDER BY cluster, key
 """
 
-#: Points off for a head that is open and not muted: 40 critical, 10 warning, 2 what will bite one day; 5 more where it
-#: got worse. `weights`: cluster, weight (criticality, 1 to 4), collected.
+#: Points off for an open head that is not muted: 40 critical, 10 warning, 2 latent risk; 5 more if it got worse.
+#: `weights` has a row per cluster: weight (criticality, 1 to 4), collected.
 SCORES: Final = """
 WITH heads AS (
   SELECT cluster, status, rank,
@@ -64,7 +65,7 @@ FROM weights w LEFT JOIN sums s ON w.cluster = s.cluster
 ORDER BY w.cluster
 """
 
-#: Codes that many clusters fail.
+#: Checks by the number of clusters that fail them.
 OFFENDERS: Final = """
 SELECT code,
        CAST(COUNT(DISTINCT cluster) AS BIGINT) AS clusters,
@@ -76,7 +77,7 @@ GROUP BY code
 ORDER BY rank DESC, clusters DESC, findings DESC, code
 """
 
-#: Over the score cards of several audits, one row an audit.
+#: One row per audit, over the score cards of several audits.
 TREND: Final = """
 SELECT day, run,
        CAST(COUNT(*) AS BIGINT) AS clusters,

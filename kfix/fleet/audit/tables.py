@@ -1,9 +1,9 @@
-"""What `kfix audit query` asks: the store as tables, by the names that people write.
+"""The tables that `kfix audit query` reads.
 
-partitions   one row a partition of the looks: cluster, day, run, then the columns of docs/fleet-store.md
-findings     one row a finding of the audits, `kfix.model.audit.audit.FindingRow`
-clusters     one row a cluster of the audits, `kfix.model.audit.audit.ClusterRow`
-runs         one row a run: day, run, began, ended, kfix, clusters, failed, partitions
+partitions   one row per partition of the snapshots: cluster, day, run, then the columns of docs/fleet-store.md
+findings     one row per finding of the audits, `kfix.model.audit.audit.FindingRow`
+clusters     one row per cluster of the audits, `kfix.model.audit.audit.ClusterRow`
+runs         one row per run: day, run, began, ended, kfix, clusters, failed, partitions
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kfix.errors import UsageError
 from kfix.fleet.engine import View
 from kfix.model.audit.audit import ClusterRow, FindingRow
 
-#: In words that DuckDB and Spark share; the file's name is the cluster's, percent-encoded (`places.file_name`).
+#: Uses only functions that DuckDB and Spark share; the file name is the cluster's name, percent-encoded
+#: (`places.file_name`).
 _PLACED: Final = """
 SELECT url_decode(regexp_extract(filename, '.*/date=[0-9-]*/run=[^/]*/partitions/([^/?]*)[.]parquet', 1)) AS cluster,
        CAST(regexp_extract(filename, '.*/date=([0-9-]*)/run=[^/]*/partitions/[^/]*', 1) AS DATE) AS day,
@@ -32,19 +33,19 @@ FROM partition_files
 """
 
 
-def tables(root: StoreLocation, *, days: int, run: str = "", looks: int = 1) -> Mapping[str, Any]:
-    """Audits of the last `days` days that have one, or of one run; partitions of the last `looks` runs, or of that one.
+def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, Any]:
+    """Returns the tables by name: audits of the last `days` days, partitions of the last `snapshots` runs.
 
-    UsageError where the store has nothing of the kind.
+    With `run` both are those of that run. Raises UsageError if the store has no such run.
     """
     seen = [r for r in runs(root, damaged=[]) if not run or r.id == run]
     judged = [a for a in _lately(audits(root, damaged=[]), days) if not run or a.id == run]
     if not seen and not judged:
         raise UsageError(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",
-            hint="kfix audit or kfix fleet collect makes one; kfix fleet runs lists what there is",
+            hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
-    files = [table for each in seen[-looks:] for table in each.tables.values()]
+    files = [table for each in seen[-snapshots:] for table in each.tables.values()]
     shown: dict[str, Any] = {
         "partition_files": files or pa.schema([*PARTITIONS, pa.field("filename", pa.string())]).empty_table(),
         "partitions": View(_PLACED.format(columns=", ".join(PARTITIONS.names))),

@@ -1,1 +1,1 @@
-"""The inventory: `fleet.yaml`, or a folder of client properties, read strictly into the model's `Inventory`."""
+"""Reads the inventory, `fleet.yaml` or a folder of client properties, strictly into the model's `Inventory`."""

@@ -1,6 +1,6 @@
-"""A folder of client properties as a fleet: NAME.properties, or NAME/client.properties, with `bootstrap.servers` in it.
+"""Reads a folder of client properties as a fleet: NAME.properties, or NAME/client.properties.
 
-`zookeeper.connect` is taken where a file has it. Nothing else of the folder is looked at.
+Each file needs `bootstrap.servers` or `zookeeper.connect`. Other files of the folder are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ NESTED: Final = "client.properties"
 
 
 def read_folder(folder: Path) -> tuple[Inventory, str]:
-    """(the fleet by name, sha256 of its files). InvalidFileError with all mistakes; UsageError for a fleet of none."""
+    """Returns (the inventory sorted by name, the sha256 of its files).
+
+    Raises InvalidFileError with all mistakes, UsageError if the folder has no cluster.
+    """
     clusters: dict[str, ClusterEntry] = {}
     places: dict[str, Path] = {}
     problems: list[str] = []
@@ -43,8 +46,8 @@ def read_folder(folder: Path) -> tuple[Inventory, str]:
         raise InvalidFileError(tuple(problems))
     if not clusters:
         raise UsageError(
-            f"{folder}: a fleet of no cluster: neither NAME{_ENDING} nor NAME/{NESTED} is there",
-            hint="the file's name is the cluster's, and bootstrap.servers stands in it; or write a fleet.yaml",
+            f"{folder}: the folder has no cluster: neither NAME{_ENDING} nor NAME/{NESTED} exists",
+            hint="name a file after the cluster and set bootstrap.servers in it, or write a fleet.yaml",
         )
     return Inventory(clusters, origin=str(folder)), digest.hexdigest()
 
@@ -60,7 +63,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             elif path.suffix == _ENDING:
                 yield path.stem, path
     except OSError as error:
-        raise UsageError(f"{folder}: the inventory cannot be read: {(error.strerror or '').lower()}") from None
+        raise UsageError(f"{folder}: cannot read the inventory: {(error.strerror or '').lower()}") from None
 
 
 def _entry(name: str, path: Path, wrong: list[str]) -> ClusterEntry:
@@ -72,5 +75,5 @@ def _entry(name: str, path: Path, wrong: list[str]) -> ClusterEntry:
         if text:
             wrong += [f"{path}:{line}:1: {key}: {p.partition(': ')[2]}" for p in server_problems(text, what)]
     if not any(found.values()):
-        wrong.append(f"{path}:1:1: has no bootstrap.servers: nothing says where the cluster {name!r} is")
+        wrong.append(f"{path}:1:1: has no bootstrap.servers: the address of the cluster {name!r} is unknown")
     return ClusterEntry(name, found["bootstrap"], found["zookeeper"], str(path))

@@ -1,6 +1,6 @@
-"""The inventory as a run's manifest keeps it: an audit of a stored run needs no inventory file of that day.
+"""The inventory as recorded in a run's manifest, so that a stored run can be audited without the file of its day.
 
-Client properties are not kept: they hold credentials, and many people read a manifest.
+Client properties are not recorded: they hold credentials, and many people can read a manifest.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def record_mute(mute: Mute) -> dict[str, Any]:
 
 
 def recorded_inventory(manifest: Mapping[str, Any]) -> Inventory:
-    """Returns the inventory of a run (`Run.manifest`); raises UsageError where it is damaged.
+    """Returns the inventory recorded in `Run.manifest`; a run without one gets entries with default values.
 
-    A cluster of which the manifest keeps no entry has a plain one.
+    Raises UsageError if it is damaged.
     """
     entries = manifest.get("entries", {})
     names = {*manifest["clusters"], *manifest["failed"]}
     try:
-        # In the order of the file. Clusters of an earlier attempt that the file no longer names come last.
+        # In the order of the file; clusters of an earlier attempt that the file no longer names come last.
         clusters = {n: _entry(n, raw) for n, raw in entries.items() if n in names}
         clusters |= {n: ClusterEntry(n) for n in sorted(names - clusters.keys())}
         mutes = tuple(_MUTE.validate_python(m) for m in manifest.get("mutes", ()))

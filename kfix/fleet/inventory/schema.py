@@ -1,4 +1,4 @@
-"""The shape of `fleet.yaml`. Pydantic names every wrong field at once; what they mean together is `meaning`'s."""
+"""The schema of `fleet.yaml`. Pydantic reports all wrong fields at once; `meaning` checks them against each other."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kfix.documents.shapes import StrictModel
 from kfix.model.plan.args import parse_duration
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-#: Seconds; what `kfix.adapters.target` takes for one look.
-LONGEST_LOOK = 3600.0
+#: The longest timeout in seconds that `kfix.adapters.target` accepts.
+LONGEST_TIMEOUT = 3600.0
 _DAY = 86400.0
 
 
 def plain(text: str) -> str:
-    """What can be printed in one line: no control characters, and nothing that no file can hold."""
+    """Returns the text. Raises ValueError if it is blank or cannot be printed on one line."""
     if not text.isprintable() or not text.strip():
-        raise ValueError(f"{text!r} is no plain text of one line")
+        raise ValueError(f"{text!r} is not plain text on one line")
     return text
 
 
 def _joined(value: object) -> object:
-    """A list of servers is as good as one text with commas."""
+    """Joins a list of servers with commas."""
     if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
         return ",".join(value)
     return value
@@ -46,12 +46,14 @@ def _bounded(value: float, low: float, high: float, words: str) -> float:
 Text = Annotated[str, AfterValidator(plain)]
 Servers = Annotated[str, BeforeValidator(_joined)]
 Duration = Annotated[float, BeforeValidator(parse_duration)]
-Timeout = Annotated[Duration, AfterValidator(lambda v: _bounded(v, 0, LONGEST_LOOK, "more than 0 s and at most 1 h"))]
+Timeout = Annotated[
+    Duration, AfterValidator(lambda v: _bounded(v, 0, LONGEST_TIMEOUT, "more than 0 s and at most 1 h"))
+]
 Grace = Annotated[Duration, AfterValidator(lambda v: _bounded(v, -1, _DAY, "between 0 s and 24 h"))]
 Patterns = Annotated[list[Text], BeforeValidator(_one_is_a_list), Field(min_length=1)]
 
 
-#: What is left empty is told by `meaning`, in plainer words.
+#: `meaning` reports an empty field in plainer words.
 _NoneIsEmpty = BeforeValidator(_none_is_empty)
 
 
@@ -61,7 +63,7 @@ class ExpectedModel(StrictModel):
 
 
 class WindowModel(StrictModel):
-    """Once, by `start` and `end`; or every week, by `weekdays`, `at` and `for`. All times are UTC or say their zone."""
+    """A single window (`start`, `end`, with a time zone) or a weekly one (`weekdays`, `at`, `for`, in UTC)."""
 
     why: str = ""
     start: str | None = None
@@ -72,7 +74,7 @@ class WindowModel(StrictModel):
 
 
 class DefaultsModel(StrictModel):
-    """What holds for every cluster that says nothing else; tags and windows add up."""
+    """Values for every cluster that does not set its own. Tags and windows are added to the cluster's own."""
 
     command_config: Text | None = None
     owner: Text | None = None

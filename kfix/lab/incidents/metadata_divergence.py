@@ -24,7 +24,7 @@ OPTIONS = {"partition": "which partition of the offsets topic"}
 
 
 @dataclass(frozen=True)
-class Divergence:
+class DivergedPartition:
     partition: int
     leader: int  # in the controller's memory and the brokers' metadata
     written: int  # the leader in ZooKeeper
@@ -32,7 +32,7 @@ class Divergence:
     group: str
 
 
-def diverge(context: IncidentContext) -> tuple[Divergence, Groups]:
+def diverge(context: IncidentContext) -> tuple[DivergedPartition, Groups]:
     groups = context.content()
     diverged = _choose(context, groups)
     context.access.forge_state(
@@ -45,7 +45,7 @@ def diverge(context: IncidentContext) -> tuple[Divergence, Groups]:
     return diverged, groups
 
 
-def _choose(context: IncidentContext, groups: Groups) -> Divergence:
+def _choose(context: IncidentContext, groups: Groups) -> DivergedPartition:
     wanted = context.int_option("partition")
     controller = wait_for("there is a controller", context.access.controller, 10)
     candidates = []
@@ -55,7 +55,9 @@ def _choose(context: IncidentContext, groups: Groups) -> Divergence:
         written = [broker for broker in state.isr if broker not in {state.leader, controller}]
         survivors = [broker for broker in state.isr if broker != state.leader and broker not in written[:1]]
         if written and survivors and wanted in {None, number}:
-            diverged = Divergence(number, state.leader, written[0], tuple(survivors), groups.by_partition[number])
+            diverged = DivergedPartition(
+                number, state.leader, written[0], tuple(survivors), groups.by_partition[number]
+            )
             candidates.append((state.leader == controller, len(replicas), number, diverged))
     if not candidates:
         raise UsageError(

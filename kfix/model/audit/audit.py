@@ -1,7 +1,7 @@
-"""What a night's audit found: one row a finding, one a cluster, and the report that every output is made of.
+"""The result of an audit run: one row per finding, one row per cluster, and the report that every output renders.
 
-Rows are what the store keeps (`kfix.adapters.fleet.tables`); their fields are its columns, in this order. Fields are
-added at the end, never renamed and never given another type.
+The store keeps these rows (`kfix.adapters.fleet.audits`): their fields are its columns, in this order. New fields are
+added at the end; a field is never renamed and never changes its type.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """Against the audit before this one."""
+    """The state of a finding compared with the previous audit of its cluster."""
 
     NEW = "new"
     STILL = "still"
-    WORSE = "worse"  # a higher severity, or half as many partitions again
-    FIXED = "fixed"  # was there, and the cluster was looked at again
-    UNKNOWN = "unknown"  # was there, and the cluster, or a source of its look, could not be read
+    WORSE = "worse"  # the severity rose, or the number of partitions grew by more than half
+    FIXED = "fixed"  # the previous audit reported it, the cluster was read again, and it is gone
+    UNKNOWN = "unknown"  # the previous audit reported it, and the cluster or a source of it could not be read
 
 
-#: What is the matter today, as far as it is known.
+#: The statuses of findings that are present today, or may be.
 OPEN = (Status.NEW, Status.STILL, Status.WORSE, Status.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """`key` is stable over runs; with `cluster` it is the row's identity within a run.
+    """One finding of one cluster.
 
-    `rank` is the severity as a number (0 info, 1 warning, 2 critical). `head` is the key of the finding that explains
-    this one, "" for a head. `since` is the first day of the days on end on which it was seen, `days` how many days ago
-    that was (0: today). `partitions` are "topic-number". `command` is the remedy to paste, `remedy` its text where a
-    person has to act. `document` is the finding as JSON, as `kfix diagnose --json` has it, without what is folded.
-    `told`: it was news to somebody, neither muted nor in maintenance, on this night or one before.
+    `key` is stable over audit runs; together with `cluster` it identifies the row within a run. `rank` is the severity
+    as a number (0 info, 1 warning, 2 critical). `head` is the key of the finding that explains this one, "" for a head.
+    `since` is the first day of the unbroken series of audits that report it, `days` the number of days since then
+    (0: today). `partitions` are "topic-number". `command` is the remedy's command line, `remedy` its text where a
+    person has to act. `document` is the finding as JSON, as in `kfix diagnose --json`, without the findings folded
+    into it. `reported` is true once an audit run has reported the finding as news, that is, neither muted nor in a
+    maintenance window.
     """
 
     cluster: str
@@ -62,16 +64,18 @@ class FindingRow:
     muted: bool
     mute_reason: str
     document: str
-    told: bool
+    reported: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """A cluster's score card. Heads are counted that are open and not muted; what is folded is part of its head.
+    """A cluster's score card.
 
-    `score` is 100 (nothing to say) to 0, -1 where nobody knows: the cluster was not collected. `risk` orders worries:
-    what the score lacks, weighted by criticality; the highest first. `why` says why it was not collected. `taken_at` is
-    seconds since the epoch of the look, -1.0 where there is none; `seconds` is how long it took.
+    The counts are of heads that are open and not muted; a folded finding is part of its head. `score` is 100 (no
+    finding) to 0, -1 if the cluster was not collected. `risk` sorts the clusters: the points missing from the score,
+    multiplied by the criticality; the highest comes first. `why` is the reason why the cluster was not collected.
+    `taken_at` is the time of the snapshot in seconds since the epoch, -1.0 if there is none; `seconds` is the time it
+    took to read the cluster.
     """
 
     cluster: str
@@ -100,7 +104,7 @@ class ClusterRow:
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """One audit of the past: the last one of its day. `score` is the mean of the collected clusters, -1: none was."""
+    """One earlier audit, at most one per day. `score` is the mean over the collected clusters, -1 if there are none."""
 
     day: date
     run: str
@@ -115,7 +119,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTrend:
-    """`scores` of one cluster by day, oldest first; -1 where it was not collected."""
+    """The `scores` of one cluster by day, oldest first; -1 on days on which it was not collected."""
 
     cluster: str
     days: tuple[date, ...]
@@ -124,7 +128,7 @@ class ClusterTrend:
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """A check that many clusters fail: `clusters` and `findings` that are open and not muted, `worst` severity."""
+    """A check that clusters fail, with the number of clusters, unmuted open findings and partitions."""
 
     code: str
     clusters: int
@@ -135,7 +139,7 @@ class Offender:
 
 @dataclass(frozen=True, slots=True)
 class CheckTitle:
-    """Of a check, for those who read a report: its slug, one line, and whether it is one of prevention."""
+    """The slug and the one-line title of a check; `prevention` is true for a check of latent risks."""
 
     code: str
     slug: str
@@ -145,7 +149,7 @@ class CheckTitle:
 
 @dataclass(frozen=True, slots=True)
 class MuteSeen:
-    """A mute of the inventory, and how many findings of this run it covers. An expired one covers none."""
+    """A mute of the inventory and the number of findings of this run that it covers. An expired mute covers none."""
 
     clusters: str
     findings: str
@@ -158,17 +162,18 @@ class MuteSeen:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """One audit, whole. `before` is the audit that it was compared with, "" for the first.
+    """One complete audit.
 
-    `clusters` are the riskiest first, unknown ones before all; `findings` by cluster, severity and key, the fixed ones
-    too. `trend` oldest first, this audit last. `manifest` is what the store keeps of the run: inputs, versions, rows,
-    durations, what could not be read. `damaged` are audits of the history that cannot be read, a line each.
+    `previous_run` is the run that it was compared with, "" for the first audit. `clusters` are sorted by risk, those
+    of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
+    sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
+    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each.
     """
 
     day: date
     run: str
-    before: str
-    before_day: date | None
+    previous_run: str
+    previous_day: date | None
     store: str
     kfix: str
     engine: str
@@ -185,5 +190,5 @@ class AuditReport:
 
     @property
     def open(self) -> tuple[FindingRow, ...]:
-        """What is the matter and not muted."""
+        """Returns the findings that are open and not muted."""
         return tuple(f for f in self.findings if f.status in OPEN and not f.muted)

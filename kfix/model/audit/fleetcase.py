@@ -1,7 +1,7 @@
-"""What checks over many clusters look at: of each cluster a digest, and what the audit before this one found.
+"""The input of checks over a whole fleet: a digest of each cluster and the findings of the previous audit.
 
-They are the few that no single cluster can show: it was not collected, it differs from its like, nothing has moved
-since last night.
+These checks cover what a single snapshot cannot show: a cluster was not collected, its settings differ from those of
+its peers, or a partition has been stuck since the previous audit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from kfix.model.diagnosis.finding import Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class ClusterDigest:
-    """`settings` are those that most brokers of the cluster have; `taken_at` is in seconds since the epoch."""
+    """The facts about one cluster that fleet checks compare.
+
+    `settings` are the values that most of its brokers have; `taken_at` is the snapshot's time in seconds since the
+    epoch.
+    """
 
     name: str
     cluster_id: str
@@ -30,7 +34,7 @@ class ClusterDigest:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Partitions in the trouble that `code` tells of, in this look and in the one of `since`."""
+    """Partitions that the check `code` reports both in this snapshot and in the audits since `since`."""
 
     code: str
     partitions: tuple[str, ...]
@@ -39,8 +43,11 @@ class Stuck:
 
 @dataclass(frozen=True)
 class FleetCase:
-    """`began` and `ended` bound the run's looks, seconds since the epoch. `failed` says why a cluster was not read;
-    `last_read` is the day of the last audit that has it.
+    """The clusters of one run, compared with earlier audits.
+
+    `began` and `ended` are the times between which the run read its clusters, in seconds since the epoch. `failed`
+    maps a cluster that was not read to the reason; `last_read` maps a cluster to the day of the last audit that read
+    it; `previous_ids` maps it to the cluster id that was seen then.
     """
 
     day: date
@@ -51,12 +58,12 @@ class FleetCase:
     failed: Mapping[str, str] = field(default_factory=dict)
     last_read: Mapping[str, date] = field(default_factory=dict)
     stuck: Mapping[str, tuple[Stuck, ...]] = field(default_factory=dict)
-    ids_before: Mapping[str, str] = field(default_factory=dict)
+    previous_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetCheck:
-    """Gives (name of the cluster, finding)."""
+    """A check over a whole fleet. `check` yields (name of the cluster, finding)."""
 
     code: str
     slug: str

@@ -1,4 +1,4 @@
-"""The fleet as its people describe it: its clusters, how to reach them, whose they are, what is expected of them."""
+"""The inventory of a fleet: its clusters, their addresses, owners and expected settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kfix.model.timing import TIMING
 
 
 class Criticality(IntEnum):
-    """What a cluster's findings weigh in the order of worries; ordered."""
+    """The weight of a cluster in the order of risk; the values are ordered."""
 
     LOW = 1
     NORMAL = 2
@@ -27,10 +27,10 @@ class Criticality(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceWindow:
-    """A time in which people work on the cluster: findings are told and counted, and alarm nobody.
+    """A maintenance window. Findings within it are shown and counted, but raise no alert.
 
-    Either once (`start` to `end`, aware), or every week on `weekdays` (0 is Monday) from `at` (minutes after midnight
-    UTC) for `minutes`.
+    A window is either a single one (`start` to `end`, both with a time zone) or weekly: on `weekdays` (0 is Monday)
+    from `at` (minutes after midnight UTC) for `minutes`.
     """
 
     why: str = ""
@@ -41,19 +41,19 @@ class MaintenanceWindow:
     minutes: int = 0
 
     def covers(self, when: datetime) -> bool:
-        """`when` is aware, UTC."""
+        """Returns whether `when`, a time with the zone UTC, lies within the window."""
         if self.start is not None and self.end is not None:
             return self.start <= when < self.end
         minute = when.hour * 60 + when.minute
         today = when.weekday() in self.weekdays and self.at <= minute < self.at + self.minutes
-        # One that began yesterday may last past midnight.
+        # A window that began yesterday may last past midnight.
         yesterday = (when.weekday() - 1) % 7 in self.weekdays and minute + 1440 < self.at + self.minutes
         return today or yesterday
 
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """Findings that people know of and do not want to be woken for. Shown, never hidden; `until` is its last day.
+    """Known findings that raise no alert. They are still shown; `until` is the last day of the mute.
 
     `clusters` and `findings` are patterns with `*` and `?`; `findings` match a code or a key.
     """
@@ -75,7 +75,11 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class ClusterEntry:
-    """`command_config` is the path of a client properties file; `timeout` (seconds) bounds one look at the cluster."""
+    """One cluster of the inventory.
+
+    `command_config` is the path of a client properties file. `timeout` limits reading the cluster, `restart_grace` is
+    the time in which a missing broker may be restarting; both are in seconds.
+    """
 
     name: str
     bootstrap: str = ""
@@ -95,7 +99,7 @@ class ClusterEntry:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """`clusters` by name, in the order of the file. `origin` is the file or folder."""
+    """The clusters by name, in the order of the file, and the mutes. `origin` is the path of the file or folder."""
 
     clusters: Mapping[str, ClusterEntry] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()

@@ -5,6 +5,7 @@ The name determines what to read again; `kfix.probes.facts` reads it. A topic ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ class FactKey:
     @property
     def words(self) -> str:
         if self.resource is None:
-            return self.name.replace("_", " ")
+            return re.sub(r"\bisr\b", "ISR", self.name.replace("_", " "))
         return f"{self.name} {'set here' if self.own else 'in force'}"
 
 

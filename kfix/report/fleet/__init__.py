@@ -1,1 +1,1 @@
-"""One audit of many clusters, in every shape: each output has a file, all are made of one `AuditReport`."""
+"""The outputs of an audit. Each output has a module of its own; all are rendered from one `AuditReport`."""

@@ -1,4 +1,4 @@
-"""An audit for people at a terminal, or in a cron mail: headline, what is not known, riskiest clusters, what is new."""
+"""An audit for a terminal or a cron mail: headline, clusters of unknown state, riskiest clusters, new findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import amount, next_step, one_line, pasted, since_words
+from kfix.report.fleet.words import amount, headline, next_step, one_line, pasted, since_words
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 STEP = 2
@@ -18,10 +18,10 @@ LIMIT = 10
 
 
 def print_audit(report: AuditReport, console: Console, *, only_new: bool = False, limit: int = LIMIT) -> None:
-    """`limit` bounds each list (clusters, findings, what was not read); the rest is counted, never dropped in silence.
+    """Prints the audit. `limit` is the maximum length of each list; the rest is counted.
 
-    `only_new`: nothing at all is printed where nothing is new or worse, no further cluster went unread and no mute
-    expired; what a cluster in maintenance has is no news. Otherwise the headline and the news, without standing lists.
+    With `only_new`, nothing is printed unless a finding is new or worse, another cluster could not be read, or a mute
+    expired; clusters in maintenance do not count. Otherwise the headline and the news are printed.
     """
     print_lines(audit_lines(report, only_new=only_new, limit=limit), console)
 
@@ -44,24 +44,23 @@ def audit_lines(report: AuditReport, *, only_new: bool = False, limit: int = LIM
 
 def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     style = STYLES["critical"] if sums.critical else STYLES["warning"] if sums.warning or sums.unknown else "bold green"
-    numbers = [f"{sums.critical} critical", f"{sums.warning} warning", f"{sums.info} info"] if sums.open else []
-    if not numbers:
-        numbers = ["nothing found, but not every cluster was read"] if sums.unknown else ["nothing found"]
+    numbers = f"findings: {sums.critical} critical, {sums.warning} warning, {sums.info} info"
     score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
-    if sums.score >= 0 and sums.score_before >= 0:
-        score += f" ({sums.score - sums.score_before:+d} since {report.trend[-2].day.isoformat()})"
-    yield Line(f"audit of {report.day}: {', '.join(numbers)}; score {score}", style=style, hang=STEP)
-    collected = f"{sums.collected} of {amount(sums.clusters, 'cluster')} collected"
-    yield Line(f"{collected}{_compared(report, sums)}", hang=STEP)
+    if sums.score >= 0 and sums.previous_score >= 0:
+        change = sums.score - sums.previous_score
+        score += f" ({f'{change:+d}' if change else 'unchanged'} since {report.trend[-2].day.isoformat()})"
+    yield Line(f"audit of {report.day}: {headline(report, sums, one_line)}", style=style, hang=STEP)
+    yield Line(f"{numbers}; score {score}", hang=STEP)
+    yield Line(f"{sums.collected} of {amount(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)
     yield Line(one_line(f"run {report.run}, kfix {report.kfix}, {report.engine}"), style="dim", hang=STEP)
 
 
 def _compared(report: AuditReport, sums: Totals) -> str:
-    if not report.before:
-        return f"; the first audit, so all is new; {sums.muted} muted"
+    if not report.previous_run:
+        return f"; first audit, so every finding is new; {sums.muted} muted"
     return (
-        f"; against {report.before_day or one_line(report.before)}: {sums.new} new, {sums.worse} worse, "
-        f"{sums.still} still there, {sums.fixed} fixed; {sums.muted} muted"
+        f"; since the audit of {report.previous_day or one_line(report.previous_run)}: {sums.new} new, "
+        f"{sums.worse} worse, {sums.still} still open, {sums.fixed} fixed; {sums.muted} muted"
     )
 
 
@@ -69,10 +68,11 @@ def _unknown(report: AuditReport, limit: int) -> Iterator[Line]:
     rows = unknown_clusters(report)
     if rows:
         yield Line("")
-        yield Line(f"UNKNOWN: {amount(len(rows), 'cluster')} could not be looked at", style=STYLES["warning"])
+        title = f"STATE UNKNOWN, not scored: {amount(len(rows), 'cluster')} could not be read"
+        yield Line(title, style=STYLES["warning"])
     for row in rows[:limit]:
         at_work = f" (in maintenance: {one_line(row.maintenance)})" if row.maintenance else ""
-        yield Line(f"{one_line(row.cluster)}: {one_line(row.why) or 'no reason told'}{at_work}", STEP, hang=STEP)
+        yield Line(f"{one_line(row.cluster)}: {one_line(row.why) or 'no reason given'}{at_work}", STEP, hang=STEP)
     yield from _rest(len(rows), limit, "cluster")
 
 
@@ -85,7 +85,7 @@ _HEADER = "score  risk  crit  warn  info   new  cluster"
 
 
 def _riskiest(report: AuditReport, limit: int) -> Iterator[Line]:
-    """Those with something to say. Names stand last, so that a long one wraps and shifts no number."""
+    """Yields the clusters with findings. Names come last, so that a long one wraps without shifting the numbers."""
     rows = [c for c in report.clusters if c.collected and (c.risk > 0 or c.critical or c.warning or c.info)]
     if rows:
         yield Line("")
@@ -109,11 +109,11 @@ def _cluster(row: ClusterRow) -> str:
 def _news(report: AuditReport, limit: int) -> Iterator[Line]:
     at_work = in_maintenance(report)
     found = news(report)
-    # Those of a cluster in maintenance are told, after all others.
+    # Findings of clusters in maintenance come last.
     found = tuple(sorted(found, key=lambda f: f.cluster in at_work))
     if found:
         yield Line("")
-        yield Line("new and worse:" if report.before else "findings:", style="bold")
+        yield Line("new or worse:" if report.previous_run else "findings:", style="bold")
     for row in found[:limit]:
         yield from _finding(row, at_work=row.cluster in at_work)
     yield from _rest(len(found), limit, "finding")
@@ -121,7 +121,7 @@ def _news(report: AuditReport, limit: int) -> Iterator[Line]:
 
 def _finding(row: FindingRow, *, at_work: bool) -> Iterator[Line]:
     remedy, command = next_step(row)
-    notes = [row.status, *(["in maintenance"] if at_work else []), *(["prevention"] if row.prevention else [])]
+    notes = [row.status, *(["in maintenance"] if at_work else []), *(["latent risk"] if row.prevention else [])]
     title = f"{row.severity.upper()} {row.code} {one_line(row.cluster)}: {one_line(row.object)} ({', '.join(notes)})"
     yield Line(title, STEP, STYLES.get(row.severity, ""), hang=STEP)
     yield Line(f"{one_line(row.summary)} ({since_words(row)})", 2 * STEP)
@@ -131,19 +131,19 @@ def _finding(row: FindingRow, *, at_work: bool) -> Iterator[Line]:
 
 
 def _not_read(report: AuditReport, limit: int) -> Iterator[Line]:
-    """What is missing of clusters that were looked at; whole clusters are told before."""
+    """Yields the unread sources of clusters that were read; `_unknown` lists the clusters that were not."""
     whole = {f"{c.cluster}: {c.why}" for c in unknown_clusters(report)}
     lines = [line for line in unread(report) if line not in whole]
     if lines:
         yield Line("")
-        yield Line("not read, so not known:", style=STYLES["warning"])
+        yield Line("not read (state unknown):", style=STYLES["warning"])
     for line in lines[:limit]:
         yield Line(one_line(line), STEP, hang=STEP)
     yield from _rest(len(lines), limit, "source")
 
 
 def _mutes(mutes: tuple[MuteSeen, ...], limit: int) -> Iterator[Line]:
-    # Expired ones first: they want a decision.
+    # Expired mutes come first: they need a decision.
     mutes = tuple(sorted(mutes, key=lambda m: (not m.expired, m.until)))
     if mutes:
         yield Line("")
@@ -154,8 +154,8 @@ def _mutes(mutes: tuple[MuteSeen, ...], limit: int) -> Iterator[Line]:
 
 
 def mute_words(mute: MuteSeen) -> str:
-    """One line: what it covers, why, by whom, until when; an expired one says so first."""
+    """Returns one line: last day or expiry, findings, clusters, reason, author and the number of covered findings."""
     by = f", by {mute.by}" if mute.by else ""
     state = f"EXPIRED {mute.until}" if mute.expired else f"until {mute.until}"
-    covers = "covers nothing any more" if mute.expired else f"covers {amount(mute.covers, 'finding')}"
-    return one_line(f"{state}: {mute.findings} on {mute.clusters}: {mute.reason or 'no reason'}{by}; {covers}")
+    covers = "no longer covers anything" if mute.expired else f"covers {amount(mute.covers, 'finding')}"
+    return one_line(f"{state}: {mute.findings} on {mute.clusters}: {mute.reason or 'no reason given'}{by}; {covers}")

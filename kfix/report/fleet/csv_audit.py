@@ -1,8 +1,8 @@
-"""An audit as CSV (RFC 4180: CRLF, quoted where needed), one row a finding or, by a switch, one row a cluster.
+"""An audit as CSV (RFC 4180: CRLF, quoted where needed), with one row per finding or one row per cluster.
 
-The header is stable: columns are added at the end. Lists are joined by a blank. A text that a spreadsheet would take
-for a formula (it begins with = + - @) gets a quote before it; a line end within a text is an escape. An unknown score
-or time is an empty cell.
+The header is stable: columns are added at the end. Lists are joined by blanks. A text that a spreadsheet would read as
+a formula (it begins with = + - @) is prefixed with a quote; a line break within a text becomes an escape. An unknown
+score or time is an empty cell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLUSTERS: Final = (
 
 
 def audit_csv(report: AuditReport, *, clusters: bool = False) -> str:
-    """Findings, the fixed and the muted too; `clusters`: the score cards instead."""
+    """Returns all findings, fixed and muted ones included, or the score cards if `clusters` is set."""
     if clusters:
         return _csv(CLUSTERS, (_of_cluster(report, c) for c in report.clusters))
     return _csv(FINDINGS, (_of_finding(report, f) for f in report.findings))

@@ -1,48 +1,49 @@
-"""An audit as JSON, `kfix.audit/v1`: fields are added, never renamed or taken away within v1.
+"""An audit as JSON, `kfix.audit/v1`: fields are added, never renamed or removed within v1.
 
 schema          "kfix.audit/v1"
 day, run        day of the audit (YYYY-MM-DD), id of its run
-before          run and day of the audit it was compared with, or null for the first
-store           where looks and rows are kept
-kfix, engine    version of kfix; "local" or "spark"
-exit_code       what the audit exits with, by fail_on: 0, 20, 21, 22
+previous        run and day of the previous audit, with which it was compared; null for the first
+store           path or URL of the store
+kfix, engine    version of kfix; name and version of the engine
+exit_code       the exit code of the audit, by fail_on: 0, 20, 21, 22
 fail_on         the threshold: warning, critical, new-warning, new-critical, never
-totals          clusters, collected, unknown, score (mean of the collected clusters, null: none was), score_before;
-                findings that are open, not muted and heads: critical, warning, info, new, worse, still;
-                fixed and muted
-clusters        the riskiest first, unknown ones before all; each:
+totals          clusters, collected, unknown, score (mean of the collected clusters, null if there are none),
+                previous_score; open heads that are not muted: critical, warning, info, new, worse, still; and the
+                numbers of fixed and muted ones
+clusters        sorted by risk, those of unknown state first; each:
     cluster, owner, tags, criticality
-    collected, why       why it was not
-    maintenance          why people work on it now, "" where nobody does: its findings alarm nobody
-    taken_at             seconds since the epoch of the look, null where there is none
+    collected, why       false if the cluster could not be read, and the reason
+    maintenance          the reason of the current maintenance window, "" without one; in it findings raise no alert
+    taken_at             time of the snapshot in seconds since the epoch, null if there is none
     partitions, topics, brokers
-    score                100 (nothing to say) to 0, null where nobody knows
-    risk                 what the score lacks, weighted by criticality
+    score                100 (no finding) to 0, null if unknown
+    risk                 the points missing from the score, multiplied by the criticality
     critical, warning, info, new, worse, still, fixed, muted
-    seconds              how long its look took
-    scores               its past: [day, score or null], oldest first
-findings        by cluster, severity and key, the fixed and the muted ones too; each:
-    cluster, key         its identity; key is stable over runs
+    seconds              time it took to read the cluster
+    scores               history: [day, score or null], oldest first
+findings        sorted by cluster, severity and key; fixed and muted ones included; each:
+    cluster, key         the identity of the finding; key is stable over audits
     code, object, severity
-    status               new, still, worse, fixed; unknown: was there, and the cluster could not be looked at
-    since, days          first day of the days on end on which it was seen, and how many days ago that was
+    status               new, still, worse, fixed; unknown: the cluster, or a source of it, could not be read
+    since, days          first day of the unbroken series of audits that report it, and the days since then
     summary
     cause, confidence
     head                 key of the finding that explains this one, "" for a head
     prevention, unsettled
     n_partitions, partitions, blocked_groups
-    remedy, command, runbook     what helps with the least harm; command and runbook may be ""
-    next                 the command line to go on with, never ""
+    remedy, command, runbook     the safest remedy; command and runbook may be ""
+    next                 the command line to run next, never ""
     muted, mute_reason
-    document             the finding as in kfix.diagnosis/v1, without folded; null where the store has none
-offenders       checks that most clusters fail: code, clusters, findings, partitions, worst
+    reported             true once an audit has reported the finding as news: neither muted nor in maintenance
+    document             the finding as in kfix.diagnosis/v1, without folded; null if the store has none
+offenders       checks by the number of clusters that fail them: code, clusters, findings, partitions, worst
 checks          code, slug, title, prevention
-trend           one audit a day, oldest first: day, run, clusters, collected, score (or null), critical, warning, new,
+trend           one audit per day, oldest first: day, run, clusters, collected, score (or null), critical, warning, new,
                 fixed
 mutes           clusters, findings (patterns), reason, by, until, expired, covers (findings of this run)
-could_not_read  a line each; what they would have told is not known
-damaged         audits of the history that cannot be read and are left out, a line each
-manifest        what the store keeps of the run: inputs, versions, rows, durations
+could_not_read  unread sources, one line each; what they would have shown is unknown
+damaged         earlier audits that cannot be read and are not in the history, one line each
+manifest        the stored audit.json: inputs, versions, rows, durations
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ SCHEMA: Final = "kfix.audit/v1"
 
 
 def audit_json(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING, indent: int | None = 2) -> str:
-    """`indent` None gives one line."""
+    """Returns the JSON text; with `indent` None on one line."""
     body = as_dict(report, fail_on=fail_on)
     return for_json(body, indent=indent, default=str)
 
@@ -75,7 +76,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "schema": SCHEMA,
         "day": report.day.isoformat(),
         "run": report.run,
-        "before": _before(report),
+        "previous": _previous(report),
         "store": report.store,
         "kfix": report.kfix,
         "engine": report.engine,
@@ -94,10 +95,10 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
     }
 
 
-def _before(report: AuditReport) -> Mapping[str, Any] | None:
-    if not report.before:
+def _previous(report: AuditReport) -> Mapping[str, Any] | None:
+    if not report.previous_run:
         return None
-    return {"run": report.before, "day": report.before_day.isoformat() if report.before_day else None}
+    return {"run": report.previous_run, "day": report.previous_day.isoformat() if report.previous_day else None}
 
 
 def _known(score: int) -> int | None:
@@ -105,7 +106,7 @@ def _known(score: int) -> int | None:
 
 
 def _totals(sums: Totals) -> Mapping[str, Any]:
-    scores = {"score": _known(sums.score), "score_before": _known(sums.score_before)}
+    scores = {"score": _known(sums.score), "previous_score": _known(sums.previous_score)}
     return asdict(sums) | scores | {"unknown": sums.unknown}
 
 
@@ -133,16 +134,16 @@ def _trend(point: TrendPoint) -> Mapping[str, Any]:
 
 
 def document(row: FindingRow) -> Mapping[str, Any] | None:
-    """The finding's JSON as an object; None where it is none: one damaged row does not take the report with it."""
+    """Returns the JSON of a finding as an object, None if it is damaged: one damaged row must not break the report."""
     try:
-        said = json.loads(row.document)
+        parsed = json.loads(row.document)
     except ValueError:
         return None
-    return _finite(said) if isinstance(said, dict) else None
+    return _finite(parsed) if isinstance(parsed, dict) else None
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN: null stands for it."""
+    """Replaces NaN, which JSON lacks, by null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):

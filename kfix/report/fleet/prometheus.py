@@ -1,7 +1,8 @@
-"""An audit for Prometheus, as a textfile of node_exporter: one look a night, numbers only.
+"""An audit as Prometheus metrics for node_exporter's textfile collector.
 
-What is not known is absent, never 0 and never NaN: a mean over clusters stays right, and an alert on what is unknown
-asks `kfix_audit_cluster_collected == 0`. Series are bounded: some twenty a cluster, and one a cluster and failed check.
+An unknown value is absent, never 0 and never NaN: a mean over clusters stays right, and an alert on unknown state uses
+`kfix_audit_cluster_collected == 0`. The number of series is bounded: 22 per cluster, and one per cluster and failed
+check.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Sample = tuple[dict[str, str], float]
 
 @dataclass(frozen=True)
 class Family:
-    """All are gauges. `samples` are labels and value."""
+    """A metric family; all are gauges. `samples` are pairs of labels and value."""
 
     name: str
     help: str
@@ -30,18 +31,18 @@ class Family:
 
 
 def audit_metrics(report: AuditReport) -> str:
-    """The exposition text; a family without a sample is left out."""
+    """Returns the exposition text; a family without samples is left out."""
     return "".join(_text(family) for family in families(report) if family.samples)
 
 
 def families(report: AuditReport) -> Iterator[Family]:
-    """In the order of the text; docs/audit-report.md lists them."""
+    """Yields the families in the order of the text; docs/audit-report.md lists them."""
     yield from _of_fleet(report)
     yield from _of_clusters(report)
-    yield Family("kfix_audit_findings", "Open findings, not muted, heads only.", list(_findings(report)))
+    yield Family("kfix_audit_findings", "Open findings that are not muted; heads only.", list(_findings(report)))
     yield Family(
         "kfix_audit_check_findings",
-        "Open findings of one check, not muted, those that follow from another too.",
+        "Open findings of one check that are not muted, including consequences of other findings.",
         [({"cluster": name, "code": code}, n) for (name, code), n in _per_check(report)],
     )
 
@@ -53,47 +54,50 @@ def _of_fleet(report: AuditReport) -> Iterator[Family]:
     ended = report.manifest.get("ended")
     when = ended if isinstance(ended, int | float) else max(times, default=None)
     took = seconds_of(report.manifest)
-    yield Family("kfix_audit_last_run_info", "The audit these numbers are of.", [(run, 1)])
+    yield Family("kfix_audit_last_run_info", "The audit that the metrics describe.", [(run, 1)])
     yield Family(
-        "kfix_audit_timestamp_seconds", "When the audit ended; alert on its age.", [] if when is None else [({}, when)]
+        "kfix_audit_timestamp_seconds",
+        "Time at which the audit ended; alert on its age.",
+        [] if when is None else [({}, when)],
     )
-    yield Family("kfix_audit_duration_seconds", "How long the audit took.", [] if took is None else [({}, took)])
-    yield Family("kfix_audit_clusters", "Clusters of the inventory.", [({}, sums.clusters)])
-    yield Family("kfix_audit_clusters_collected", "Clusters that were looked at.", [({}, sums.collected)])
+    yield Family("kfix_audit_duration_seconds", "Duration of the audit.", [] if took is None else [({}, took)])
+    yield Family("kfix_audit_clusters", "Clusters in the inventory.", [({}, sums.clusters)])
+    yield Family("kfix_audit_clusters_collected", "Clusters that were read.", [({}, sums.collected)])
     yield Family(
         "kfix_audit_fleet_score",
-        "Mean score of the collected clusters; absent where none was.",
+        "Mean score of the clusters that were read; absent if there are none.",
         [({}, sums.score)] if sums.score >= 0 else [],
     )
-    yield Family("kfix_audit_could_not_read", "Sources that could not be read.", [({}, len(unread(report)))])
-    yield Family("kfix_audit_fixed_findings", "Findings of the audit before that are gone.", [({}, sums.fixed)])
-    yield Family(
-        "kfix_audit_mutes_expired", "Mutes that are out of date.", [({}, sum(m.expired for m in report.mutes))]
-    )
+    yield Family("kfix_audit_could_not_read", "Clusters and sources not read.", [({}, len(unread(report)))])
+    yield Family("kfix_audit_fixed_findings", "Findings of the previous audit that are gone.", [({}, sums.fixed)])
+    yield Family("kfix_audit_mutes_expired", "Mutes that have expired.", [({}, sum(m.expired for m in report.mutes))])
 
 
 def _of_clusters(report: AuditReport) -> Iterator[Family]:
     rows = report.clusters
     seen = [c for c in rows if c.collected]
     yield _family(
-        "cluster_collected", "1: looked at; 0: could not be, so nothing is known.", rows, lambda c: int(c.collected)
+        "cluster_collected",
+        "1: the cluster was read; 0: state unknown.",
+        rows,
+        lambda c: int(c.collected),
     )
     yield _family(
         "cluster_maintenance",
-        "1: people work on it, its findings alarm nobody.",
+        "1: in a maintenance window; findings raise no alert.",
         rows,
         lambda c: int(bool(c.maintenance)),
     )
     scored = [c for c in seen if c.score >= 0]
-    yield _family("cluster_score", "100 nothing to say, 0 worst; absent: unknown.", scored, lambda c: c.score)
-    yield _family("cluster_risk", "What the score lacks, weighted by criticality.", rows, lambda c: c.risk)
-    yield _family("cluster_partitions", "Partitions seen.", seen, lambda c: c.partitions)
-    yield _family("cluster_topics", "Topics seen.", seen, lambda c: c.topics)
-    yield _family("cluster_brokers", "Brokers seen.", seen, lambda c: c.brokers)
+    yield _family("cluster_score", "100 is best, 0 is worst; absent if unknown.", scored, lambda c: c.score)
+    yield _family("cluster_risk", "Points missing from the score, times the criticality.", rows, lambda c: c.risk)
+    yield _family("cluster_partitions", "Number of partitions.", seen, lambda c: c.partitions)
+    yield _family("cluster_topics", "Number of topics.", seen, lambda c: c.topics)
+    yield _family("cluster_brokers", "Number of brokers.", seen, lambda c: c.brokers)
     timed = [c for c in seen if c.taken_at >= 0]
-    yield _family("cluster_timestamp_seconds", "When it was looked at.", timed, lambda c: c.taken_at)
-    yield _family("cluster_duration_seconds", "How long its look took.", seen, lambda c: c.seconds)
-    yield _family("cluster_muted_findings", "Findings that a mute covers.", rows, lambda c: c.muted)
+    yield _family("cluster_timestamp_seconds", "Time of the snapshot.", timed, lambda c: c.taken_at)
+    yield _family("cluster_duration_seconds", "Time it took to read the cluster.", seen, lambda c: c.seconds)
+    yield _family("cluster_muted_findings", "Findings covered by a mute.", rows, lambda c: c.muted)
 
 
 def _family(name: str, text: str, rows: Iterable[ClusterRow], value: Callable[[ClusterRow], float]) -> Family:
@@ -104,7 +108,7 @@ _STATUSES: Final = tuple(status.value for status in OPEN)
 
 
 def _findings(report: AuditReport) -> Iterator[Sample]:
-    """Zeros too, so that a series goes on; not for a cluster that was not collected, where nobody knows of a zero."""
+    """Yields zeros as well, so that alerts resolve, but not for an unread cluster, where a zero would be a guess."""
     found = Counter((f.cluster, f.severity, f.status) for f in report.open if not f.head)
     for row in report.clusters:
         for severity in SEVERITIES:
@@ -126,8 +130,8 @@ def _text(family: Family) -> str:
 def _labels(labels: dict[str, str]) -> str:
     if not labels:
         return ""
-    said = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
-    return f"{{{said}}}"
+    pairs = ",".join(f'{name}="{for_prometheus(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}"
 
 
 def _number(value: float) -> str:

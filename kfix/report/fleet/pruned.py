@@ -1,4 +1,4 @@
-"""What of a store is old: shown before it goes."""
+"""The table of old runs and audits that `kfix fleet prune` lists or has deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bool) -> None:
     """`found` are `kfix.fleet.pruning.Old`."""
     if not found:
-        console.print(f"{store}: nothing is older")
+        console.print(f"{store}: nothing to prune")
         return
     shown = table(SIMPLE, show_edge=False)
     for name in ("day", "run", "what"):
@@ -27,8 +27,8 @@ def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bo
         shown.add_row(old.day.isoformat(), old.run, what, size_words(old.size))
     console.print(shown)
     total = size_words(sum(o.size for o in found))
-    kinds = f"{len(found)} {'run' if len(found) == 1 else 'runs'}, {total}"
-    console.print(f"taken away: {kinds}" if deleted else f"{kinds}: would go; nothing was changed (--delete)")
+    kinds = f"{len(found)} {'entry' if len(found) == 1 else 'entries'}, {total}"
+    console.print(f"deleted: {kinds}" if deleted else f"would delete {kinds}; nothing was deleted (--delete)")
 
 
 def size_words(size: float) -> str:

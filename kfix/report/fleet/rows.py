@@ -1,4 +1,4 @@
-"""Rows of a query: a table for people, JSON, CSV. Columns and types are whatever was asked for."""
+"""The rows of a query as a table, JSON or CSV. Columns and types depend on the query."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Row = Sequence[Any]
 
 
 def rows_json(names: Sequence[str], rows: Iterable[Row]) -> str:
-    """A list of objects; days and times as ISO 8601, numbers that JSON has not (NaN) as null."""
+    """Returns a list of objects; dates and times are ISO 8601, NaN is null."""
     found = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
     return for_json(found, indent=1, default=str)
 
 
 def rows_csv(names: Sequence[str], rows: Iterable[Row]) -> str:
-    """RFC 4180, with a header; lists are joined by a space."""
+    """Returns CSV (RFC 4180) with a header; lists are joined by spaces."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow([for_csv(name) for name in names])
@@ -34,7 +34,7 @@ def rows_csv(names: Sequence[str], rows: Iterable[Row]) -> str:
 
 
 def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limit: int) -> None:
-    """At most `limit` rows, and how many there are more."""
+    """Prints at most `limit` rows and the number of rows."""
     shown = table(SIMPLE, show_edge=False)
     for place, name in enumerate(names):
         numbers = all(isinstance(row[place], int | float) for row in rows) and bool(rows)
@@ -43,8 +43,8 @@ def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limi
         shown.add_row(*(one_line(_cell(value)) for value in row))
     console.print(shown)
     more = len(rows) - limit
-    said = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    console.print(said if more <= 0 else f"{said}, {more} of them not shown (--limit, --json, --csv)")
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    console.print(count if more <= 0 else f"{count}, {more} not shown (--limit, --json, --csv)")
 
 
 def _plain(value: Any) -> Any:
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 
 def _csv_cell(value: Any) -> Any:
-    """A number stays one: its sign makes no formula."""
+    """Keeps numbers as they are: a minus sign does not make a formula."""
     plain = _plain(value)
     return plain if isinstance(plain, int | float) else for_csv(_cell(value))
 

@@ -1,4 +1,4 @@
-"""The numbers of an audit's headline, and what of it is news. Every output takes them from here, so none disagrees."""
+"""The totals of an audit, and which findings are news. All outputs use these functions, so they agree."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Findings are heads that are open and not muted, as in `ClusterRow`. `score` is -1 where no cluster was collected.
+    """The totals of an audit, of open heads that are not muted, as in `ClusterRow`.
 
-    `score_before` is the fleet's score of the audit before, -1 where there is none.
+    `score` is -1 if no cluster was collected; `previous_score` is the fleet's score in the previous audit, -1 if there
+    is none.
     """
 
     clusters: int
     collected: int
     score: int
-    score_before: int
+    previous_score: int
     critical: int
     warning: int
     info: int
@@ -42,7 +43,7 @@ def totals(report: AuditReport) -> Totals:
         clusters=len(rows),
         collected=sum(c.collected for c in rows),
         score=_score(report),
-        score_before=report.trend[-2].score if len(report.trend) > 1 else -1,
+        previous_score=report.trend[-2].score if len(report.trend) > 1 else -1,
         critical=sum(c.critical for c in rows),
         warning=sum(c.warning for c in rows),
         info=sum(c.info for c in rows),
@@ -70,20 +71,23 @@ def in_maintenance(report: AuditReport) -> frozenset[str]:
 
 
 def news(report: AuditReport) -> tuple[FindingRow, ...]:
-    """New and worse, not muted; critical first. What follows from another piece of news is told by that one."""
+    """Returns the findings that are new or worse and not muted, critical ones first.
+
+    A consequence of another new finding is left out.
+    """
     fresh = [f for f in report.findings if f.status in (Status.NEW, Status.WORSE) and not f.muted]
     heads = {(f.cluster, f.key) for f in fresh}
-    told = [f for f in fresh if (f.cluster, f.head) not in heads]
-    return tuple(sorted(told, key=lambda f: (-f.rank, f.cluster, f.key)))
+    shown = [f for f in fresh if (f.cluster, f.head) not in heads]
+    return tuple(sorted(shown, key=lambda f: (-f.rank, f.cluster, f.key)))
 
 
 def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
-    """Mutes that ended since the audit before: what they covered alarms again, though it is not new."""
-    before = report.before_day
+    """Returns the mutes that expired since the previous audit: their findings raise alerts again without being new."""
+    before = report.previous_day
     return tuple(m for m in report.mutes if m.expired and (before is None or m.until >= before))
 
 
 def has_news(report: AuditReport) -> bool:
-    """Something to wake a reader for; that a cluster went unread is a finding (KFX701). Maintenance is no reason."""
+    """Returns whether the audit has news outside maintenance windows. An unread cluster is a finding (KFX701)."""
     at_work = in_maintenance(report)
     return any(f.cluster not in at_work for f in news(report)) or bool(fresh_expiries(report))

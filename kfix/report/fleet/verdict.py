@@ -1,4 +1,4 @@
-"""The exit code of an audit, the same with every output (docs/exit-codes.md), by the threshold a person chose."""
+"""The exit code of an audit by `--fail-on`; it is the same for every output (docs/exit-codes.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.report.fleet.totals import in_maintenance
 
 
 class FailOn(StrEnum):
-    """What ends an audit with another code than 0. Of `new-*` only what is new or worse counts."""
+    """The findings for which an audit exits with a code other than 0. For `new-*` only new and worse ones count."""
 
     WARNING = "warning"
     CRITICAL = "critical"
@@ -25,7 +25,7 @@ _WARNINGS_COUNT = (FailOn.WARNING, FailOn.NEW_WARNING)
 
 
 def fail_on(word: str) -> FailOn:
-    """UsageError where the word is none of them."""
+    """Returns the threshold. Raises UsageError for an unknown word."""
     try:
         return FailOn(word)
     except ValueError as error:
@@ -33,9 +33,9 @@ def fail_on(word: str) -> FailOn:
 
 
 def exit_code(report: AuditReport, threshold: FailOn = FailOn.WARNING) -> int:
-    """0, 20 (warnings), 21 (critical) or 22 (something could not be read, and nothing critical was seen).
+    """Returns 0, 20 (warnings), 21 (critical) or 22 (something could not be read, and there is no critical finding).
 
-    What is muted, and what a cluster in maintenance has, does not count. `never` gives 0 whatever was found or missed.
+    Muted findings and those of clusters in maintenance do not count. With `never` the result is always 0.
     """
     if threshold is FailOn.NEVER:
         return HEALTHY
@@ -48,7 +48,7 @@ def exit_code(report: AuditReport, threshold: FailOn = FailOn.WARNING) -> int:
 
 
 def unread(report: AuditReport) -> tuple[str, ...]:
-    """What was not read, a line each, of clusters that are not in maintenance."""
+    """Returns what was not read, one line each, without clusters in maintenance."""
     at_work = tuple(f"{name}: " for name in in_maintenance(report))
     lines = [f"{c.cluster}: {c.why}" for c in report.clusters if not c.collected and not c.maintenance]
     lines += [line for line in report.could_not_read if not line.startswith(at_work)]

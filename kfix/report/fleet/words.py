@@ -1,35 +1,73 @@
-"""What every output says in the same words: one line of a hostile name, the next step of a finding, amounts."""
+"""Wording that all outputs share: the headline, names on one line, the next step of a finding, amounts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kfix import harmless
-from kfix.model.audit.audit import AuditReport, CheckTitle, FindingRow
+from kfix.model.audit.audit import AuditReport, CheckTitle, ClusterRow, FindingRow
+from kfix.report.fleet.totals import Totals
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")
+_NAMED: Final = 3  # clusters in the headline
+_NAME: Final = 60
+
+
+def headline(report: AuditReport, sums: Totals, name: Callable[[str], str]) -> str:
+    """Returns what is broken for whom: the affected clusters with their owners, the riskiest first.
+
+    `name` makes a cluster's or an owner's name safe for the output.
+    """
+    if not sums.collected and not sums.critical and sums.clusters:
+        none = "the cluster could not" if sums.clusters == 1 else f"none of the {sums.clusters} clusters could"
+        return f"state unknown: {none} be read"
+    critical = [c for c in report.clusters if c.critical]
+    warning = [c for c in report.clusters if c.warning]
+    if critical:
+        text = f"{_share(critical, sums, 'is', 'are')} critical: {_names(critical, name)}"
+    elif warning:
+        text = f"no critical findings; {_share(warning, sums, 'has', 'have')} warnings: {_names(warning, name)}"
+    elif sums.unknown:
+        text = "no findings on the clusters that were read"
+    else:
+        text = "no findings" if not sums.info else "no critical findings and no warnings"
+    return text + (f"; {amount(sums.unknown, 'cluster')} could not be read" if sums.unknown else "")
+
+
+def _share(rows: list[ClusterRow], sums: Totals, one: str, several: str) -> str:
+    return f"{len(rows)} of {amount(sums.clusters, 'cluster')} {one if len(rows) == 1 else several}"
+
+
+def _names(rows: list[ClusterRow], name: Callable[[str], str]) -> str:
+    shown = [name(shortened(r.cluster, _NAME)) + _owner(r, name) for r in rows[:_NAMED]]
+    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    return ", ".join(shown) + more
+
+
+def _owner(row: ClusterRow, name: Callable[[str], str]) -> str:
+    return f" ({name(shortened(row.owner, _NAME))})" if row.owner else ""
 
 
 def one_line(text: str) -> str:
-    """One harmless line in which blanks are single."""
+    """Returns the text as one line without control characters or repeated blanks."""
     return " ".join(pasted(text).split())
 
 
 def pasted(text: str) -> str:
-    """A command: one line too, but its blanks stay as many as they are."""
+    """Returns a command as one line without control characters; its blanks are kept."""
     return harmless.one_line(text)
 
 
 def shortened(text: str, most: int) -> str:
-    """One line of at most `most` characters."""
+    """Returns one line of at most `most` characters."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def next_step(finding: FindingRow) -> tuple[str, str]:
-    """What to do, and the command to paste: never without one, `kfix explain` where no remedy has any."""
+    """Returns the remedy and a command, which is `kfix explain` if the remedy has none."""
     if finding.command:
         return finding.remedy, finding.command
     if finding.runbook:
@@ -42,8 +80,8 @@ def amount(n: int, noun: str, plural: str = "") -> str:
 
 
 def since_words(finding: FindingRow) -> str:
-    """`days` of a finding that is there for the first time is 0."""
-    return "since today" if not finding.days else f"for {amount(finding.days + 1, 'day')}"
+    """Returns the age of a finding."""
+    return "first seen today" if not finding.days else f"for {amount(finding.days + 1, 'day')}"
 
 
 def titles(report: AuditReport) -> Mapping[str, CheckTitle]:
@@ -51,7 +89,7 @@ def titles(report: AuditReport) -> Mapping[str, CheckTitle]:
 
 
 def seconds_of(manifest: Mapping[str, Any]) -> float | None:
-    """How long the run took, where its manifest tells."""
+    """Returns the duration of the audit in seconds, None if the manifest lacks it."""
     began, ended = (manifest.get(name) for name in ("began", "ended"))
     if not isinstance(began, int | float) or not isinstance(ended, int | float):
         return None

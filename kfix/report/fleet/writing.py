@@ -1,4 +1,4 @@
-"""An output into its file: whole or not at all, in the place of the one before."""
+"""Writes an output to its file atomically, replacing the previous one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kfix.harmless import for_document
 from kfix.report.terminal import say_document
 
 STDOUT: Final = "-"
-#: Of a new file: node_exporter, mail and web servers are other users. An old file keeps its mode.
+#: The mode of a new file: node_exporter and web servers run as other users. An existing file keeps its mode.
 MODE: Final = 0o644
 
 
 def write_output(text: str, where: str) -> None:
-    """`where` is a path, or "-" for standard output. Written beside, synced, then renamed: a reader sees old or new.
+    """Writes to the path `where`, or to standard output for "-". The file is synced, then renamed into place.
 
-    UsageError, one line, where there is no such folder, no permission, or no room; then the old file is as it was.
+    Raises UsageError if the folder does not exist or the file cannot be written; the old file is then unchanged.
     """
     if where == STDOUT:
         say_document(text)
@@ -29,28 +29,28 @@ def write_output(text: str, where: str) -> None:
     path = Path(where)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
-    # A link stays a link, and the rename must not cross to another file system.
+    # A link is kept, and the rename stays within its file system.
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         _through(path, text)
         return
-    # Hidden, and with another ending than .prom: node_exporter does not take the half-written one.
+    # Hidden and without the ending .prom, so that node_exporter ignores the partial file.
     beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.tmp")
     try:
         _write(beside, text, _mode(path))
         beside.replace(path)
         _sync_folder(path.parent)
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: there is no folder {path.parent}") from error
+        raise UsageError(f"{path}: the folder {path.parent} does not exist") from error
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}; what was there is as it was") from error
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; the old file is unchanged") from error
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
 
 
 def _through(path: Path, text: str) -> None:
-    """/dev/stdout, a named pipe: what is no file cannot be replaced."""
+    """Writes to /dev/stdout or a named pipe, which cannot be replaced by a rename."""
     try:
         with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
@@ -67,7 +67,7 @@ def _mode(path: Path) -> int:
 
 def _write(path: Path, text: str, mode: int) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    # A lone surrogate, as of a name that is no text, becomes an escape. No line end is changed: CSV has its own.
+    # A lone surrogate, as in a name that is not valid text, becomes an escape. Line ends are kept: CSV has its own.
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         file.write(text)
         file.flush()

@@ -1,4 +1,4 @@
-"""Runs that were, for people: a line each, or one run event by event."""
+"""Prints the history of runs: one line per run, or one run event by event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
     for name in ("runbook", "finding", "by", "outcome", "exit", "changed"):
         found.add_column(name, overflow="fold")
     for run in runs:
-        outcome = run.outcome + (f" after {run.seconds:g} s" if run.seconds is not None else "")
+        outcome = run.outcome + (f" after {run.seconds:.1f} s" if run.seconds is not None else "")
         exit_code = "" if run.exit < 0 else str(run.exit)
         changed = _rungs(run.changed) or "nothing"
         found.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
@@ -32,7 +32,7 @@ def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
 
 
 def _rungs(steps: Iterable[str]) -> str:
-    """`grow (50)` for fifty steps of one rung."""
+    """Counts the steps of each rung, such as `grow (50)`."""
     counted = Counter(step.partition(":")[0] for step in steps)
     return ", ".join(rung if n == 1 else f"{rung} ({n})" for rung, n in counted.items())
 

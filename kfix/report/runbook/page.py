@@ -1,6 +1,6 @@
-"""A runbook as a page for people: what for, how it is proved, every step with why, gate, undo and the way by hand.
+"""Renders a runbook as a Markdown page: purpose, proof, and every step with why, gate, undo and manual commands.
 
-On the day kfix itself is not at hand the page is the checklist.
+If kfix itself is not available, the page serves as the checklist.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kfix.actions.words import amount
+from kfix.actions.words import amount, several
 from kfix.harmless import Lines, lines
 from kfix.model.plan.args import ArgKind
 from kfix.model.plan.plan import OnBreach, OnFailure, Phase
@@ -18,7 +18,7 @@ from kfix.report.runbook.progress import rate_words
 
 @dataclass(frozen=True, slots=True)
 class ActionWords:
-    """What the page says of an action; the caller takes it from the registry."""
+    """The texts of an action on the page. The caller takes them from the registry."""
 
     summary: str
     risk: str
@@ -28,7 +28,7 @@ class ActionWords:
 
 
 def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[str, str] | None = None) -> Lines:
-    """`by_hand` are the commands of steps by id, told with the runbook's own arguments."""
+    """Returns the page. `by_hand` maps step ids to manual commands with the runbook's own arguments."""
     modes = ", ".join(sorted(mode.value for mode in runbook.modes))
     rows = [
         f"# {runbook.id}",
@@ -39,16 +39,16 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
         _limits(runbook),
         "",
         *_placement(runbook.placement),
-        "## Before anything",
+        "## Preconditions",
         "",
         *(_check(c) for c in runbook.preconditions),
         "",
         *_invariants(runbook),
-        "## RunResult is",
+        "## Goal",
         "",
         *(_check(c) for c in runbook.goal.checks),
         "",
-        f"{runbook.goal.consecutive} times in a row. The first step that leads there ends the run.",
+        f"All checks must pass {several(runbook.goal.consecutive, 'time')} in a row. The run ends as soon as they do.",
         "",
         *_standing(runbook),
         *_params(runbook),
@@ -64,19 +64,19 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
 
 
 def _purpose(runbook: Runbook) -> list[str]:
-    asked = {"topic": "a topic that a person names", "cluster": "the cluster, when a person asks"}
+    asked = {"topic": "a topic, on request", "cluster": "the cluster, on request"}
     return list(filter(None, (", ".join(runbook.codes), asked.get(runbook.request, ""))))
 
 
 def _limits(runbook: Runbook) -> str:
     caps = runbook.caps
-    parts = [f"{caps.max_partitions} partitions a plan"]
-    parts += [f"{caps.max_brokers} brokers that get replicas"] if caps.max_brokers is not None else []
+    parts = [f"{several(caps.max_partitions, 'partition')} per plan"]
+    parts += [f"{several(caps.max_brokers, 'broker')} that receive replicas"] if caps.max_brokers is not None else []
     parts += [f"{amount(caps.max_bytes_moved)} to copy"] if caps.max_bytes_moved is not None else []
-    parts += [f"{caps.max_concurrent_moves} moves at once"] if caps.max_concurrent_moves is not None else []
-    parts += [f"{caps.max_duration:g} s a run"] if caps.max_duration is not None else []
-    parts += [f"{caps.max_unclean} unclean elections"] if caps.max_unclean else []
-    return f"At most {', '.join(parts)}; {caps.cooldown:g} s between two runs for one finding."
+    parts += [f"{several(caps.max_concurrent_moves, 'move')} at once"] if caps.max_concurrent_moves is not None else []
+    parts += [f"{caps.max_duration:g} s per run"] if caps.max_duration is not None else []
+    parts += [several(caps.max_unclean, "unclean election")] if caps.max_unclean else []
+    return f"Limits: {', '.join(parts)}; at least {caps.cooldown:g} s between two runs for one finding."
 
 
 def _placement(placement: Placement | None) -> list[str]:
@@ -84,20 +84,20 @@ def _placement(placement: Placement | None) -> list[str]:
         return []
     inside = ", ".join(f"{k}={v}" for k, v in placement.args.items())
     text = f"{_PLACEMENTS.get(placement.kind, placement.kind)}{f' ({inside})' if inside else ''}"
-    return ["## Where replicas will lie", "", f"{text}. Computed once, while planning, and literal in the plan.", ""]
+    return ["## Placement", "", f"{text}. It is computed once while planning, and literal in the plan.", ""]
 
 
 def _invariants(runbook: Runbook) -> list[str]:
     if not runbook.invariants:
         return []
-    rows = [f"{_check(i.check)}; else {_BREACHES[i.on_breach]}" for i in runbook.invariants]
-    return ["## All the while", "", *rows, ""]
+    rows = [f"{_check(i.check)}; otherwise {_BREACHES[i.on_breach]}" for i in runbook.invariants]
+    return ["## Invariants", "", *rows, ""]
 
 
 def _standing(runbook: Runbook) -> list[str]:
     if not runbook.standing:
         return []
-    return ["## Told until it holds", "", *(_check(c) for c in runbook.standing), ""]
+    return ["## Follow-up, reported until it passes", "", *(_check(c) for c in runbook.standing), ""]
 
 
 def _step(number: int, step: StepTemplate, action: ActionWords, command: str) -> list[str]:
@@ -111,42 +111,42 @@ def _step(number: int, step: StepTemplate, action: ActionWords, command: str) ->
         f"- undo: {action.undo}",
     ]
     lines += [f"- for each: {_loop(step.for_each)}"] if step.for_each else []
-    lines += [f"- puts back what {step.from_step} found"] if step.from_step else []
+    lines += [f"- restores what {step.from_step} found"] if step.from_step else []
     lines += [f"- {_PHASES[step.phase]}"] if step.phase in _PHASES else []
     lines += [f"- only when: {words(step.when)}"] if step.when else []
     lines += [f"- needs: {_words(c)}" for c in step.require]
     lines += [f"- not needed when: {_words(c)}" for c in step.unless]
-    lines += [f"- proved by: {_words(c)}, within {_seconds(step.verify_timeout)}" for c in step.verify]
-    lines += [f"- where it does not take: {_FAILURES[step.on_failure]}"]
+    lines += [f"- verified by: {_words(c)}, within {_seconds(step.verify_timeout)}" for c in step.verify]
+    lines += [f"- on failure: {_FAILURES[step.on_failure]}"]
     return [*lines, "- by hand:", "", *(f"      {line}" for line in command.splitlines()), ""]
 
 
 _PHASES = {
-    Phase.ALWAYS: "in every ending, also after a failure or Ctrl-C",
-    Phase.AFTER_GOAL: "only once the goal is proved",
+    Phase.ALWAYS: "runs at every end of the run, also after a failure or Ctrl-C",
+    Phase.AFTER_GOAL: "runs only after the goal is proved",
 }
 _BREACHES = {OnBreach.PAUSE: "the run pauses until it does", OnBreach.STOP: "the run stops"}
 _PLACEMENTS = {
-    "raise_rf": "Replicas are added over racks, to the brokers that hold least",
-    "replace": "The places of brokers that are gone are taken by others",
-    "spread": "Replicas that share a rack are spread over racks",
-    "preferred": "Preferred leaders are evened out; no replica is moved",
-    "given": "As a file says (--json-in FILE)",
+    "raise_rf": "Replicas are added across racks, on the brokers that hold the least",
+    "replace": "Replicas of brokers that are gone are assigned to other brokers",
+    "spread": "Replicas that share a rack are spread across racks",
+    "preferred": "Preferred leaders are balanced; no replica is moved",
+    "given": "From a file (--json-in FILE)",
 }
 _FAILURES = {
-    OnFailure.NEXT: "the next step has its turn",
-    OnFailure.CONTINUE: "this one is left, the others go on",
+    OnFailure.NEXT: "the next step is tried",
+    OnFailure.CONTINUE: "this item is skipped, the others continue",
     OnFailure.STOP: "the run stops",
-    OnFailure.ASK: "a person decides",
-    OnFailure.ROLLBACK: "everything is taken back",
+    OnFailure.ASK: "the operator decides",
+    OnFailure.ROLLBACK: "the run is rolled back",
 }
 
 
 def _loop(loop: ForEach) -> str:
     text = loop.items
     if loop.batch:
-        text += f", {loop.batch} at a time" + (f" after {loop.canary} alone" if loop.canary else "")
-        text += f", {loop.pause:g} s between" if loop.pause else ""
+        text += f", {loop.batch} at a time" + (f" after a canary of {loop.canary}" if loop.canary else "")
+        text += f", with {loop.pause:g} s between batches" if loop.pause else ""
     return text
 
 
@@ -164,7 +164,7 @@ def _params(runbook: Runbook) -> Iterable[str]:
 def _default(param: Param) -> str:
     match param.kind, param.default:
         case _, None:
-            return "must be given"
+            return "required"
         case ArgKind.DURATION, float() as seconds:
             return f"default {seconds:g} s"
         case ArgKind.RATE, int() as rate:

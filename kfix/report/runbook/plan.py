@@ -1,4 +1,4 @@
-"""A plan and the list of runbooks, for people. Colour only on a terminal; rich itself respects NO_COLOR."""
+"""Prints a plan, and the list of runbooks. Colour appears only on a terminal; rich itself respects NO_COLOR."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from kfix.actions.words import amount, several
 from kfix.model.plan.facts import show_value, split_key
 from kfix.model.plan.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.plan.runbook import Runbook
@@ -21,7 +22,7 @@ _COLOURS = {
     Gate.TYPED: "bold red",
     Gate.TWO_PERSON: "bold red",
 }
-_PHASES = {Phase.ALWAYS: "in every ending: ", Phase.AFTER_GOAL: "once the goal is proved: "}
+_PHASES = {Phase.ALWAYS: "always: ", Phase.AFTER_GOAL: "after the goal is proved: "}
 
 
 def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Console) -> None:
@@ -36,20 +37,20 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     _rows(console, [("finding", f"{plan.finding.key}  {plan.finding.summary}"), ("cause", plan.finding.cause)])
     console.print()
     console.print(_steps(steps))
-    rows = [("not taken", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
+    rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
     rows += [("warning", w) for w in plan.warnings]
-    rows += [("rests on", line) for line in _facts(plan)]
+    rows += [("based on", line) for line in _facts(plan)]
     goal = plan.goal
-    rows.append(("proof", f"{goal.consecutive} good reads in a row, within {goal.timeout:g} s, of"))
+    rows.append(("proof", f"{several(goal.consecutive, 'successful check')} in a row within {goal.timeout:g} s of"))
     rows += [("", line) for line in _checks(goal.checks)]
-    rows += [("watched", f"{line}; else {how}") for how, line in _invariants(plan)]
-    rows += [("standing", line) for line in _checks(plan.standing)]
+    rows += [("invariant", f"{line}; otherwise the run {how}s") for how, line in _invariants(plan)]
+    rows += [("follow-up", line) for line in _checks(plan.standing)]
     rows += [("at worst", _impact(plan)), ("expires", _time(plan.expires_at))]
     _rows(console, rows)
 
 
 def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collection[str] = ()) -> None:
-    """`own` are the ids of those that kfix did not ship: where they come from is told."""
+    """Prints the runbooks. `own` holds the ids of those not shipped with kfix; their folder is shown."""
     found = table(header_style="bold")
     for name in ("runbook", "fixes", "what it is for", *(("from",) if own else ())):
         found.add_column(name, overflow="fold")
@@ -60,7 +61,7 @@ def print_runbooks(runbooks: Iterable[Runbook], console: Console, own: Collectio
 
 
 def fixes(runbook: Runbook) -> list[str]:
-    """Codes, and what may be asked for without one."""
+    """Returns the finding codes, and what may be requested without a finding."""
     return [*runbook.codes, *([f"a request ({runbook.request})"] if runbook.request else [])]
 
 
@@ -74,21 +75,21 @@ def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
     made.add_column("step", overflow="fold")
     made.add_column("gate")
     made.add_column("what, why, undo", overflow="fold")
-    said: tuple[object, ...] | None = None
+    last: tuple[object, ...] | None = None
     for number, step in steps:
-        told = [styled(_PHASES.get(step.phase, "") + step.what)]
-        # The same rung for many partitions tells its reason once, and how it is undone unless that is of another kind.
+        words = [styled(_PHASES.get(step.phase, "") + step.what)]
+        # Steps of the same rung show their reason once, and their undo again only if it is of another kind.
         undo = step.reversible, step.inverse is None, step.inverse is not None and step.inverse.keep
         rung = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
-        if said != rung:
-            told += [styled(f"why:  {step.why}", "dim"), styled(f"undo: {step.undo}", "dim"), styled("")]
-        said = rung
-        made.add_row(str(number), step.id, styled(step.gate.word, _COLOURS[step.gate]), block(*told))
+        if last != rung:
+            words += [styled(f"why:  {step.why}", "dim"), styled(f"undo: {step.undo}", "dim"), styled("")]
+        last = rung
+        made.add_row(str(number), step.id, styled(step.gate.word, _COLOURS[step.gate]), block(*words))
     return made
 
 
 def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
-    """A label is told once where several lines follow it; a long line is folded under its own text."""
+    """Prints labelled rows. A repeated label is shown once; a long line is folded under its own text."""
     made = table(show_header=False, padding=(0, 2, 0, 0))
     made.add_column("", no_wrap=True, style="bold")
     made.add_column("", overflow="fold")
@@ -108,11 +109,11 @@ def _facts(plan: Plan) -> list[str]:
 
 
 def _checks(checks: Iterable[CheckCall]) -> list[str]:
-    """The same check of many partitions is told once."""
+    """Groups checks, so that the same check of many partitions is shown once."""
     groups: dict[str, list[str]] = {}
     for call in checks:
-        rest = [f"{k}={v}" for k, v in call.args.items() if k != "partition"]
-        words = " ".join([str(call.args.get("partition", "")), *rest])
+        rest = ", ".join(f"{k}={v}" for k, v in call.args.items() if k != "partition")
+        words = f"{call.args.get('partition', '')}{f' ({rest})' if rest else ''}"
         groups.setdefault(call.check, []).append(words.strip())
     return [f"{check}: {', '.join(words)}".removesuffix(": ") for check, words in groups.items()]
 
@@ -126,10 +127,12 @@ def _invariants(plan: Plan) -> list[tuple[str, str]]:
 
 def _impact(plan: Plan) -> str:
     impact = plan.impact
-    partitions = f"{impact.partitions} partition{'' if impact.partitions == 1 else 's'}"
+    moved = "no data copied"
+    if impact.replicas_moved:
+        moved = f"{several(impact.replicas_moved, 'replica')} copied ({amount(impact.bytes)})"
     return (
-        f"{partitions}, {impact.replicas_moved} replicas moved, {impact.bytes} bytes, about {impact.seconds:g} s "
-        f"if every step is needed; loss: {impact.max_loss}"
+        f"{several(impact.partitions, 'partition')}, {moved}, about {impact.seconds:g} s "
+        f"if every step is needed; data loss: {impact.max_loss}"
     )
 
 

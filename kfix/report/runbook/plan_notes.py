@@ -1,4 +1,4 @@
-"""What differs between two plans, and what became of a plan that is shown again, for people."""
+"""Prints the differences between two plans, and notes on a plan that is shown again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.report.console import styled, table
 
 
 def print_differences(rows: Iterable[tuple[str, str, str]], console: Console) -> None:
-    """(what, as it was, as it is); no row at all is told as well."""
+    """Prints (what, as it was, as it is) rows, or that there are none."""
     found = table(header_style="bold", padding=(0, 2, 0, 0))
     for name in ("differs", "was", "is"):
         found.add_column(name, overflow="fold")
@@ -19,7 +19,7 @@ def print_differences(rows: Iterable[tuple[str, str, str]], console: Console) ->
     if found.row_count:
         console.print(found)
     else:
-        console.print(styled("nothing differs", "green"))
+        console.print(styled("no differences", "green"))
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:

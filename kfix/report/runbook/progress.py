@@ -1,4 +1,4 @@
-"""How far the copying has come, on one line: written over itself on a terminal, told now and then in a pipe."""
+"""The progress of copying on one line: rewritten in place on a terminal, printed once a minute in a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfix.actions.words import amount
 from kfix.harmless import one_line
 from kfix.report.console import overwrite, styled
 
-# In a pipe nothing can be written over: a line a minute is enough for a copying of hours.
+# A pipe cannot be overwritten: a line a minute (seconds) is enough for hours of copying.
 _PIPE_EVERY = 60.0
 
 
@@ -19,7 +19,7 @@ class ProgressLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._shown = 0
-        self._told_at = float("-inf")
+        self._reported_at = float("-inf")
 
     def show(self, seconds: float, record: Mapping[str, Any]) -> None:
         words = wait_words(record) if record["type"] == "wait" else progress_words(record)
@@ -28,12 +28,12 @@ class ProgressLine:
             text = text[: self._console.width - 1]
             overwrite(self._console, text, self._shown)
             self._shown = len(text)
-        elif seconds - self._told_at >= _PIPE_EVERY:
-            self._told_at = seconds
+        elif seconds - self._reported_at >= _PIPE_EVERY:
+            self._reported_at = seconds
             self._console.print(styled(text, "dim"), soft_wrap=True)
 
     def clear(self) -> None:
-        """Before anything else is told; a line that was never shown needs no clearing."""
+        """Erases the line before other output; a line that was never shown needs no clearing."""
         if self._shown:
             overwrite(self._console, "", self._shown)
             overwrite(self._console, "")
@@ -41,7 +41,7 @@ class ProgressLine:
 
 
 def progress_words(record: Mapping[str, Any]) -> str:
-    """A size, a rate or a time that nobody knows is said to be unknown, never guessed."""
+    """Describes the progress of copying. An unknown size is shown as unknown; an unknown rate or time is left out."""
     done, total, rate = record["bytes_done"], record["bytes_total"], record["bytes_per_second"]
     steps = record["steps"]
     name = steps[0] if len(steps) == 1 else f"{len(steps)} steps"
@@ -53,18 +53,18 @@ def progress_words(record: Mapping[str, Any]) -> str:
     text += f", {rate_words(rate)}" if rate is not None else ""
     left = record["seconds_left"]
     text += f", {time_words(left)} left" if left is not None else ""
-    return text + (f"; waits until {clock_words(record['until'])} at most" if record.get("until") else "")
+    return text + (f"; waiting until {clock_words(record['until'])} at the latest" if record.get("until") else "")
 
 
 def wait_words(record: Mapping[str, Any]) -> str:
-    """The time first: a line that is too long for the terminal loses its end."""
+    """Describes a wait. The time comes first, because a line too long for the terminal loses its end."""
     step = f"{record['step']}: " if record.get("step") else ""
-    until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])} left"
-    return f"{step}waits {until}, for {record['check']}: {record['observed']}; wanted: {record['wanted']}"
+    until = f"until {clock_words(record['until'])} at the latest ({time_words(record['seconds_left'])} left)"
+    return f"{step}waiting {until} for {record['check']}: {record['observed']}; expected: {record['wanted']}"
 
 
 def clock_words(time: str) -> str:
-    """`2026-09-21T14:13:20.000Z` as `14:13:20 UTC`."""
+    """Formats `2026-09-21T14:13:20.000Z` as `14:13:20 UTC`."""
     return f"{time.partition('T')[2][:8]} UTC"
 
 

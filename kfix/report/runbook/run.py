@@ -1,6 +1,6 @@
-"""A run, told while it goes on: one line an event, with the seconds since it began, from the journal's own records.
+"""Reports a run while it is executed: one line per event, with the seconds since it began, from journal records.
 
-Telling never disturbs a run: where the output is gone the run goes on, and the journal has it all.
+An output that has gone away never stops a run; the journal holds everything.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from kfix.model.plan.plan import CheckCall, Plan
 from kfix.model.run import Aborted
 from kfix.report.console import block, joined, styled
 from kfix.report.runbook.progress import ProgressLine
-from kfix.report.runbook.words import told_of_run, told_of_step
+from kfix.report.runbook.words import run_words, step_words
 
 Record = Mapping[str, Any]
-# More than a terminal gives in one line.
+# More bytes than a terminal passes in one line.
 _LONGEST_ANSWER = 4096
 
 
-class Teller:
-    """Listens to a journal. What is repeated while waiting is told once, until it changes."""
+class RunReporter:
+    """Listens to a journal and prints it. A line that repeats while waiting is printed once, until it changes."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._console = console
         self._what = {step.id: step.what for step in plan.steps}
-        self._wanted = plan.goal.consecutive
+        self._consecutive = plan.goal.consecutive
         self._began: float | None = None
-        self._said = ""
+        self._last = ""
         self._in_row = 0
         self._progress = ProgressLine(console)
 
     def __call__(self, record: Record) -> None:
-        # A run that takes another one back is told by the same teller: it begins anew.
+        # The same reporter also reports the rollback of a failed run, which starts at 0 s.
         if self._began is None or record["type"] in {"run.start", "run.resumed"}:
             self._began = record["mono"]
         seconds = record["mono"] - self._began
@@ -52,29 +52,29 @@ class Teller:
                 self._progress.show(seconds, record)
                 return
             self._progress.clear()
-            told = self._told(record)
-            if told is not None and told[0] != self._said:
-                self._said = told[0]
-                self._line(seconds, *told)
+            words = self._words_of(record)
+            if words is not None and words[0] != self._last:
+                self._last = words[0]
+                self._line(seconds, *words)
 
     def _line(self, seconds: float, text: str, style: str) -> None:
         self._console.print(joined((f"{seconds:7.2f} s  ", "dim"), (text, style)))
 
-    def _told(self, record: Record) -> tuple[str, str] | None:
-        """None for what only the journal needs."""
+    def _words_of(self, record: Record) -> tuple[str, str] | None:
+        """Returns text and style of a line, or None for records that are not shown."""
         if record["type"] == "verify.sample":
             return self._proof(record) if record["part"] == "proof" else None
         if "step" not in record or record["type"] == "facts.recheck":
-            return told_of_run(record)
+            return run_words(record)
         step = record["step"]
-        words = told_of_step(record, self._meaning(step))
+        words = step_words(record, self._meaning(step))
         return None if words is None else (f"{step}: {words[0]}", words[1])
 
     def _meaning(self, step: str) -> str:
-        """A step that takes another one back is not in the plan that failed."""
+        """Returns what a step does. A reverting step is not in the plan of the run that failed."""
         return (
             self._what.get(step)
-            or f"takes back: {self._what.get(step.removeprefix('undo-').removeprefix('order-'), step)}"
+            or f"reverts: {self._what.get(step.removeprefix('undo-').removeprefix('order-'), step)}"
         )
 
     def _proof(self, record: Record) -> tuple[str, str] | None:
@@ -84,7 +84,7 @@ class Teller:
         if record["in_row"] == 0 or record["in_row"] == self._in_row:
             return None
         self._in_row = record["in_row"]
-        return f"proof: good read {self._in_row} of {self._wanted}", "green"
+        return f"proof: successful check {self._in_row} of {self._consecutive}", "green"
 
 
 def closing(
@@ -96,41 +96,41 @@ def closing(
     standing: tuple[tuple[CheckCall, Answer], ...] = (),
     left: tuple[str, ...] = (),
 ) -> Text:
-    """The last lines: what healed it, how long from the approval to the proof, and what is still to come."""
+    """Returns the last lines: what healed the finding, the time from approval to proof, and what is still pending."""
     if not changed and plan.undoes:
-        return styled(f"NOTHING TO TAKE BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
+        return styled(f"NOTHING TO ROLL BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
     if not changed:
-        return styled(f"ALREADY WELL  {plan.finding.key}; nothing was changed (run {run})", "bold green")
+        return styled(f"ALREADY HEALTHY  {plan.finding.key}; nothing was changed (run {run})", "bold green")
     steps = ", ".join(dict.fromkeys(text.partition(":")[0].removeprefix("undo-") for text in changed))
     done = (
-        f"TAKEN BACK  run {plan.undoes}: {steps}" if plan.undoes else f"PROVED HEALED  {plan.finding.key}  by {steps}"
+        f"ROLLED BACK  run {plan.undoes}: {steps}" if plan.undoes else f"PROVED HEALED  {plan.finding.key}  by {steps}"
     )
-    told = [styled(f"{done}, {seconds:.2f} s from approval to proof", "bold green")]
-    told += [styled(f"left out:  {text}", "yellow") for text in left]
-    told += [
-        styled(f"still to come:  {call}: {answer.observed}; wanted: {answer.wanted}", "yellow")
+    words = [styled(f"{done}, {seconds:.1f} s from approval to proof", "bold green")]
+    words += [styled(f"skipped:  {text}", "yellow") for text in left]
+    words += [
+        styled(f"still pending:  {call}: {answer.observed}; expected: {answer.wanted}", "yellow")
         for call, answer in standing
     ]
-    return block(*told, styled(f"later:  kfix runbook verify {run}"))
+    return block(*words, styled(f"to verify again later:  kfix runbook verify {run}"))
 
 
 def aborted(ended: Aborted) -> Text:
-    """What an abort put back, what stays as it is, and what takes that back."""
+    """Returns what an abort restored, which changes remain, and the command that reverts them."""
     rows = [
         styled(f"{ended.run}: aborted"),
-        styled(f"put back:  {'; '.join(ended.put_back) or 'nothing, and nothing was left to put back'}"),
-        styled(f"stays changed:  {'; '.join(ended.changed) or 'nothing'}"),
+        styled(f"restored:  {'; '.join(ended.put_back) or 'nothing, because nothing had to be restored'}"),
+        styled(f"changes that remain:  {'; '.join(ended.changed) or 'none'}"),
     ]
     rows += [styled(ended.under_way, "yellow")] if ended.under_way else []
     if ended.rollback:
-        rows.append(styled(f"to take it back:  {ended.rollback}"))
+        rows.append(styled(f"to revert them:  {ended.rollback}"))
     elif ended.changed:
-        rows.append(styled("what stays changed cannot be taken back"))
+        rows.append(styled("these changes cannot be reverted"))
     return block(*rows)
 
 
-class NdjsonTeller:
-    """The journal's records as they are, one a line."""
+class NdjsonReporter:
+    """Prints the journal's records as they are, one per line."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -142,7 +142,7 @@ class NdjsonTeller:
 
 
 class Terminal:
-    """The human at the keyboard. Without a terminal on both sides nobody is there."""
+    """The human at the keyboard. It is interactive only if both input and output are a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -157,7 +157,7 @@ class Terminal:
             self._console.print(styled(text), soft_wrap=True)
 
     def ask(self, prompt: str, within: float | None = None) -> str | None:
-        """End of input, `within` seconds without an answer, or an output that is gone, is no answer."""
+        """Returns the answer, or None at the end of input, after `within` seconds, or if the output has gone away."""
         try:
             self._console.print(styled(prompt, "bold"), end="", soft_wrap=True)
             self._console.file.flush()
@@ -166,15 +166,15 @@ class Terminal:
             return None
 
 
-#: A pasted block is there at once; nobody types the next line so fast.
+#: The next line of a pasted block arrives within this time (seconds); a typed one does not.
 _NEXT_LINE_SECONDS = 0.05
 
 
 def typed_line(within: float | None) -> str | None:
-    """One line that was typed from now on. Whatever waits before it is dropped.
+    """Returns one line typed from now on, or None. Earlier input is discarded.
 
-    Where more lines come with it, it is a pasted block, and no answer: what is returned then has a second line. The
-    terminal itself is read, not `sys.stdin`, whose buffer nobody can empty.
+    If more lines arrive with it, it is a pasted block and not an answer; a second line is then appended. The terminal
+    itself is read instead of `sys.stdin`, whose buffer cannot be discarded.
     """
     keyboard = sys.stdin.fileno()
     termios.tcflush(keyboard, termios.TCIFLUSH)

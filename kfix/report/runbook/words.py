@@ -1,64 +1,67 @@
-"""The journal's records in words for people, each with the colour of its line. None: only the journal needs it."""
+"""Puts journal records into words, each with the style of its line; None for records that are not shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from kfix.actions.words import several
 from kfix.report.runbook.progress import clock_words, rate_words, time_words
 
+__all__ = ["run_words", "several", "step_words"]
+
 Record = Mapping[str, Any]
-Told = tuple[str, str]
+Words = tuple[str, str]
 
 _SKIPPED = {
-    "goal_met": "not needed, the goal is met",
-    "not_needed": "not needed, what it is for is there already",
-    "left_out": "left out by a person",
+    "goal_met": "skipped: the goal is met",
+    "not_needed": "skipped: not needed, its effect is already there",
+    "left_out": "skipped by the operator",
 }
 _CHOSEN = {
-    "leave": "they are left as they are",
-    "cancel": "the copying is cancelled",
-    "unthrottled": "the throttles are removed, the copying goes on",
+    "leave": "the copies continue unchanged",
+    "cancel": "the moves are cancelled",
+    "unthrottled": "the throttles are removed, the copies continue",
 }
 
 
-def told_of_run(record: Record) -> Told | None:  # noqa: C901, PLR0911, PLR0912 - one return a kind
+def run_words(record: Record) -> Words | None:  # noqa: C901, PLR0911, PLR0912 - one return a kind
     match record["type"]:
         case "run.start":
-            taking_back = f", takes back {record['undoes']}" if record.get("undoes") else ""
-            return f"run {record['run']}{taking_back}", "bold"
+            rollback = f", rolls back {record['undoes']}" if record.get("undoes") else ""
+            return f"run {record['run']}{rollback}", "bold"
         case "run.resumed":
-            return f"run {record['run']} goes on; {_done(record)}", "bold"
+            return f"run {record['run']} resumed; {_done(record)}", "bold"
         case "facts.recheck":
-            return f"{record['key']} was {record['was']}, is {record['is_']}", "red"
+            return f"{record['key']} was {record['was']}, is now {record['is_']}", "red"
         case "gate.early":
-            return f"an answer after {record['seconds']:.2f} s was not taken", "yellow"
+            return f"an answer after {record['seconds']:.2f} s was rejected: too fast to have been read", "yellow"
         case "lock.lost":
-            return f"the lock is lost: {record['scope']}", "red"
+            return f"the lock was lost: {record['scope']}", "red"
         case "invariant":
             return f"invariant broken: {record['check']}: {record['observed']}", "red"
         case "pause":
-            until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])}"
-            return f"paused {until}: {record['why']}; Ctrl-C stops here", "yellow"
+            until = f"until {clock_words(record['until'])} at the latest ({time_words(record['seconds_left'])})"
+            return f"paused {until}: {record['why']}; Ctrl-C stops the run", "yellow"
         case "pause.batch":
-            return f"pause after this batch until {clock_words(record['until'])}, {record['seconds_left']} s", "dim"
+            return f"pause after this batch until {clock_words(record['until'])} ({record['seconds_left']} s)", "dim"
         case "resume":
-            return f"it holds again, the run goes on after {record['seconds']:g} s", "green"
+            return f"the invariant holds again; the run continues after {record['seconds']:g} s", "green"
         case "interrupted":
             return (
-                f"interrupted while replicas are copied: {_CHOSEN.get(record['choice'], '')} ({record['why']})",
+                f"interrupted while replicas were being copied: {_CHOSEN.get(record['choice'], '')} ({record['why']})",
                 "yellow",
             )
         case "limit.hit":
-            return f"limit {record['limit']} is hit: {_numbers(record)}", "red"
+            return f"limit {record['limit']} reached: {_numbers(record)}", "red"
         case "note":
             return f"note: {record['text']}", "yellow"
         case "run.end" if record.get("left"):
-            return f"LEFT ON: {'; '.join(record['left'])}", "bold red"
+            return f"NOT RESTORED: {'; '.join(record['left'])}", "bold red"
     return None
 
 
-def told_of_step(record: Record, what: str) -> Told | None:  # noqa: C901, PLR0911, PLR0912 - one return a kind
+def step_words(record: Record, what: str) -> Words | None:  # noqa: C901, PLR0911, PLR0912 - one return a kind
     match record["type"]:
         case "gate.answered" if record["passed"]:
             return f"approved ({record['answer']})", "green"
@@ -67,22 +70,22 @@ def told_of_step(record: Record, what: str) -> Told | None:  # noqa: C901, PLR09
         case "step.result":
             return _result(record)
         case "step.probe":
-            return f"looked at the cluster, did not ask again: {record['progress']}", "yellow"
+            return f"read from the cluster, not sent again: {record['progress'].replace('_', ' ')}", "yellow"
         case "step.verified":
-            return "took", "green"
-        case "step.unproved":
-            return f"did not take ({record['verdict']}): {record['text']}", "yellow"
+            return "verified", "green"
+        case "step.not_verified":
+            return f"not verified ({record['verdict']}): {record['text']}", "yellow"
         case "step.refused":
-            return f"left, the others go on: {record['text']}", "yellow"
+            return f"skipped, the others continue: {record['text']}", "yellow"
         case "step.skipped":
             return _SKIPPED.get(record["why"], str(record["why"])), "dim"
         case "step.waiting":
-            until = f"until {clock_words(record['until'])} at most, {time_words(record['seconds_left'])}"
-            return f"waits {until}, for: {what}", "bold"
-        case "step.operator_did":
-            return "done by hand, and seen to be there", "green"
+            until = f"until {clock_words(record['until'])} at the latest ({time_words(record['seconds_left'])})"
+            return f"waiting {until} for: {what}", "bold"
+        case "step.done_by_hand":
+            return "done by hand and verified", "green"
         case "throttle.intent":
-            return f"throttle to {rate_words(record['args']['rate'])}, asked for by {record['by']}", "bold"
+            return f"throttle {rate_words(record['args']['rate'])}, requested by {record['by']}", "bold"
         case "throttle.result":
             return (
                 ("throttle changed", "green") if record["ok"] else (f"throttle not changed: {record['error']}", "red")
@@ -92,22 +95,22 @@ def told_of_step(record: Record, what: str) -> Told | None:  # noqa: C901, PLR09
     return None
 
 
-def _result(record: Record) -> Told:
+def _result(record: Record) -> Words:
     if record.get("adopted"):
-        return "it had been made before the run was cut off", "green"
+        return "the change had been made before the run was killed", "green"
     if record["ok"]:
         return "accepted", ""
     if record["changed"] is None:
         return f"no answer ({record['error']}); it may or may not have happened", "red"
-    return f"not done: {record['error']}", "yellow"
+    return f"not changed: {record['error']}", "yellow"
 
 
 def _done(record: Record) -> str:
     done, unclear = record.get("done") or [], record.get("open") or []
-    text = f"{len(done)} step{'' if len(done) == 1 else 's'} done before"
-    return text + (f", not known of: {', '.join(unclear)}" if unclear else "")
+    text = f"{several(len(done), 'step')} done before"
+    return text + (f", unknown: {', '.join(unclear)}" if unclear else "")
 
 
 def _numbers(record: Record) -> str:
     seen = next((f"{name} {record[name]}" for name in ("seconds", "moving") if name in record), "")
-    return f"{seen}, {record['cap']:g} allowed"
+    return f"{seen}, the limit is {record['cap']:g}"

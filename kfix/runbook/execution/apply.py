@@ -1,6 +1,6 @@
-"""Carries out a plan's steps in order: needed or not, guards, gate, change, and what it was to bring about.
+"""Carries out the steps of a plan in order: is the step needed, guards, gate, change, verification.
 
-Knows no planner and no template: what runs is what the plan says, literally.
+It knows no planner and no template: it executes what the plan states, literally.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ class Apply:
     settle: Settle
 
     def visit(self, batch: Batch) -> None:
-        """All steps of a batch are issued, then waited for together."""
+        """Issues all steps of a batch, then waits for all of them together."""
         issued: list[PlannedStep] = []
         for number, step in batch:
             if step.id in self.progress.done:
                 if step.id not in self.progress.verified:
                     issued.append(step)
-            elif self._left_or_begun(number, step):
+            elif self._begin_or_skip(number, step):
                 issued.append(step)
         if not issued:
             return
         failures = self.settle.wait(issued)
         for step in issued:
-            # A move has gone through states of its own; what later steps rest on is what it came to.
+            # A move passes through intermediate states; later steps rest on its final one.
             if ACTIONS[step.action].changes:
-                self.change.move_on(step)
+                self.change.record_new_facts(step)
         for failure in failures:
             self._failed(failure)
         pause = max(step.pause for step in issued)
@@ -63,7 +63,7 @@ class Apply:
             self.journal.write("pause.batch", until=until, seconds_left=round(pause))
             self.clock.sleep(pause)
 
-    def _left_or_begun(self, number: int, step: PlannedStep) -> bool:
+    def _begin_or_skip(self, number: int, step: PlannedStep) -> bool:
         try:
             return self._begin(number, step)
         except Stop as stop:
@@ -74,7 +74,7 @@ class Apply:
             return False
 
     def _begin(self, number: int, step: PlannedStep) -> bool:
-        """Whether there is something to wait for."""
+        """Returns whether there is something to wait for."""
         if self._not_needed(step):
             return False
         self.guards.check(step)
@@ -86,7 +86,7 @@ class Apply:
             return False
         if changes and step.phase is Phase.MAIN:
             asked |= self.asking.phrases_first()
-        # A person takes their time, and the cluster may have healed meanwhile.
+        # The answer may have taken minutes, and the cluster may have healed meanwhile.
         if asked and self._not_needed(step):
             return False
         if not changes:
@@ -99,12 +99,12 @@ class Apply:
         if result.accepted or result.unknown:
             return True
         if not self._passes(step.verify, step, "verify"):
-            said = f"the cluster refused it: {result.name} {result.message}".strip()
-            self._failed(Unproved(step, Verdict.FAIL, f"{said}; nothing was changed by it"))
+            refusal = f"the cluster refused it: {result.name} {result.message}".strip()
+            self._failed(Unproved(step, Verdict.FAIL, f"{refusal}; this step changed nothing"))
         return False
 
     def _not_needed(self, step: PlannedStep) -> bool:
-        """The goal is met, or what this step is for is there already: the rung before it took, and the rest follows."""
+        """Returns whether the goal is met already, or the effect of this step is already there."""
         if step.phase is Phase.MAIN and (self.progress.goal_met or self._passes(self.plan.goal.checks, step, "goal")):
             self.progress.goal_met = True
             self.journal.write("step.skipped", step=step.id, why="goal_met")
@@ -115,23 +115,26 @@ class Apply:
         return False
 
     def _passes(self, checks: Sequence[CheckCall], step: PlannedStep, part: str) -> bool:
-        """The first that does not pass answers: of fifty partitions the others need not be read."""
+        """Stops at the first check that does not pass: of fifty partitions the others need not be read."""
         for call in checks:
             answer = ask(call, self.reader)
-            self.samples.told(call, answer, step=step.id, part=part)
+            self.samples.record(call, answer, step=step.id, part=part)
             if not answer.passed:
                 return False
         return bool(checks)
 
     def _failed(self, failure: Unproved) -> None:
-        step, text = failure.step, lines(f"step {failure.step.id} did not take ({failure.verdict}): ") + failure.text
+        step, text = (
+            failure.step,
+            lines(f"step {failure.step.id} could not be verified ({failure.verdict}): ") + failure.text,
+        )
         match step.on_failure:
             case OnFailure.NEXT if step.phase is Phase.MAIN:
                 return
             case OnFailure.CONTINUE:
                 self.progress.refused.append(text)
             case OnFailure.ASK:
-                if not self.asking.go_on(step, text):
+                if not self.asking.confirm_continue(step, text):
                     raise Stop(Outcome.STEP_FAILED, text)
             case OnFailure.ROLLBACK:
                 raise Stop(Outcome.ROLL_BACK, text)

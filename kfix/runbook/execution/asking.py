@@ -1,4 +1,4 @@
-"""A step's gate within a run: what is shown is kept by hash, what is answered is journaled; else the run ends."""
+"""The gate of a step within a run: the screen is kept by its hash, the answer is journaled, and a no ends the run."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Asking:
     def open_without_asking(self, step: PlannedStep) -> bool:
         return self.gatekeeper.open_without_asking(step)
 
-    def foresee(self) -> None:
-        """Where nobody can be asked, what will surely be asked must be answered before anything is changed."""
+    def refuse_unapproved(self) -> None:
+        """Raises `Stop` if there is no terminal and a gate that the run will surely reach was not approved."""
         if self.gatekeeper.human.interactive:
             return
         keeper, done = self.gatekeeper, self.progress.done
@@ -41,11 +41,14 @@ class Asking:
         open_ = [s for s in sure if not keeper.covered(s)]
         if open_:
             names = ", ".join(s.id for s in open_[:5]) + (" ..." if len(open_) > _SHOWN else "")
-            text = f"nobody can be asked, and these steps were not approved: {names}"
+            text = f"there is no terminal to ask at, and these steps were not approved: {names}"
             raise Stop(Outcome.DECLINED, text, self._command(*sure))
 
     def phrases_first(self) -> bool:
-        """Before the first change: who declines a phrase has changed nothing. Returns whether anybody was asked."""
+        """Asks for the typed phrases before the first change, so that declining one leaves the cluster unchanged.
+
+        Returns whether a question was asked.
+        """
         asked = False
         for number, step in () if self.progress.changed else sure_phrases(self.plan):
             if step.id not in self.progress.done and not self.gatekeeper.open_without_asking(step):
@@ -54,10 +57,10 @@ class Asking:
         return asked
 
     def gate(self, number: int, step: PlannedStep) -> bool:
-        """False: a person left this step out. `Stop` where it was not approved."""
+        """Returns False if the operator skipped this step. Raises `Stop` if it was not approved."""
         level = self.gatekeeper.level(step)
         if level >= Gate.TYPED and self.clock.now() > self.plan.expires_at:
-            text = f"step {step.id} is typed on a plan of the last 5 minutes only; this one is older"
+            text = f"step {step.id} needs a typed phrase, which is accepted only while the plan is under 5 minutes old"
             raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
         def fresh() -> Screen:
@@ -86,17 +89,17 @@ class Asking:
             self.progress.approved_at = self.clock.monotonic()
         return True
 
-    def go_on(self, step: PlannedStep, text: str) -> bool:
-        """After a step that did not take: a person decides. Nobody to ask, no answer and anything but yes is no."""
+    def confirm_continue(self, step: PlannedStep, text: str) -> bool:
+        """Asks whether to continue after a step that failed. Without a terminal, or without a yes, the answer is no."""
         assert step.on_failure is OnFailure.ASK
-        going = self.gatekeeper.go_on(lines(text, "", "Go on with the rest all the same?"))
-        self.journal.write("gate.answered", step=step.id, answer="go on" if going else "stop", passed=going)
-        return going
+        yes = self.gatekeeper.confirm_continue(lines(text, "", "Continue with the remaining steps anyway?"))
+        self.journal.write("gate.answered", step=step.id, answer="continue" if yes else "stop", passed=yes)
+        return yes
 
     def _not_approved(self, step: PlannedStep, answer: str) -> str:
         if ACTIONS[step.action].changes:
             return f"step {step.id} was not approved ({answer})"
-        return f"step {step.id} waits for a person ({answer}): {step.what}"
+        return f"step {step.id} needs to be done by hand ({answer}): {step.what}"
 
     def _how_to_approve(self, step: PlannedStep) -> str:
         if self.gatekeeper.human.interactive:
@@ -104,16 +107,16 @@ class Asking:
         sure = [s for s in self.gatekeeper.sure(self.progress.done) if ACTIONS[s.action].changes and s != step]
         if not ACTIONS[step.action].changes:
             did = f"kfix runbook resume {self.run.id} --did {step.id} {self.gatekeeper.needed(*sure)}".strip()
-            return f"do it, then:  {did}   (or beforehand {self.gatekeeper.needed(step)})"
+            return f"when it is done:  {did}   (or approve it beforehand with {self.gatekeeper.needed(step)})"
         return self._command(step, *sure)
 
     def _command(self, *steps: PlannedStep) -> str:
-        """Everything that is needed at once: who is told one flag at a time runs the command many times."""
+        """Returns the command with every flag that the run needs, so that it has to be repeated only once."""
         needed = self.gatekeeper.needed(*steps)
         later = [s for s in self.gatekeeper.later(self.progress.done) if s not in steps]
         more = self.gatekeeper.needed(*steps, *later)
-        rest = f"   (or, for the steps that may follow as well: {more})" if more != needed else ""
-        # A plan of which a change was begun is spent; its run goes on instead.
+        rest = f"   (to approve the later steps as well: {more})" if more != needed else ""
+        # A plan whose first change was begun is spent; its run is resumed instead.
         begun = f"resume {self.run.id}" if self.progress.begun else f"apply --plan {self.run.plan_path}"
-        signing = f"kfix runbook countersign {self.run.plan_path} -o FILE --reason TEXT   by a second person, then  "
+        signing = f"kfix runbook countersign {self.run.plan_path} -o FILE --reason TEXT   (by a second person), then  "
         return f"{signing if '--countersign' in needed else ''}kfix runbook {begun} {needed}{rest}"

@@ -1,6 +1,6 @@
-"""One change: fresh guards and facts, intent on the disk, the call, its result on the disk. Never issued twice.
+"""One change: guards and facts read again, the intent on disk, the call, its result on disk. It is never issued twice.
 
-Where an answer was lost the cluster is looked at, not asked again.
+If the answer to a call is lost, the cluster is read to find out whether the change was made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kfix.runbook.plan.codec import to_plain
 from kfix.runbook.safety.door import Passage
 from kfix.runbook.safety.outcomes import Stop
 
-# Facts older than this are read again before a change, however short the way from the look to the call.
+# Facts older than this are read again before a change is sent.
 FRESH_SECONDS = 1.0
 
 # Kafka's codes after which nothing was changed: not sent or fenced off (1), unknown or invalid (3, 17, 35, 39, 40, 42),
@@ -47,8 +47,11 @@ class Change:
     unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
 
     def make(self, step: PlannedStep, right_before: RightBefore) -> ChangeResult:
-        """`right_before` raises `Stop` where something that takes no time to check does not hold any more."""
-        looked_at = self.clock.monotonic()
+        """Sends the change and returns Kafka's answer.
+
+        `right_before` makes the checks that take no time and raises `Stop` if one no longer holds.
+        """
+        checked_at = self.clock.monotonic()
         self.guards.check(step)
         now = self.guards.recheck(step)
         right_before(step)
@@ -62,8 +65,8 @@ class Change:
                 inverse=to_plain(step.inverse),
             )
             self.progress.begun = True
-            if self.clock.monotonic() - looked_at > FRESH_SECONDS:
-                self._look_again(step, right_before)
+            if self.clock.monotonic() - checked_at > FRESH_SECONDS:
+                self._check_again(step, right_before)
             self.note(step, now)
             result = self._call(step)
             self.journal.write(
@@ -77,48 +80,51 @@ class Change:
         if result.unknown:
             self._find_out(step, now)
         if result.accepted or result.unknown:
-            self.move_on(step)
+            self.record_new_facts(step)
         else:
             self.unmoved.pop(step.id, None)
         return result
 
     def adopt(self, step: PlannedStep, before: Mapping[str, Fact]) -> ActionStatus:
-        """A run was killed between the intent and its result: how far the change got is read, never guessed."""
+        """Reads how far a change got whose run was killed between the intent and its result."""
         found = ACTIONS[step.action].probe(step.args, before, self.reader)
         self.journal.write("step.probe", step=step.id, progress=found.value)
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
             self.progress.issued.append(step)
             self.progress.changed.append(f"{step.id}: {step.what}")
-            self.move_on(step)
+            self.record_new_facts(step)
         elif found is ActionStatus.NOT_STARTED:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
         return found
 
     def note(self, step: PlannedStep, before: Mapping[str, Fact], rate: int | None = None) -> None:
-        """A change of which it is not yet written what it moved. `rate` is what a throttle was set to in mid-run."""
+        """Remembers a change whose new facts are not in the journal yet.
+
+        `rate` (bytes per second) is the throttle that was set during the run.
+        """
         self.unmoved[step.id] = (step, before, rate)
 
     def catch_up(self) -> None:
-        """What a kill, a Ctrl-C or a reading that failed kept from being written is written, where it is seen now."""
+        """Journals the new facts of changes that are visible now but were not recorded when they were made."""
         for step, before, rate in list(self.unmoved.values()):
             tried = [step.args] if rate is None else [step.args.with_(rate=rate), step.args]
             if any(ACTIONS[step.action].probe(args, before, self.reader) in _SEEN for args in tried):
-                self.move_on(step)
+                self.record_new_facts(step)
 
-    def move_on(self, step: PlannedStep) -> None:
-        """The run's own change moves facts that later steps rest on; nobody else's may."""
+    def record_new_facts(self, step: PlannedStep) -> None:
+        """Journals the facts as this run's own change left them. Later steps expect these values."""
         try:
-            now = self.guards.baseline.move_on(ACTIONS[step.action].writes(step.args), self.reader)
+            now = self.guards.baseline.refresh(ACTIONS[step.action].writes(step.args), self.reader)
         except UnreachableError as error:
-            # Later steps then find the old facts changed and stop: unknown is not unchanged.
-            self.journal.write("note", step=step.id, text=f"the facts after the change cannot be read: {error}")
+            # Later steps then see that the old facts have changed, and stop.
+            self.journal.write("note", step=step.id, text=f"the facts could not be read after the change: {error}")
             return
         self.unmoved.pop(step.id, None)
-        self.journal.write("facts.moved_on", step=step.id, facts=values_of(now))
+        self.journal.write("facts.updated", step=step.id, facts=values_of(now))
 
-    def _look_again(self, step: PlannedStep, right_before: RightBefore) -> None:
-        """A broker or the disk was slow; the facts come last. The intent stands in the journal, so its end must too."""
+    def _check_again(self, step: PlannedStep, right_before: RightBefore) -> None:
+        """Checks guards and facts again after a slow broker or disk. If they fail, journals that nothing was sent."""
         try:
             self.guards.check(step)
             self.guards.recheck(step)
@@ -134,22 +140,22 @@ class Change:
         except UnreachableError as error:
             result = ChangeResult(-1, "NO_ANSWER", str(error))
         except BaseException:
-            # A second Ctrl-C, or a mistake in kfix: nobody knows whether the call had left.
-            self.progress.changed.append(f"{step.id}: {step.what} (cut off: it may or may not have happened)")
+            # A second Ctrl-C or a bug in kfix: the call may or may not have been sent.
+            self.progress.changed.append(f"{step.id}: {step.what} (interrupted: it may or may not have happened)")
             raise
         if not result.accepted and result.code not in _SURELY_NOT_DONE:
             result = ChangeResult(-1, result.name, result.message)
         if result.accepted or result.unknown:
-            said = "" if result.accepted else " (no answer: it may or may not have happened)"
-            self.progress.changed.append(f"{step.id}: {step.what}{said}")
+            doubt = "" if result.accepted else " (no answer: it may or may not have happened)"
+            self.progress.changed.append(f"{step.id}: {step.what}{doubt}")
         return result
 
     def _find_out(self, step: PlannedStep, before: Mapping[str, Fact]) -> None:
-        """No answer came. The cluster is looked at; the call is not made again, whatever the look says."""
+        """Reads from the cluster whether a change without an answer was made. The call is not repeated in any case."""
         found = ACTIONS[step.action].probe(step.args, before, self.reader)
         self.journal.write("step.probe", step=step.id, progress=found.value)
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
-            self.journal.write("note", step=step.id, text="the answer was lost, the change was made: adopted")
+            self.journal.write("note", step=step.id, text="the answer was lost, but the change was made")
 
 
 def values_of(facts: Mapping[str, Fact]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Who does what in one run: the parts that share its journal, its facts and its progress, put together once."""
+"""The components of one run, wired together: they share its journal, its facts and its progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Components:
     def __init__(
         self,
         plan: Plan,
-        scene: Context,
+        context: Context,
         run: RunDir,
         locked: Locked,
         journal: Journal,
@@ -34,14 +34,14 @@ class Components:
         passage: Passage,
         spent: float = 0.0,
     ) -> None:
-        """`spent`: seconds that the run took before this process took over."""
-        reader, clock = scene.reader, scene.clock
-        lowest = Gate.STEP if scene.step_by_step or locked.cluster is None else Gate.AUTO
+        """`spent` is the time in seconds that earlier processes spent on this run."""
+        reader, clock = context.reader, context.clock
+        lowest = Gate.STEP if context.step_by_step or locked.cluster is None else Gate.AUTO
         self.journal = journal
         self.samples = Samples(journal)
         self.guards = Guards(reader, journal, self.samples, baseline)
         self.change = Change(reader, passage, clock, journal, self.guards, progress)
-        rethrottle = Rethrottle(run.path, plan, scene.reader, passage, scene.clock, journal, progress, self.change)
+        rethrottle = Rethrottle(run.path, plan, context.reader, passage, context.clock, journal, progress, self.change)
         waits = Waits(clock, journal)
         meter = Meter(reader, clock, journal, waits)
         began = clock.monotonic() - spent
@@ -65,8 +65,8 @@ class Components:
         def early(took: float, least: float) -> None:
             journal.write("gate.early", seconds=round(took, 3), least=round(least, 3))
 
-        self.person = AnswerReader(scene.human, clock, early)
-        keeper = Gatekeeper(plan, self.person, scene.given, lowest)
+        self.person = AnswerReader(context.human, clock, early)
+        keeper = Gatekeeper(plan, self.person, context.given, lowest)
         asking = Asking(plan, clock, journal, keeper, run, self.guards, progress)
         self.apply = Apply(
             plan, reader, clock, journal, self.samples, progress, self.guards, asking, self.change, self.watch, settle

@@ -1,4 +1,4 @@
-"""Everything a run needs of the outside, and what it has done so far."""
+"""What a run needs from outside, how far it has come, and what it came to."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kfix.runbook.safety.proof import Proof
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`door` leads to the changes of the same cluster that `reader` reads.
+    """What a run needs from outside. `reader` and `door` belong to the same cluster.
 
-    `lock` None: there is no lock but this host's. `step_by_step`: every change asks by itself.
+    `lock` is None if only this host can be locked. With `step_by_step` every change has its own gate.
     """
 
     reader: ClusterReader
@@ -35,12 +35,13 @@ class Context:
 
 @dataclass(slots=True)
 class RunProgress:
-    """`issued` are steps whose change left or may have left. `done` are ids changed before this process took over.
+    """How far a run has come.
 
-    `undone` are ids of steps whose change the run itself took back, with the words of what did that; `undoing` are the
-    ids of what did it. `begun`: an intent is in the journal, so that the plan is spent.
-
-    `approved_at` is when the last approval before the first change came; `refused` tells which items were left and why.
+    `issued` holds the steps whose change was or may have been sent, `done` the ids of steps that an earlier process
+    of this run changed. `undone` maps the ids of steps that the run itself reverted to a description of the reverting
+    step; `undoing` holds the ids of the reverting steps. `begun` means that an intent is in the journal, so the plan
+    is spent. `refused` describes the items that were skipped, and why. `approved_at` is the time of the last approval
+    before the first change (`Clock.monotonic`, seconds).
     """
 
     changed: list[str] = field(default_factory=list)
@@ -56,7 +57,7 @@ class RunProgress:
 
     @property
     def standing(self) -> tuple[str, ...]:
-        """What was changed and was not taken back by the run itself."""
+        """Returns descriptions of the changes that the run has not reverted itself."""
         past = self.undone.keys() | self.undoing
         return tuple(text for text in self.changed if text.partition(": ")[0] not in past)
 
@@ -67,7 +68,11 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """`seconds` are those from the approval to the proof. `standing` is what is still to come, `left` what was left."""
+    """How a run ended.
+
+    `seconds` is the time from approval to proof. `standing` holds the checks that do not pass yet but are no part of
+    the proof, `left` the items that were skipped.
+    """
 
     run: str
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""How far the copying of replicas has come: bytes, rate, time left, told now and then while a run waits."""
+"""Reports how far replicas have been copied while a run waits: bytes, rate and time left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kfix.ports import Clock, ClusterReader
 from kfix.runbook.execution.waiting import Wait, Waits
 from kfix.runbook.journal.journal import Journal, utc
 
-_TELL_EVERY = 2.0
+_REPORT_EVERY = 2.0
 _RATE_OVER = 30.0
 
 
@@ -26,21 +26,21 @@ class Meter:
     clock: Clock
     journal: Journal
     waits: Waits
-    told_at: float = field(default=float("-inf"))
+    reported_at: float = field(default=float("-inf"))
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def poll(self, steps: Sequence[PlannedStep], wait: Wait | None = None) -> None:
-        """Bytes where something is copied, else what is waited for; each with the time at which that ends."""
+        """Journals the bytes copied, or else what the run waits for, with the time at which the wait ends."""
         now = self.clock.monotonic()
-        if now - self.told_at < _TELL_EVERY:
+        if now - self.reported_at < _REPORT_EVERY:
             return
-        look = cast("ClusterReader", _OneLook(self.reader))
-        copying = [c for s in steps if (c := self._copied(s, look)) is not None]
+        reader = cast("ClusterReader", _CachedLogDirs(self.reader))
+        copying = [c for s in steps if (c := self._copied(s, reader)) is not None]
         if not copying:
             if wait is not None:
                 self.waits.report(wait)
             return
-        self.told_at = now
+        self.reported_at = now
         done = sum(c.done for c in copying)
         totals = [c.total for c in copying]
         total = None if None in totals else sum(t for t in totals if t is not None)
@@ -57,7 +57,7 @@ class Meter:
         )
 
     def _rate(self, now: float, done: int) -> float | None:
-        """Over the last half minute; a batch that has ended makes the sum fall, and the measuring begins again."""
+        """Returns bytes per second over the last 30 s. The measurement restarts when a batch ends and the sum falls."""
         if self.seen and done < self.seen[-1][1]:
             self.seen.clear()
         self.seen.append((now, done))
@@ -73,8 +73,8 @@ class Meter:
             return None
 
 
-class _OneLook:
-    """Asks each broker once for all of its log directories, however many steps want to know."""
+class _CachedLogDirs:
+    """A reader that asks each broker only once for its log directories, however many steps need them."""
 
     def __init__(self, reader: ClusterReader) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""How a run leaves the cluster: what is put back, what stays on, and what Kafka goes on copying."""
+"""How a run leaves the cluster: what is restored, what could not be restored, and what Kafka is still copying."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from kfix.ports import ClusterReader
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.interrupted_moves import Way, cancel, choose, moves_of
-from kfix.runbook.execution.restore import copying, put_back, still_moving, way_back
+from kfix.runbook.execution.restore import copying, put_back, rollback_command, still_moving
 from kfix.runbook.hints import plan_again
 from kfix.runbook.journal.journal import Journal, JournalError
 from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop, to_error
 
 
 class Endings:
-    """`left_on` are throttles that are still on, in words; `on_purpose`: a person wants that, or nobody was asked.
+    """The end of one run.
 
-    `moving` are moves of the run with which Kafka goes on.
+    `left_on` describes the throttles that are still set. `on_purpose` means that the operator chose to leave them, or
+    could not be asked. `moving` holds the run's moves that Kafka is still carrying out.
     """
 
     def __init__(self, plan: Plan, reader: ClusterReader, run: str, progress: RunProgress) -> None:
@@ -35,7 +36,7 @@ class Endings:
 
     def aborted(self) -> Aborted:
         progress = self.progress
-        rollback = way_back(self.plan, self.run, progress, self.moving)
+        rollback = rollback_command(self.plan, self.run, progress, self.moving)
         return Aborted(self.run, progress.standing, progress.put_back, self.under_way, rollback)
 
     def error(self, stop: Stop) -> KfixError:
@@ -49,11 +50,11 @@ class Endings:
             left=() if self.on_purpose else tuple(self.left_on),
             put_back=progress.put_back,
             under_way=self.under_way,
-            rollback=way_back(self.plan, self.run, progress, self.moving),
+            rollback=rollback_command(self.plan, self.run, progress, self.moving),
         )
 
     def write(self, journal: Journal, outcome: Outcome, exit_code: int) -> None:
-        """The reason for the end is told whether or not it can still be recorded."""
+        """Journals the end of the run. An end that cannot be recorded is still reported to the caller."""
         with suppress(JournalError, KeyboardInterrupt):
             journal.write(
                 "run.end",
@@ -65,40 +66,40 @@ class Endings:
                 under_way=sorted({s.args.text("partition") for s in self.moving}),
             )
 
-    def always(self, crew: Components, *, patient: bool = True) -> None:
-        """In every ending. What cannot be put back is told by name, and does not hide why the run ended."""
-        put_back(self.plan, crew, self.progress, self.left_on, patient=patient)
+    def always(self, components: Components, *, patient: bool = True) -> None:
+        """Restores what the run set for its own duration. A failure is added to `left_on` and raises nothing."""
+        put_back(self.plan, components, self.progress, self.left_on, patient=patient)
 
-    def interrupted(self, crew: Components, end: KeyboardInterrupt) -> None:
-        """Copies under way keep their throttle unless a person says otherwise."""
+    def interrupted(self, components: Components, end: KeyboardInterrupt) -> None:
+        """Ends an interrupted run. Copies in progress keep their throttle unless the operator decides otherwise."""
         throttles = [s for s in self.plan.steps if s.phase is Phase.ALWAYS] if self.progress.issued else []
-        # A second Ctrl-C may come at any time from here on: then the throttles are still on.
+        # A second Ctrl-C may come at any time from here on, while the throttles are still set.
         self.left_on = [s.what for s in throttles]
-        moves = moves_of(self.progress, crew)
+        moves = moves_of(self.progress, components)
         if not moves.steps:
             self.left_on = []
-            self.always(crew, patient=False)
+            self.always(components, patient=False)
             return
         self.on_purpose, self.moving = True, moves.steps
         self.under_way = copying(moves.steps, throttled=bool(throttles), run=self.run)
-        way = choose(crew, moves, end, throttled=bool(throttles))
-        # A person takes their time, and the copies may have arrived meanwhile.
-        moves = moves_of(self.progress, crew)
-        failed = cancel(self.plan, crew, self.progress, moves.steps) if way is Way.CANCEL else []
-        if way is Way.UNTHROTTLED or not moves_of(self.progress, crew).steps:
+        way = choose(components, moves, end, throttled=bool(throttles))
+        # The copies may have finished while the operator was deciding.
+        moves = moves_of(self.progress, components)
+        failed = cancel(self.plan, components, self.progress, moves.steps) if way is Way.CANCEL else []
+        if way is Way.UNTHROTTLED or not moves_of(self.progress, components).steps:
             self.left_on, self.on_purpose = [], False
-            self.always(crew, patient=False)
-        self.look_at_moves()
+            self.always(components, patient=False)
+        self.find_moves()
         if failed:
             self.under_way = "; ".join(filter(None, (self.under_way, f"not cancelled: {'; '.join(failed)}")))
 
-    def look_at_moves(self, *, over: bool = False) -> None:
-        """What Kafka goes on copying after the run, and whether that is throttled. `over`: the run was aborted."""
+    def find_moves(self, *, over: bool = False) -> None:
+        """Finds out what Kafka is still copying after the run, and if it is throttled. `over`: the run was aborted."""
         try:
             self.moving = still_moving(self.progress, self.reader)
         except UnreachableError as error:
-            on = ", so that the throttles stay on" if self.on_purpose and self.left_on else ""
-            self.under_way = f"whether replicas are still being copied could not be read ({error}){on}"
+            on = ", so the throttles stay set" if self.on_purpose and self.left_on else ""
+            self.under_way = f"it is unknown whether replicas are still being copied ({error}){on}"
             return
         words = copying(self.moving, throttled=bool(self.left_on), run=self.run, over=over)
         self.under_way = words if self.moving else ""

@@ -1,4 +1,4 @@
-"""The course of a run: refusals, the steps, what always runs, the proof, what follows it. Every ending is recorded."""
+"""Executes a run: refusals, steps, restoring steps, proof, steps after the goal. Every end is recorded."""
 
 from __future__ import annotations
 
@@ -31,47 +31,47 @@ from kfix.runbook.safety.proof import Proof, ProofTerms, lasting, prove, sample
 
 class Execution:
     def __init__(
-        self, plan: Plan, scene: Context, run: RunDir, who: Mapping[str, object], locked: Locked, passage: Passage
+        self, plan: Plan, context: Context, run: RunDir, who: Mapping[str, object], locked: Locked, passage: Passage
     ) -> None:
         self.plan = plan
-        self.scene = scene
+        self.context = context
         self.run = run
         self.who = who
         self.locked = locked
         self.passage = passage
-        self.progress = RunProgress(approved_at=scene.clock.monotonic())
-        self.endings = Endings(plan, scene.reader, run.id, self.progress)
+        self.progress = RunProgress(approved_at=context.clock.monotonic())
+        self.endings = Endings(plan, context.reader, run.id, self.progress)
 
     def start(self) -> RunResult:
         with self._journal(None) as journal, self._recorded(journal):
-            crew = self._crew(journal, PlannedFacts(self.plan.facts))
+            components = self._components(journal, PlannedFacts(self.plan.facts))
             self._began(journal)
-            if self._well_already(crew):
-                return self._prove(crew, Outcome.ALREADY_WELL)
-            crew.guards.preconditions(self.plan)
-            self._unchanged(crew)
+            if self._already_healthy(components):
+                return self._prove(components, Outcome.ALREADY_HEALTHY)
+            components.guards.preconditions(self.plan)
+            self._unchanged(components)
             self._faithful()
-            return self._steps(crew)
+            return self._steps(components)
 
-    def go_on(self, back: ReadBack, before: Replay, did: tuple[str, ...]) -> RunResult:
-        """Resume: what was changed stays changed and is waited for; an open intent is probed, never issued again."""
+    def resume(self, back: ReadBack, before: Replay, did: tuple[str, ...]) -> RunResult:
+        """Continues a run. Changes already made are verified; an intent without a result is probed, never reissued."""
         with self._journal(back) as journal, self._recorded(journal):
-            crew = self._taken_over(journal, back, before, did)
+            components = self._taken_over(journal, back, before, did)
             if not self.progress.changed:
-                crew.guards.preconditions(self.plan)
-                self._unchanged(crew)
+                components.guards.preconditions(self.plan)
+                self._unchanged(components)
             self._faithful()
-            return self._steps(crew)
+            return self._steps(components)
 
     def abort(self, back: ReadBack, before: Replay, reason: str) -> Aborted:
-        """Only what always runs; then the run is over. What it changed stays as it is."""
+        """Runs only the restoring steps, then ends the run. Its other changes stay."""
         with self._journal(back) as journal, self._recorded(journal):
-            crew = self._taken_over(journal, back, before, (), adopt=False)
-            self.endings.always(crew)
-            self.endings.look_at_moves(over=True)
+            components = self._taken_over(journal, back, before, (), adopt=False)
+            self.endings.always(components)
+            self.endings.find_moves(over=True)
             journal.write("note", text=f"aborted: {reason}")
             if self.endings.left_on:
-                raise Stop(Outcome.STEP_FAILED, "not everything was put back")
+                raise Stop(Outcome.STEP_FAILED, "not everything was restored")
             self.endings.write(journal, Outcome.ABORTED, 0)
             return self.endings.aborted()
 
@@ -81,9 +81,9 @@ class Execution:
 
     # -- beginnings
 
-    def _crew(self, journal: Journal, baseline: PlannedFacts, spent: float = 0.0) -> Components:
+    def _components(self, journal: Journal, baseline: PlannedFacts, spent: float = 0.0) -> Components:
         return Components(
-            self.plan, self.scene, self.run, self.locked, journal, baseline, self.progress, self.passage, spent
+            self.plan, self.context, self.run, self.locked, journal, baseline, self.progress, self.passage, spent
         )
 
     def _began(self, journal: Journal) -> None:
@@ -100,30 +100,30 @@ class Execution:
         )
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
         if self.locked.cluster is None:
-            text = f"other hosts are not locked out ({self.locked.why}): every change asks by itself"
+            text = f"other hosts are not locked out ({self.locked.why}), so every change is approved separately"
             journal.write("note", text=text)
 
     def _taken_over(
         self, journal: Journal, back: ReadBack, before: Replay, did: tuple[str, ...], *, adopt: bool = True
     ) -> Components:
         baseline = PlannedFacts(self.plan.facts, before.facts)
-        crew = self._crew(journal, baseline, before.spent)
+        components = self._components(journal, baseline, before.spent)
         journal.write("run.resumed", torn=back.torn, did=list(did), done=before.done, open=list(before.open))
         journal.write("lock.taken", scope=self.locked.scope, exclusive=self.locked.cluster is not None)
-        taken = TakenOver(self.plan, self.run.id, self.scene.reader, self.progress, self._abort)
-        taken.take(crew, before, did, adopt=adopt)
-        return crew
+        taken = TakenOver(self.plan, self.run.id, self.context.reader, self.progress, self._abort)
+        taken.take(components, before, did, adopt=adopt)
+        return components
 
     @contextmanager
     def _journal(self, back: ReadBack | None) -> Iterator[Journal]:
         try:
             file = self.run.open_journal() if back is None else self.run.reopen_journal(back)
         except OSError as error:
-            text = f"{self.run.journal_path}: the journal cannot be opened: {error.strerror}; nothing was changed"
+            text = f"{self.run.journal_path}: cannot open the journal: {error.strerror}; nothing was changed"
             raise RefusedError(text) from error
         common = {"run": self.run.id, "plan": self.plan.plan_id, "who": self.who}
         try:
-            yield Journal(file, common, self.scene.clock, self.scene.listener, back)
+            yield Journal(file, common, self.context.clock, self.context.listener, back)
         finally:
             with suppress(OSError):
                 file.close()
@@ -147,78 +147,78 @@ class Execution:
                 self.endings.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
             raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
         except UnreachableError as error:
-            # A source that went silent where nobody had reckoned with it: the run ends in order, and says so.
-            told = self.error(Stop(Outcome.UNREACHABLE, str(error)))
-            self.endings.write(journal, Outcome.UNREACHABLE, told.exit_code)
-            raise told from error
+            # A source stopped answering at a point without handling of its own: the run ends in order.
+            ended = self.error(Stop(Outcome.UNREACHABLE, str(error)))
+            self.endings.write(journal, Outcome.UNREACHABLE, ended.exit_code)
+            raise ended from error
 
     def error(self, stop: Stop) -> KfixError:
         return self.endings.error(stop)
 
-    # -- the way
+    # -- steps and proof
 
-    def _steps(self, crew: Components) -> RunResult:
-        crew.apply.asking.foresee()
+    def _steps(self, components: Components) -> RunResult:
+        components.apply.asking.refuse_unapproved()
         try:
-            walk(self.plan, crew.apply, Phase.MAIN)
+            walk(self.plan, components.apply, Phase.MAIN)
         except KeyboardInterrupt as end:
-            self.endings.interrupted(crew, end)
+            self.endings.interrupted(components, end)
             raise
         except (Stop, UnreachableError):
-            self.endings.always(crew)
-            self.endings.look_at_moves()
+            self.endings.always(components)
+            self.endings.find_moves()
             raise
-        self.endings.always(crew)
+        self.endings.always(components)
         if self.progress.refused and not self.progress.changed:
             raise Stop(Outcome.REFUSED, lines(*self.progress.refused))
         if self.endings.left_on:
-            raise Stop(Outcome.STEP_FAILED, "not put back: " + "; ".join(self.endings.left_on))
-        return self._prove(crew, Outcome.PROVED)
+            raise Stop(Outcome.STEP_FAILED, "not restored: " + "; ".join(self.endings.left_on))
+        return self._prove(components, Outcome.PROVED)
 
-    def _well_already(self, crew: Components) -> bool:
+    def _already_healthy(self, components: Components) -> bool:
         for call in self.plan.goal.checks:
-            answer = ask(call, self.scene.reader)
-            crew.samples.told(call, answer, part="goal")
+            answer = ask(call, self.context.reader)
+            components.samples.record(call, answer, part="goal")
             if not answer.passed:
                 return False
         return bool(self.plan.goal.checks)
 
-    def _unchanged(self, crew: Components) -> None:
-        """The whole read set, before anybody is asked anything."""
+    def _unchanged(self, components: Components) -> None:
+        """Raises `Stop` if any fact of the plan has changed. This happens before the first question."""
         keys = [fact.key for fact in self.plan.facts]
         try:
-            _, drifts = crew.guards.baseline.compare(keys, self.scene.reader)
+            _, drifts = components.guards.baseline.compare(keys, self.context.reader)
         except UnreachableError as error:
-            raise Stop(Outcome.REFUSED, f"the facts of the plan cannot be read again: {error}") from error
+            raise Stop(Outcome.REFUSED, f"the plan's facts could not be read again: {error}") from error
         for drift in drifts:
-            crew.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
+            components.journal.write("facts.recheck", key=drift.key, was=drift.was, is_=drift.is_)
         if drifts:
-            begun = f"the world changed since plan {self.plan.short_id} was made"
+            begun = f"the cluster has changed since plan {self.plan.short_id} was made"
             text = lines(begun, table(drifts), "the plan is stale")
             raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _faithful(self) -> None:
-        odd = tuple(unfaithful(self.plan, self.scene.reader, frozenset(self.progress.done)))
+        odd = tuple(unfaithful(self.plan, self.context.reader, frozenset(self.progress.done)))
         if odd:
-            text = lines(f"plan {self.plan.short_id} does not say what this cluster says:", *odd)
+            text = lines(f"plan {self.plan.short_id} does not match this cluster:", *odd)
             raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
-    def _prove(self, crew: Components, good: Outcome) -> RunResult:
-        """The goal, and what each step that was issued was to bring about, in one proof; then what follows it."""
-        found = self._proof(crew)
-        seconds = self.scene.clock.monotonic() - self.progress.approved_at
+    def _prove(self, components: Components, good: Outcome) -> RunResult:
+        """Proves the goal and the effect of every step that was issued, then runs the steps after the goal."""
+        found = self._proof(components)
+        seconds = self.context.clock.monotonic() - self.progress.approved_at
         if found.verdict is not Verdict.PASS:
             outcome = Outcome.NOT_PROVED if found.verdict is Verdict.FAIL else Outcome.INCONCLUSIVE
-            hint = f"kfix runbook verify {self.run.id} asks again; kfix diagnose looks at the whole cluster"
+            hint = f"kfix runbook verify {self.run.id} repeats the proof; kfix diagnose checks the whole cluster"
             raise Stop(outcome, lines(f"not proved ({found.verdict}):", found.words), hint)
         if good is Outcome.PROVED:
-            walk(self.plan, crew.apply, Phase.AFTER_GOAL)
-        standing = tuple((c, a) for c, a in sample(self.plan.standing, self.scene.reader) if not a.passed)
+            walk(self.plan, components.apply, Phase.AFTER_GOAL)
+        standing = tuple((c, a) for c, a in sample(self.plan.standing, self.context.reader) if not a.passed)
         for call, answer in standing:
-            crew.samples.told(call, answer, part="standing")
-        # A run that did nothing but set throttles and put them back has changed something all the same.
+            components.samples.record(call, answer, part="standing")
+        # A run that only set throttles and removed them again has still changed something.
         changed = self.progress.standing or tuple(self.progress.changed)
-        crew.journal.write(
+        components.journal.write(
             "run.end",
             outcome=good.value,
             exit=0,
@@ -229,23 +229,23 @@ class Execution:
         )
         return RunResult(self.run.id, good, found, changed, seconds, standing, tuple(self.progress.refused))
 
-    def _proof(self, crew: Components) -> Proof:
+    def _proof(self, components: Components) -> Proof:
         goal = self.plan.goal
-        # What is put back in every ending, such as a throttle, is not there any more.
+        # What is restored at every end, such as a throttle, is no longer there.
         back = {(s.action, s.args) for s in self.plan.steps if s.phase is Phase.ALWAYS}
 
         def counts(s: PlannedStep) -> bool:
             return s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
 
-        # The goal of a plan that takes back is made of all that its steps bring about.
+        # The goal of a rollback plan already consists of the effects of all its steps.
         own = lasting(self.progress.issued, counts) if self.progress.changed and not self.plan.undoes else ()
         wanted = ProofTerms(tuple(dict.fromkeys((*goal.checks, *own))), goal.timeout, goal.interval, goal.consecutive)
 
-        clock = self.scene.clock
+        clock = self.context.clock
         began, missing = clock.monotonic(), dict[CheckCall, Answer]()
 
-        def told(call: CheckCall, answer: Answer, in_row: int) -> None:
-            crew.samples.told(call, answer, part="proof", in_row=in_row)
+        def on_sample(call: CheckCall, answer: Answer, in_row: int) -> None:
+            components.samples.record(call, answer, part="proof", in_row=in_row)
             missing.pop(call, None)
             if not answer.passed:
                 missing[call] = answer
@@ -253,6 +253,6 @@ class Execution:
         def between() -> None:
             seconds = clock.monotonic() - began
             waits = [Wait.of(c, a, seconds=seconds, limit=goal.timeout) for c, a in missing.items()]
-            crew.watch.poll((), waits[0] if waits else None)
+            components.watch.poll((), waits[0] if waits else None)
 
-        return prove(wanted, self.scene.reader, clock, told, between=between)
+        return prove(wanted, self.context.reader, clock, on_sample, between=between)

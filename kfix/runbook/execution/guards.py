@@ -1,4 +1,4 @@
-"""What must hold in the very second before a change: the step's own checks, and the facts its plan rests on."""
+"""What must hold right before a change: the step's guards, and the facts that the plan rests on."""
 
 from __future__ import annotations
 
@@ -25,35 +25,36 @@ class Guards:
     baseline: PlannedFacts
 
     def preconditions(self, plan: Plan) -> None:
-        """What must hold for the plan as a whole, until its first change."""
+        """Raises `Stop` if a precondition of the plan does not pass. Preconditions hold until the first change."""
         for call in plan.preconditions:
             answer = ask(call, self.reader)
-            self.samples.told(call, answer, part="precondition")
+            self.samples.record(call, answer, part="precondition")
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
                 raise Stop(Outcome.REFUSED, text)
 
     def check(self, step: PlannedStep) -> None:
+        """Raises `Stop` if a guard of the step does not pass."""
         for call in step.require:
             answer = ask(call, self.reader)
-            self.samples.told(call, answer, step=step.id, part="require")
+            self.samples.record(call, answer, step=step.id, part="require")
             if not answer.passed:
-                text = f"step {step.id} needs {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                text = f"step {step.id} needs {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
                 raise Stop(Outcome.REFUSED, text)
 
     def recheck(self, step: PlannedStep) -> Mapping[str, Fact]:
-        """The facts as they are now; any that differs from what the plan rests on ends the step by name."""
+        """Returns the step's facts as they are now. Raises `Stop` if one has changed or cannot be read."""
         try:
             now, drifts = self.baseline.compare(step.pre, self.reader)
         except UnreachableError as error:
-            raise Stop(Outcome.REFUSED, f"step {step.id}: the facts cannot be read again: {error}") from error
+            raise Stop(Outcome.REFUSED, f"step {step.id}: its facts could not be read again: {error}") from error
         for drift in drifts:
             self.journal.write(
                 "facts.recheck", step=step.id, key=drift.key, was=to_plain(drift.was), is_=to_plain(drift.is_)
             )
         if drifts:
             text = lines(
-                f"step {step.id}: the world changed since the plan was made", table(drifts), "the plan is stale"
+                f"step {step.id}: the cluster has changed since the plan was made", table(drifts), "the plan is stale"
             )
             raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
         return now

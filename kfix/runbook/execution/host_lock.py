@@ -1,7 +1,7 @@
-"""One run a cluster at a time, on this host: an exclusive lock on a file that also says who holds it.
+"""At most one run per cluster on this host: an exclusive lock on a file that also names its holder.
 
-Operators on other hosts are not seen; the runbook's own look at reassignments and the facts re-read before each change
-are what guards against them.
+The lock does not exclude operators on other hosts. The lock in ZooKeeper does, and facts are read again before each
+change.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from kfix.errors import HeldError, RefusedError
 from kfix.model.cluster.holder import held_error, parse_holder
 from kfix.private import open_private, private_folder
 
-_LOOKS, _LOOK_SECONDS = 20, 0.02
+_READS, _READ_SECONDS = 20, 0.02
 _END = "\n"
 
 
 @contextmanager
 def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Iterator[None]:
-    """Takes the lock. The file stays; the lock goes with the process, however that ends.
+    """Holds the lock of `cluster` for a `with` block. The file stays; the lock ends with the process.
 
-    `folder` is a folder of its own below kfix's state folder. Raises RefusedError where the file is not private.
+    `folder` is a folder of its own below kfix's state folder. Raises RefusedError if the file is not private or cannot
+    be written, and HeldError, which names the holder, if another run holds the lock.
     """
     path = folder / f"{quote(cluster, safe='')}.lock"
     try:
         private_folder(folder, folder.parent)
         handle = open_private(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
-        raise RefusedError(f"{path}: the lock cannot be taken: {error.strerror}; nothing was changed") from error
+        raise RefusedError(f"{path}: cannot take the lock: {error.strerror}; nothing was changed") from error
     with os.fdopen(handle, "r+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -45,7 +46,7 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
         try:
             _write(handle, json.dumps(dict(holder)) + _END)
         except OSError as error:
-            raise RefusedError(f"{path}: the lock cannot be written: {error.strerror}; nothing was changed") from error
+            raise RefusedError(f"{path}: cannot write the lock: {error.strerror}; nothing was changed") from error
         try:
             yield
         finally:
@@ -54,7 +55,7 @@ def cluster_lock(folder: Path, cluster: str, holder: Mapping[str, str]) -> Itera
 
 
 def _write(handle: int, text: str) -> None:
-    """Without a buffer: what a full disk does not take must not be written once more when the file is closed."""
+    """Writes without a buffer: on a full disk a buffer would be written again when the file is closed."""
     os.ftruncate(handle, 0)
     data = text.encode()
     if os.pwrite(handle, data, 0) < len(data):
@@ -62,10 +63,10 @@ def _write(handle: int, text: str) -> None:
 
 
 def _who(file: TextIO) -> str:
-    """Who has just got the lock writes its name a moment later; until then the file is empty or says who had it."""
+    """Returns the holder's entry. A new holder writes it a moment after it got the lock, so it is read repeatedly."""
     text = ""
-    for _ in range(_LOOKS):
-        time.sleep(_LOOK_SECONDS)
+    for _ in range(_READS):
+        time.sleep(_READ_SECONDS)
         file.seek(0)
         text = file.read()
         if text.endswith(_END):
@@ -75,5 +76,8 @@ def _who(file: TextIO) -> str:
 
 def _held(cluster: str, text: str) -> HeldError:
     return held_error(
-        cluster, parse_holder(text), where="this host", hint="wait for it, or look with kfix runbook history"
+        cluster,
+        parse_holder(text),
+        where="this host",
+        hint="wait for it to end; kfix runbook history shows its progress",
     )

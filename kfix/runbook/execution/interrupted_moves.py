@@ -1,7 +1,7 @@
-"""What becomes of replicas that are still being copied when a run is interrupted: a person decides, or nothing changes.
+"""What happens to replicas that are still being copied when a run is interrupted: the operator decides.
 
-Kafka goes on copying whatever becomes of the run. Taking the throttle off would let the copies take the network from
-the clients, so that this is done only where a person asks for it.
+Kafka keeps copying after the run has ended. Without a throttle the copies would compete with clients for the network,
+so the throttle is removed only if the operator asks for it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from kfix.runbook.plan.steps import StepShape, build_step
 from kfix.runbook.safety.drift import PlannedFacts
 from kfix.runbook.safety.outcomes import Stop
 
-#: Whoever has walked away leaves things as they are.
+#: Without an answer within this time (seconds) the copies are left as they are.
 ANSWER_SECONDS = 60.0
 _TRIES = 3
 _CANCEL_SECONDS = 120.0
 
 
 class Way(StrEnum):
-    """What the interrupted run does about copies that are under way."""
+    """What an interrupted run does about copies in progress."""
 
     LEAVE = "leave"
     CANCEL = "cancel"
@@ -42,80 +42,83 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InterruptedMoves:
-    """Moves of the run that are under way. `unknown` says why that could not be read, and `steps` are all then."""
+    """Moves of the run that are in progress. If that could not be read, `unknown` states why and `steps` holds all."""
 
     steps: tuple[PlannedStep, ...]
     unknown: str = ""
 
 
-def moves_of(progress: RunProgress, crew: Components) -> InterruptedMoves:
+def moves_of(progress: RunProgress, components: Components) -> InterruptedMoves:
     try:
-        return InterruptedMoves(still_moving(progress, crew.watch.reader))
+        return InterruptedMoves(still_moving(progress, components.watch.reader))
     except UnreachableError as error:
         moves = tuple(s for s in progress.issued if s.action == "reassign.move" and s.id not in progress.verified)
         return InterruptedMoves(moves, str(error))
 
 
-def choose(crew: Components, moves: InterruptedMoves, end: KeyboardInterrupt, *, throttled: bool) -> Way:
-    """No answer, the end of input, 60 seconds, a second Ctrl-C, and nobody to ask: the copies are left as they are."""
-    why = "nobody to ask"
+def choose(components: Components, moves: InterruptedMoves, end: KeyboardInterrupt, *, throttled: bool) -> Way:
+    """Asks the operator. Copies are left as they are without an answer: end of input, timeout, Ctrl-C, no terminal."""
+    why = "no terminal to ask at"
     way = Way.LEAVE
-    if crew.person.human.interactive and not isinstance(end, Terminated):
+    if components.person.human.interactive and not isinstance(end, Terminated):
         try:
-            way, why = _ask(crew, moves, throttled=throttled)
+            way, why = _ask(components, moves, throttled=throttled)
         except KeyboardInterrupt:
             why = "a second interrupt"
     partitions = sorted({s.args.text("partition") for s in moves.steps})
-    crew.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
+    components.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
     return way
 
 
-def _ask(crew: Components, moves: InterruptedMoves, *, throttled: bool) -> tuple[Way, str]:
-    may_cancel = crew.change.passage.may_cancel
+def _ask(components: Components, moves: InterruptedMoves, *, throttled: bool) -> tuple[Way, str]:
+    may_cancel = components.change.passage.may_cancel
     ways = {"": Way.LEAVE}
     ways |= {"c": Way.CANCEL} if may_cancel else {}
     ways |= {"u": Way.UNTHROTTLED} if throttled else {}
-    crew.person.human.show(_screen(moves, throttled=throttled, may_cancel=may_cancel))
-    stay = "leave them throttled" if throttled else "leave them"
+    components.person.human.show(_screen(moves, throttled=throttled, may_cancel=may_cancel))
+    stay = "keep copying, throttled" if throttled else "keep copying"
     prompt = f"[Enter] {stay}"
-    prompt += "  [c] cancel them" if may_cancel else ""
-    prompt += "  [u] let them run unthrottled > " if throttled else " > "
+    prompt += "  [c] cancel the moves" if may_cancel else ""
+    prompt += "  [u] remove the throttles > " if throttled else " > "
     for _ in range(_TRIES):
-        said = crew.person.ask(prompt, lambda answer: answer.lower() in {"c", "u"}, ANSWER_SECONDS)
-        if said is None:
+        answer = components.person.ask(prompt, lambda text: text.lower() in {"c", "u"}, ANSWER_SECONDS)
+        if answer is None:
             return Way.LEAVE, "no answer"
-        if said.lower() in ways:
-            return ways[said.lower()], "answered"
-        crew.person.human.show("that is no answer")
+        if answer.lower() in ways:
+            return ways[answer.lower()], "answered"
+        components.person.human.show("Not a valid answer.")
     return Way.LEAVE, "no answer"
 
 
 def _screen(moves: InterruptedMoves, *, throttled: bool, may_cancel: bool) -> str:
-    copies = f"INTERRUPTED   Kafka goes on copying replicas of {names(moves.steps)}, whatever becomes of this run"
+    copies = f"INTERRUPTED   Kafka is still copying replicas of {names(moves.steps)}, with or without this run"
     if moves.unknown:
-        copies = f"INTERRUPTED   whether replicas of {names(moves.steps)} are still being copied could not be read"
-    how, after = (" throttled", " and removes the throttles then") if throttled else ("", "")
+        copies = f"INTERRUPTED   it is unknown whether replicas of {names(moves.steps)} are still being copied"
+    how, after = (" with their throttles", ", then removes the throttles") if throttled else ("", "")
     rows = [
         copies,
-        f"Enter     leaves the copies{how}; resume waits for them{after}",
+        f"Enter     leaves the copies running{how}; resume waits for them{after}",
     ]
     if may_cancel:
-        rows.append("c         cancels them: partitions keep the replicas they had, the copies begun are thrown away")
+        rows.append("c         cancels the moves: partitions keep the replicas they had, partial copies are deleted")
     else:
-        rows.append("The site's policy does not let them be cancelled here; rollback plans that, behind its gate.")
-    rows += ["u         removes the throttles: the copies take all the network they can get"] if throttled else []
-    rows.append(f"Nothing typed for {ANSWER_SECONDS:g} s, or a second Ctrl-C, is the same as Enter.")
+        rows.append("The site's policy does not allow cancelling here; rollback plans it, behind its gate.")
+    rows += ["u         removes the throttles: the copies use as much bandwidth as they can get"] if throttled else []
+    rows.append(f"No answer for {ANSWER_SECONDS:g} s, or a second Ctrl-C, counts as Enter.")
     return lines(*rows)
 
 
-def cancel(plan: Plan, crew: Components, progress: RunProgress, moves: Iterable[PlannedStep]) -> list[str]:
-    """Cancels each move, with guards, intent and result as for every change. What could not be cancelled, and why."""
+def cancel(plan: Plan, components: Components, progress: RunProgress, moves: Iterable[PlannedStep]) -> list[str]:
+    """Cancels each move, with guards, intent and result as for every change.
+
+    Returns the partitions whose move could not be cancelled, each with the reason.
+    """
     failed = []
     for move in moves:
         try:
-            crew.change.passage.refuse_while_cut()
-            for step in _back(plan, crew, move):
-                _carry_out(crew, step)
+            components.change.passage.refuse_while_cut()
+            for step in _back(plan, components, move):
+                _carry_out(components, step)
                 progress.undoing.add(step.id)
                 progress.undone[move.id] = progress.undone.get(move.id, step.what)
         except (Stop, NotApplicable, KfixError) as reason:
@@ -123,9 +126,9 @@ def cancel(plan: Plan, crew: Components, progress: RunProgress, moves: Iterable[
     return failed
 
 
-def _back(plan: Plan, crew: Components, move: PlannedStep) -> Iterator[PlannedStep]:
-    """The cancel, and where Kafka forgot the order of the replicas, the order that they had."""
-    reader = crew.watch.reader
+def _back(plan: Plan, components: Components, move: PlannedStep) -> Iterator[PlannedStep]:
+    """Yields the cancel and, if Kafka does not restore the order of the replicas, a step that does."""
+    reader = components.watch.reader
     tp = Args({"partition": move.args.text("partition")})
     args = ACTIONS["reassign.cancel"].freeze(tp, FactReader(reader))
     yield _step(plan, move, Undo("reassign.cancel", args), "undo")
@@ -139,7 +142,7 @@ def _back(plan: Plan, crew: Components, move: PlannedStep) -> Iterator[PlannedSt
 def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
     shape = StepShape(
         id=f"{what}-{move.id}",
-        why=f"takes back step {move.id}, which was interrupted",
+        why=f"reverts step {move.id}, which was interrupted",
         verify_timeout=_CANCEL_SECONDS,
         phase=Phase.ALWAYS,
         on_failure=OnFailure.CONTINUE,
@@ -147,14 +150,15 @@ def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
     return build_step(shape, undo.action, undo.args, plan.cluster.name)
 
 
-def _carry_out(crew: Components, step: PlannedStep) -> None:
-    """The facts of this moment are what the cancel rests on; they are read again right before its intent."""
-    read = FactReader(crew.watch.reader)
-    guards = Guards(crew.watch.reader, crew.journal, crew.samples, PlannedFacts(read(key) for key in step.pre))
-    change = replace(crew.change, guards=guards, unmoved={})
-    result = change.make(step, crew.watch.right_before)
+def _carry_out(components: Components, step: PlannedStep) -> None:
+    """Sends one cancelling step and waits for its effect. It rests on the facts of this moment, not on the plan's."""
+    reader = components.watch.reader
+    read = FactReader(reader)
+    guards = Guards(reader, components.journal, components.samples, PlannedFacts(read(key) for key in step.pre))
+    change = replace(components.change, guards=guards, unmoved={})
+    result = change.make(step, components.watch.right_before)
     if not result.accepted and not result.unknown:
         raise KfixError(f"the cluster refused it: {result.name} {result.message}".strip())
-    for unproved in crew.apply.settle.wait([step]):
-        raise KfixError(f"it did not take ({unproved.verdict}): {unproved.text}")
-    change.move_on(step)
+    for unproved in components.apply.settle.wait([step]):
+        raise KfixError(f"it could not be verified ({unproved.verdict}): {unproved.text}")
+    change.record_new_facts(step)

@@ -1,4 +1,4 @@
-"""Both locks of a run: this host's, and the cluster's own where there is one. What is not exclusive is said openly."""
+"""Both locks of a run: this host's, and the one in the cluster's ZooKeeper, if that can be taken."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _HOST_ONLY = "kfix on this host and this state folder only"
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """`cluster` None: operators on other hosts are not seen, so every change asks by itself; `why` says why."""
+    """The locks a run holds.
+
+    `cluster` is None if operators on other hosts are not locked out, so every change is approved separately; `why`
+    then states the reason.
+    """
 
     scope: str
     cluster: ClusterLock | None
@@ -27,18 +31,18 @@ class Locked:
 
 
 @contextmanager
-def locked(plan: Plan, scene: Context, who: Mapping[str, object], doing: str) -> Iterator[Locked]:
-    """`HeldError` names the holder, wherever it is."""
+def locked(plan: Plan, context: Context, who: Mapping[str, object], doing: str) -> Iterator[Locked]:
+    """Takes both locks for a `with` block. Raises HeldError, which names the holder and its host."""
     holder = {
         "user": str(who["user"]),
         "host": str(who["host"]),
         "pid": str(who["pid"]),
         "plan": plan.short_id,
         "run": doing,
-        "since": utc(scene.clock.now()),
+        "since": utc(context.clock.now()),
     }
-    with as_ctrl_c(), cluster_lock(scene.store.locks_dir, plan.cluster.name, holder):
-        lock, why = scene.lock, "this run was given no lock of the cluster"
+    with as_ctrl_c(), cluster_lock(context.store.locks_dir, plan.cluster.name, holder):
+        lock, why = context.lock, "no cluster lock is configured"
         if lock is not None:
             try:
                 lock.take(holder)

@@ -1,4 +1,4 @@
-"""What runs in every ending: what a run set for its own time is put back. What cannot be is told by name, and why."""
+"""Restores, at every end of a run, what it set for its own duration (throttles). Failures are reported by name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from kfix.runbook.safety.outcomes import Stop
 _NAMED = 8
 
 
-def put_back(plan: Plan, crew: Components, progress: RunProgress, left_on: list[str], *, patient: bool) -> None:
-    """`left_on` gets what is not put back. `patient`: a first Ctrl-C waits until the rest is put back, too."""
+def put_back(plan: Plan, components: Components, progress: RunProgress, left_on: list[str], *, patient: bool) -> None:
+    """Runs the restoring steps. What could not be restored is added to `left_on`, with the reason.
+
+    With `patient` a first Ctrl-C takes effect only after the remaining steps have run.
+    """
     if not progress.issued:
         return
     steps = [s for s in plan.steps if s.phase is Phase.ALWAYS]
     left_on += [s.what for s in steps]
     interrupt: KeyboardInterrupt | None = None
-    for act in _acts(plan, steps, crew, progress, left_on):
+    for act in _acts(plan, steps, components, progress, left_on):
         try:
             act()
         except KeyboardInterrupt as first:
@@ -36,16 +39,16 @@ def put_back(plan: Plan, crew: Components, progress: RunProgress, left_on: list[
 
 
 def _acts(
-    plan: Plan, steps: list[PlannedStep], crew: Components, progress: RunProgress, left_on: list[str]
+    plan: Plan, steps: list[PlannedStep], components: Components, progress: RunProgress, left_on: list[str]
 ) -> Iterator[Callable[[], None]]:
-    yield crew.change.catch_up
+    yield components.change.catch_up
 
     def put(item: tuple[int, PlannedStep]) -> None:
         number, step = item
         if step in progress.issued:
-            # It was sent, and a Ctrl-C came before it was seen: it is waited for, never sent again.
+            # It was sent before a Ctrl-C: its effect is verified, and it is not sent again.
             progress.done.add(step.id)
-        why = _why_not(crew, progress, number, step)
+        why = _why_not(components, progress, number, step)
         left_on.remove(step.what)
         if why:
             left_on.append(f"{step.what} ({why})")
@@ -59,27 +62,27 @@ def _acts(
         yield partial(put, item)
 
 
-def _why_not(crew: Components, progress: RunProgress, number: int, step: PlannedStep) -> str:
+def _why_not(components: Components, progress: RunProgress, number: int, step: PlannedStep) -> str:
     refused = len(progress.refused)
     try:
-        crew.apply.visit(((number, step),))
+        components.apply.visit(((number, step),))
     except Stop as stop:
-        said = str(stop)
+        reason = str(stop)
     else:
-        said = progress.refused[-1] if len(progress.refused) > refused else ""
-    return said.partition("\n")[0]
+        reason = progress.refused[-1] if len(progress.refused) > refused else ""
+    return reason.partition("\n")[0]
 
 
 def _undone(progress: RunProgress, step: PlannedStep, words: str) -> None:
-    """Only what this run, or the one that it goes on with, had changed."""
+    """Notes that a step of this run was reverted. A step that changed nothing is left out."""
     if any(text.startswith(f"{step.id}: ") for text in progress.changed):
         progress.undone[step.id] = words
 
 
 def still_moving(progress: RunProgress, reader: ClusterReader) -> tuple[PlannedStep, ...]:
-    """Moves of this run with which Kafka goes on after the run has ended. Raises `UnreachableError`.
+    """Returns the moves of this run that Kafka is still carrying out. Raises UnreachableError.
 
-    A move to anywhere else is somebody else's.
+    A move of the same partition to other brokers belongs to somebody else and is left out.
     """
     moves = [s for s in progress.issued if s.action == "reassign.move" and s.id not in progress.undone]
     under_way = reader.reassignments() if moves else {}
@@ -96,19 +99,19 @@ def names(moves: Iterable[PlannedStep]) -> str:
 
 
 def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bool = False) -> str:
-    """What is true after the end of the run, and what changes it. `over`: the run was aborted, and is not resumed."""
+    """Describes copies that outlive the run, and the commands that act on them. `over`: the run was aborted."""
     now = "throttled" if throttled else "without a throttle"
     if over:
-        return f"Kafka goes on copying replicas of {names(moves)}, {now}: kfix runbook rollback {run}   cancels it"
+        return f"Kafka is still copying replicas of {names(moves)}, {now}: kfix runbook rollback {run}   cancels it"
     off = f", kfix runbook abort {run} --reason TEXT   only removes the throttles" if throttled else ""
     return (
-        f"Kafka goes on copying replicas of {names(moves)}, {now}: "
+        f"Kafka is still copying replicas of {names(moves)}, {now}: "
         f"kfix runbook resume {run}   waits for that, kfix runbook rollback {run}   cancels it{off}"
     )
 
 
-def way_back(plan: Plan, run: str, progress: RunProgress, moving: Iterable[PlannedStep]) -> str:
-    """The command that takes back what stays changed; "" where nothing of it can be taken back."""
+def rollback_command(plan: Plan, run: str, progress: RunProgress, moving: Iterable[PlannedStep]) -> str:
+    """Returns the command that reverts the remaining changes, or "" if none of them can be reverted."""
     stays = {text.partition(": ")[0] for text in progress.standing}
     steps = [s for s in plan.steps if s.id in stays and s.inverse is not None]
     under_way = {s.id for s in moving}

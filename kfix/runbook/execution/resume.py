@@ -1,4 +1,4 @@
-"""What a resumed run takes over from its journal: what was changed, what nobody recorded, what was done by hand."""
+"""What a resumed run takes over from its journal: changes made, intents without a result, steps done by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kfix.runbook.safety.proof import sample
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """`abort` is the command that ends the run instead."""
+    """Rebuilds the progress of a run from its journal. `abort` is the command that ends the run instead."""
 
     plan: Plan
     run: str
@@ -26,8 +26,11 @@ class TakenOver:
     progress: RunProgress
     abort: str
 
-    def take(self, crew: Components, before: Replay, did: tuple[str, ...], *, adopt: bool) -> None:
-        """`adopt` False: for an ending, what nobody can tell does not stop it."""
+    def take(self, components: Components, before: Replay, did: tuple[str, ...], *, adopt: bool) -> None:
+        """Takes over changes, open intents and the steps `did` by hand.
+
+        With `adopt` False, for an abort, a change in doubt does not stop the run. Raises `Stop` otherwise.
+        """
         steps = {step.id: step for step in self.plan.steps}
         self.progress.begun = True
         self.progress.done |= {name for name in before.done if name in steps}
@@ -38,17 +41,17 @@ class TakenOver:
                 self.progress.issued.append(steps[name])
         for name, image in before.unmoved.items():
             if name in steps and name not in did:
-                crew.change.note(steps[name], image, before.rates.get(name))
-        crew.change.catch_up()
+                components.change.note(steps[name], image, before.rates.get(name))
+        components.change.catch_up()
         for name, image in before.open.items():
             if name in steps and name not in did:
-                self._adopt(crew, steps[name], image, ending=not adopt)
+                self._adopt(components, steps[name], image, ending=not adopt)
         for name in did:
-            self._did(crew, steps, name)
+            self._did(components, steps, name)
 
-    def _adopt(self, crew: Components, step: PlannedStep, image: Mapping[str, Fact], *, ending: bool) -> None:
-        """`ending`: what nobody can tell does not stop it, and what always runs is tried all the same."""
-        found = crew.change.adopt(step, image)
+    def _adopt(self, components: Components, step: PlannedStep, image: Mapping[str, Fact], *, ending: bool) -> None:
+        """Settles an intent without a result. With `ending` a change in doubt counts as issued and stops nothing."""
+        found = components.change.adopt(step, image)
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.progress.done.add(step.id)
         elif found is ActionStatus.UNKNOWN:
@@ -58,23 +61,23 @@ class TakenOver:
                 return
             raise Stop(
                 Outcome.UNKNOWN,
-                f"step {step.id}: whether it was done cannot be told from the cluster as it is now, and it is not "
-                "issued again",
-                f"look at {step.target}; where it was done: kfix runbook resume {self.run} --did {step.id}; "
-                f"else: {self.abort}",
+                f"step {step.id}: the cluster's present state does not show whether the change was made, and it will "
+                "not be sent again",
+                f"check {step.target}; if the change was made: kfix runbook resume {self.run} --did {step.id}; "
+                f"if not: {self.abort}",
             )
 
-    def _did(self, crew: Components, steps: Mapping[str, PlannedStep], name: str) -> None:
-        """Done by hand is believed when the step's own checks see it."""
+    def _did(self, components: Components, steps: Mapping[str, PlannedStep], name: str) -> None:
+        """Accepts a step done by hand if the step's own checks confirm it. Raises `Stop` otherwise."""
         step = steps.get(name)
         if step is None:
-            raise Stop(Outcome.REFUSED, f"--did {name}: the plan has no such step; it has {', '.join(steps)}")
+            raise Stop(Outcome.REFUSED, f"--did {name}: the plan has no such step; its steps are {', '.join(steps)}")
         for call, answer in sample(step.verify, self.reader):
-            crew.samples.told(call, answer, step=name, part="verify")
+            components.samples.record(call, answer, step=name, part="verify")
             if not answer.passed:
-                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
-                raise Stop(Outcome.REFUSED, text, f"look at {step.target}; or end the run: {self.abort}")
-        crew.journal.write("step.operator_did", step=name, text=step.what)
+                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                raise Stop(Outcome.REFUSED, text, f"check {step.target}; or end the run: {self.abort}")
+        components.journal.write("step.done_by_hand", step=name, text=step.what)
         self.progress.done.add(name)
         self.progress.verified.add(name)
-        crew.change.move_on(step)
+        components.change.record_new_facts(step)

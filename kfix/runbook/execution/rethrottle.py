@@ -1,7 +1,7 @@
-"""Another throttle while a run copies replicas: asked for from outside, carried out by the run itself.
+"""Changes the throttle of a run that is copying replicas: requested from outside, carried out by the run itself.
 
-`kfix runbook throttle RUN RATE` leaves a wish in the run's folder. The run that holds the lock takes it up at its next
-look; what it restores at the end is still what it found at the beginning.
+`kfix runbook throttle RUN RATE` leaves a request in the run's folder. The run, which holds the lock, applies it within
+seconds. At its end the run still restores the settings that it found at its beginning.
 """
 
 from __future__ import annotations
@@ -28,28 +28,33 @@ from kfix.runbook.safety.door import Passage
 
 _ACTION = "throttle.rate"
 _LARGEST = 1 << 16
-_FILE = "throttle.wish.json"
+_FILE = "throttle.request.json"
 #: Bytes per second.
 LEAST_RATE = 1000
-# A broker hears of its new throttle a moment after it was accepted, and tells the old one until then.
-_SEEN_WITHIN, _LOOK_EVERY = 5.0, 0.1
+# A broker reports its old throttle until it has learned the new one, a moment after the change was accepted.
+_SEEN_WITHIN, _POLL_EVERY = 5.0, 0.1
 
 
-def wish(run: Path, plan: Plan, rate: str, by: str) -> int:
-    """Leaves the wish; bytes per second."""
+def request_throttle(run: Path, plan: Plan, rate: str, by: str) -> int:
+    """Leaves the request in the run's folder; returns the rate in bytes per second.
+
+    Raises UsageError if the run throttles nothing, `rate` is no rate or below 1 KB/s, or the file cannot be written.
+    """
     if not any(step.action == _ACTION for step in plan.steps):
-        raise UsageError(f"{run.name} throttles nothing, so there is nothing to change")
+        raise UsageError(f"{run.name} sets no throttle, so there is none to change")
     try:
         found = coerce(ArgKind.RATE, rate)
     except ValueError as error:
         raise UsageError(str(error)) from error
     assert isinstance(found, int)
     if found < LEAST_RATE:
-        raise UsageError(f"{rate} is too little: at least {LEAST_RATE} bytes per second, or nothing ever arrives")
+        raise UsageError(
+            f"{rate} is too low: the copies would never finish; the minimum is {LEAST_RATE} bytes per second"
+        )
     try:
         write_private(run / _FILE, json.dumps({"rate": found, "by": by}).encode())
     except OSError as error:
-        raise UsageError(f"{run / _FILE}: cannot be written: {error.strerror}") from error
+        raise UsageError(f"{run / _FILE}: cannot write: {error.strerror}") from error
     return found
 
 
@@ -72,14 +77,14 @@ class Rethrottle:
         with suppress(OSError):
             path.unlink()
         if asked is None:
-            self.journal.write("note", text=f"{_FILE}: not a wish kfix made; ignored")
+            self.journal.write("note", text=f"{_FILE}: not a request made by kfix; ignored")
             return
         rate, by = asked
         if any(s.phase is Phase.ALWAYS for s in self.progress.issued):
-            self.journal.write("note", text=f"{_FILE}: the throttles are put back already; ignored")
+            self.journal.write("note", text=f"{_FILE}: ignored: the throttles were already removed")
             return
         if not self.passage.may_rethrottle:
-            self.journal.write("note", text=f"{_FILE}: the site's policy asks before each throttle; ignored")
+            self.journal.write("note", text=f"{_FILE}: ignored: the site's policy requires approval for each throttle")
             return
         try:
             self.passage.refuse_while_cut()
@@ -93,7 +98,7 @@ class Rethrottle:
         until = self.clock.monotonic() + _SEEN_WITHIN
         for step in steps:
             self._wait_seen(step.args.with_(rate=rate), until)
-            self.change.move_on(step)
+            self.change.record_new_facts(step)
 
     def _change(self, step: PlannedStep, args: Args, by: str) -> None:
         with held_back():
@@ -106,7 +111,7 @@ class Rethrottle:
 
     def _wait_seen(self, args: Args, until: float) -> None:
         while ACTIONS[_ACTION].probe(args, {}, self.reader) is not ActionStatus.DONE and self.clock.monotonic() < until:
-            self.clock.sleep(_LOOK_EVERY)
+            self.clock.sleep(_POLL_EVERY)
 
 
 def _read(path: Path) -> tuple[int, str] | None:

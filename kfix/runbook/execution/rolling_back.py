@@ -1,4 +1,4 @@
-"""Runs a plan, and takes it back where a step failed whose runbook says so."""
+"""Runs a plan, and rolls it back if a step with `on_failure: rollback` fails."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ from kfix.runbook.rollback.planning import make_rollback
 from kfix.runbook.safety.outcomes import RollBackWanted
 
 
-def run_or_roll_back(plan: Plan, scene: Context) -> RunResult:
-    """As `run_plan`; where a step failed whose runbook says so, the run is taken back under the same approval."""
-    return or_roll_back(lambda: run_plan(plan, scene), scene)
+def run_or_roll_back(plan: Plan, context: Context) -> RunResult:
+    """As `run_plan`. If a step with `on_failure: rollback` fails, the run is rolled back under the same approval."""
+    return or_roll_back(lambda: run_plan(plan, context), context)
 
 
-def or_roll_back(attempt: Callable[[], RunResult], scene: Context) -> RunResult:
-    """Exit 7 where it was taken back, 8 where a person is needed. Good copies that it made are kept."""
+def or_roll_back(attempt: Callable[[], RunResult], context: Context) -> RunResult:
+    """Returns what `attempt` returns, or rolls the run back.
+
+    Raises RolledBackError (exit code 7) if that succeeded, RollbackFailedError (8) if an operator is needed. Finished
+    copies are kept.
+    """
     try:
         return attempt()
     except RollBackWanted as wanted:
         failed = wanted
-    created = Created(scene.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
+    created = Created(context.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
     try:
-        run = RunDir(scene.store.runs_dir / failed.run)
-        undo = scene.door.policy.raised(make_rollback(run, scene.reader, created, everything=False))
-        # Who approved the plan approved "take back on failure"; what needs more than that asks by itself.
-        healed = run_plan(undo, replace(scene, given=Given(level=Gate.PLAN)))
+        run = RunDir(context.store.runs_dir / failed.run)
+        undo = context.door.policy.raised(make_rollback(run, context.reader, created, everything=False))
+        # Approving the plan approved its rollback on failure; steps with a higher gate still ask.
+        result = run_plan(undo, replace(context, given=Given(level=Gate.PLAN)))
     except (KfixError, UnreachableError) as error:
-        why = lines("and it could not all be taken back: ") + str(error).removesuffix("; nothing was changed")
+        why = lines("and the rollback did not complete: ") + str(error).removesuffix("; nothing was changed")
         raise RollbackFailedError(lines(str(failed), why), hint=error.hint) from error
-    raise RolledBackError(lines(str(failed), f"it was taken back, proved (run {healed.run})"), hint=failed.hint)
+    raise RolledBackError(
+        lines(str(failed), f"it was rolled back, and the rollback is proved (run {result.run})"), hint=failed.hint
+    )

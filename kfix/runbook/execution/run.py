@@ -1,6 +1,6 @@
-"""One run of one plan: what makes it unfit is refused, then locks and journal are taken, then it takes its course.
+"""One run of one plan: refusals first, then locks and journal, then the execution.
 
-Resume, abort and verify begin here too: each reads the journal of the run that it goes on with.
+Resume, abort and verify start here too: each reads the journal of an earlier run.
 """
 
 from __future__ import annotations
@@ -25,98 +25,104 @@ from kfix.runbook.journal.journal import ReadBack, utc
 from kfix.runbook.journal.replay import FINAL, Replay, begin_again, replay
 from kfix.runbook.journal.runs import RunDir
 from kfix.runbook.plan.planfile import audit
-from kfix.runbook.rollback.planning import refuse_odd_rollback
+from kfix.runbook.rollback.planning import refuse_altered_rollback
 from kfix.runbook.safety.outcomes import Outcome, Stop, to_error
 from kfix.runbook.safety.proof import Asked, Proof, ProofTerms, prove, sample
 from kfix.runbook.safety.target import refuse_elsewhere, refuse_other_cluster
 
-# Clocks of the host that planned and of the host that applies may differ by so much.
+# The clocks of the host that planned and the host that applies may differ by this much.
 _SKEW_SECONDS = 300.0
 
 
-def run_plan(plan: Plan, scene: Context) -> RunResult:
-    """Returns proved, or raises with the exit code that says whether anything was changed."""
+def run_plan(plan: Plan, context: Context) -> RunResult:
+    """Runs a plan and returns its proven result.
+
+    Raises a KfixError whose exit code shows whether anything was changed (docs/exit-codes.md).
+    """
     audit(plan, f"plan {plan.short_id}")
-    _refuse_foreign(plan, scene)
+    _refuse_foreign(plan, context)
     if plan.undoes:
-        refuse_odd_rollback(plan, scene.store, scene.reader)
-    now = scene.clock.now()
+        refuse_altered_rollback(plan, context.store, context.reader)
+    now = context.clock.now()
     if now > plan.expires_at:
-        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}, it is {utc(now)}; nothing was changed"
+        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)} (now {utc(now)}); nothing was changed"
         raise RefusedError(text, hint=plan_again(plan))
     if plan.created.at > now + _SKEW_SECONDS:
-        text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, it is {utc(now)}; nothing was changed"
-        raise RefusedError(text, hint=f"set the clocks right, or {plan_again(plan)}")
-    passage = scene.door.admit(plan)
+        text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, but it is now {utc(now)}; nothing was changed"
+        raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan)}")
+    passage = context.door.admit(plan)
     who = whoami()
-    course: Execution | None = None
+    execution: Execution | None = None
     try:
-        with locked(plan, scene, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
-            _refuse_repeated(plan, scene)
-            course = Execution(plan, scene, scene.store.create(plan, scene.clock.now()), who, held, passage)
-            return course.start()
+        with locked(plan, context, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
+            _refuse_repeated(plan, context)
+            execution = Execution(plan, context, context.store.create(plan, context.clock.now()), who, held, passage)
+            return execution.start()
     except KeyboardInterrupt as error:
         stop = Stop(Outcome.INTERRUPTED, "interrupted")
-        raise (to_error(stop, changed=(), run="") if course is None else course.error(stop)) from error
+        raise (to_error(stop, changed=(), run="") if execution is None else execution.error(stop)) from error
 
 
-def resume(run: RunDir, scene: Context, did: tuple[str, ...] = ()) -> RunResult:
-    """Goes on where a run was killed or stopped. Nothing that was changed is issued again."""
+def resume(run: RunDir, context: Context, did: tuple[str, ...] = ()) -> RunResult:
+    """Continues a run that was killed or stopped. No change is sent twice. Raises as `run_plan` does."""
     plan, _, _ = _read(run)
-    _refuse_foreign(plan, scene)
-    passage = scene.door.admit(plan)
+    _refuse_foreign(plan, context)
+    passage = context.door.admit(plan)
     who = whoami()
-    with locked(plan, scene, who, f"resume of {run.id}") as held:
-        # Read again under the lock: another resume may have gone on meanwhile.
+    with locked(plan, context, who, f"resume of {run.id}") as held:
+        # Read again under the lock: another resume may have run meanwhile.
         _, back, before = _read(run)
         if before.outcome in FINAL:
-            text = f"{run.id} has ended ({before.outcome}): there is nothing to go on with"
+            text = f"{run.id} has ended ({before.outcome}): there is nothing to resume"
             raise RefusedError(text, hint=f"kfix runbook verify {run.id}")
-        _refuse_to_resume(run, plan, before, scene)
+        _refuse_to_resume(run, plan, before, context)
         begin_again(before, plan)
-        return Execution(plan, scene, run, who, held, passage).go_on(back, before, did)
+        return Execution(plan, context, run, who, held, passage).resume(back, before, did)
 
 
-def abort(run: RunDir, scene: Context, reason: str) -> Aborted:
-    """Puts back what a killed or stopped run left on (throttles), and ends it. What was changed stays changed."""
+def abort(run: RunDir, context: Context, reason: str) -> Aborted:
+    """Restores what a killed or stopped run left set (throttles), and ends it. Its other changes stay."""
     plan, _, _ = _read(run)
-    _refuse_foreign(plan, scene)
+    _refuse_foreign(plan, context)
     who = whoami()
-    with locked(plan, scene, who, f"abort of {run.id}") as held:
+    with locked(plan, context, who, f"abort of {run.id}") as held:
         _, back, before = _read(run)
         if before.outcome in FINAL:
             raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to abort")
-        return Execution(plan, scene, run, who, held, scene.door.admit_endings(plan)).abort(back, before, reason)
+        return Execution(plan, context, run, who, held, context.door.admit_endings(plan)).abort(back, before, reason)
 
 
-def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, scene: Context) -> None:
-    """A run that changed nothing is no way round what a plan is held to; one that was taken back has ended."""
+def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, context: Context) -> None:
+    """Refuses a run that was rolled back, and one without lasting changes whose plan could no longer be run."""
     hint = plan_again(plan)
-    undone = scene.store.taken_back_by(run.id)
+    undone = context.store.rolled_back_by(run.id)
     if undone is not None:
-        raise RefusedError(f"{run.id} was taken back by {undone.id}: there is nothing to go on with", hint=hint)
+        raise RefusedError(f"{run.id} was rolled back by {undone.id}: there is nothing to resume", hint=hint)
     if (before.done or before.open) and not before.nothing_stands:
         return
-    if scene.clock.now() > plan.expires_at:
-        text = f"nothing that {run.id} changed stands, and its plan has expired: nothing was changed"
+    if context.clock.now() > plan.expires_at:
+        text = f"{run.id} left no changes, and its plan has expired; nothing was changed"
         raise RefusedError(text, hint=hint)
     if plan.undoes:
-        refuse_odd_rollback(plan, scene.store, scene.reader)
-    _refuse_repeated(plan, scene, run.id)
+        refuse_altered_rollback(plan, context.store, context.reader)
+    _refuse_repeated(plan, context, run.id)
 
 
 def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
     plan, back = run.plan(), run.journal()
     if back.broken:
-        raise RefusedError(f"{run.id}: {back.broken}: nobody knows what happened after that; nothing was changed now")
+        raise RefusedError(
+            f"{run.id}: {back.broken}: what the run did after that is unknown; this command changed nothing"
+        )
     if any(record.get("plan") != plan.plan_id for record in back.records):
-        raise RefusedError(f"{run.id}: the journal is of another plan than {plan.short_id} beside it")
+        raise RefusedError(f"{run.id}: the journal belongs to another plan than plan.json ({plan.short_id})")
     return plan, back, replay(back.records)
 
 
 def whoami() -> Mapping[str, object]:
+    """Returns user, uid, host, pid and whether standard input is a terminal, for the journal."""
     try:
-        # The kernel's word: an environment variable would let anybody be anybody.
+        # From the kernel: an environment variable could name any user.
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = f"uid {os.getuid()}"
@@ -134,50 +140,56 @@ def created_now(now: float) -> Created:
     return Created(at=now, by=str(whoami()["user"]), host=socket.gethostname(), kfix=__version__)
 
 
-def _refuse_foreign(plan: Plan, scene: Context) -> None:
+def _refuse_foreign(plan: Plan, context: Context) -> None:
     if plan.created.kfix != __version__:
         raise RefusedError(
-            f"plan {plan.short_id} was made by kfix {plan.created.kfix}, this is {__version__}; nothing was changed",
+            f"plan {plan.short_id} was made by kfix {plan.created.kfix}; this is {__version__}; nothing was changed",
             hint=plan_again(plan),
         )
-    refuse_elsewhere(plan, scene.reader.identity(), f"plan {plan.short_id}")
+    refuse_elsewhere(plan, context.reader.identity(), f"plan {plan.short_id}")
 
 
-def _refuse_repeated(plan: Plan, scene: Context, own: str = "") -> None:
-    """Asked under the lock, so that two at once cannot both pass. `own` is the run that goes on."""
-    spent = scene.store.spent_by(plan.plan_id)
+def _refuse_repeated(plan: Plan, context: Context, own: str = "") -> None:
+    """Refuses a plan that was run before, and one within its cooldown. Must be called under the lock.
+
+    `own` is the id of the run that is being resumed.
+    """
+    spent = context.store.spent_by(plan.plan_id)
     if spent is not None and spent.id != own:
         raise RefusedError(
-            f"plan {plan.short_id} was already run as {spent.id}; nothing was changed now",
+            f"plan {plan.short_id} was already run as {spent.id}; this command changed nothing",
             hint=_after(spent),
         )
-    last = None if plan.undoes else scene.store.last_change(plan)
+    last = None if plan.undoes else context.store.last_change(plan)
     if last is None:
         return
     run, intent = last
     if run.id == own:
         return
-    ago = scene.clock.now() - datetime.fromisoformat(intent["t"]).timestamp()
+    ago = context.clock.now() - datetime.fromisoformat(intent["t"]).timestamp()
     if ago < plan.caps.cooldown:
         raise HeldError(
-            f"{plan.runbook.id} acted on {plan.finding.key} {ago:.0f} s ago as {run.id} "
-            f"({intent['who']['user']}); it waits {plan.caps.cooldown:g} s between two runs; nothing was changed",
-            hint=f"kfix runbook history {run.id}; then again in {plan.caps.cooldown - ago:.0f} s",
+            f"{plan.runbook.id} changed {plan.finding.key} {ago:.0f} s ago in run {run.id} "
+            f"({intent['who']['user']}); its cooldown is {plan.caps.cooldown:g} s; nothing was changed",
+            hint=f"kfix runbook history {run.id}; try again in {plan.caps.cooldown - ago:.0f} s",
         )
 
 
 def _after(run: RunDir) -> str:
-    """What can be done about a run of this plan: go on with it, or look at how it ended."""
+    """Returns the command for a run of this plan: resume it, verify it, or read its history."""
     back = run.journal()
     if back.broken:
         return f"kfix runbook history {run.id}"
     return f"kfix runbook {'verify' if replay(back.records).outcome in FINAL else 'resume'} {run.id}"
 
 
-def prove_again(plan: Plan, scene_reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:
-    """`verify RUN`: the goal of a run's plan, any time later, and what is still to come of it. Nothing is changed."""
-    refuse_other_cluster(plan, scene_reader.identity(), "the run")
+def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof, Asked]:
+    """Proves the goal of an earlier run again. Returns the proof and the standing checks that do not pass yet.
+
+    Nothing is changed. Raises RefusedError if the run was on another cluster.
+    """
+    refuse_other_cluster(plan, reader.identity(), "the run")
     goal = plan.goal
     wanted = ProofTerms(goal.checks, goal.timeout, goal.interval, goal.consecutive)
-    proof = prove(wanted, scene_reader, clock, lambda _c, _a, _n: None)
-    return proof, tuple((c, a) for c, a in sample(plan.standing, scene_reader) if not a.passed)
+    proof = prove(wanted, reader, clock, lambda _c, _a, _n: None)
+    return proof, tuple((c, a) for c, a in sample(plan.standing, reader) if not a.passed)

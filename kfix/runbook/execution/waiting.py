@@ -1,4 +1,4 @@
-"""What a run waits for, and until when: reported now and then, so that nobody stares at a still screen."""
+"""What a run waits for, and until when: reported every few seconds, so that the screen never looks frozen."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from kfix.ports import Clock
 from kfix.runbook.journal.journal import Journal, utc
 
 _REPORT_EVERY = 5.0
-# What comes about within this time needs no words.
+# A shorter wait is not reported.
 _AT_ONCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """`seconds` is how long the run has waited, `left` how long it waits at most from now on. `step` may be ""."""
+    """A check that does not pass yet. `seconds` is the time waited so far, `left` the most that remains.
+
+    `step` is "" if no single step is waited for.
+    """
 
     step: str
     what: str

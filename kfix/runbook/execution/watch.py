@@ -1,6 +1,6 @@
-"""What is looked at before every change and all the while a run waits: the lock, the time, the invariants, the person.
+"""What is checked before every change and while a run waits: lock, time limits, invariants, network.
 
-A breach pauses or ends the run; not knowing is a breach.
+A broken invariant pauses or ends the run. An invariant that cannot be read counts as broken.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kfix.runbook.journal.journal import Journal, Samples, utc
 from kfix.runbook.safety.door import Passage
 from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
 
-# A pause that lasts longer than this is no pause any more.
+# A pause that lasts longer than this (seconds) ends the run.
 PAUSE_SECONDS = 600.0
 UNREADABLE_SECONDS = 60.0
-_LOOK_EVERY = 1.0
+_POLL_EVERY = 1.0
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class Watch:
     began: float
     guards: Guards
     progress: RunProgress
-    looked_at: float = field(default=float("-inf"))
+    checked_at: float = field(default=float("-inf"))
 
     def before_change(self, step: PlannedStep) -> None:
-        """Checks all that must hold before a change, before the question and again after the answer.
+        """Makes all checks before a change: once before the question, and again after the answer. Raises `Stop`.
 
-        What is put back is put back whatever a run came to; only who has lost the lock sends nothing more.
+        For a restoring step only the lock is checked, because it must run however the run ended.
         """
         self.right_before(step)
         if step.phase is Phase.ALWAYS:
@@ -60,7 +60,7 @@ class Watch:
         self._concurrent(step)
 
     def right_before(self, step: PlannedStep) -> None:
-        """Checks what takes no time to check, after every question and reading: the next thing is the intent."""
+        """Makes the checks that take no time. Nothing comes between them and the intent. Raises `Stop`."""
         self._lock()
         if step.phase is Phase.ALWAYS:
             return
@@ -68,13 +68,13 @@ class Watch:
         self._expiry(step)
 
     def poll(self, waiting: Iterable[PlannedStep], wait: Wait | None = None) -> None:
-        """Between two looks at what is waited for; the invariants at most once a second."""
+        """Checks between two polls of a wait; the invariants at most once a second. Raises `Stop`."""
         steps = tuple(waiting)
         self._lock()
         if steps and all(step.phase is Phase.ALWAYS for step in steps):
             return
         self._duration()
-        if self.clock.monotonic() - self.looked_at >= _LOOK_EVERY:
+        if self.clock.monotonic() - self.checked_at >= _POLL_EVERY:
             self.invariants()
         if steps:
             self.rethrottle.poll()
@@ -83,7 +83,9 @@ class Watch:
     def _lock(self) -> None:
         if self.lock is not None and not self.lock.held():
             self.journal.write("lock.lost", scope=self.lock.scope)
-            raise Stop(Outcome.LOCK_LOST, f"the lock is lost ({self.lock.scope}): somebody else may act now")
+            raise Stop(
+                Outcome.LOCK_LOST, f"the lock was lost ({self.lock.scope}): another operator may be making changes now"
+            )
 
     def _network(self, step: PlannedStep) -> None:
         try:
@@ -93,10 +95,10 @@ class Watch:
             raise Stop(Outcome.BREACH, str(error), error.hint) from error
 
     def _expiry(self, step: PlannedStep) -> None:
-        """A plan begins before it expires; a typed step of it is carried out before that, too."""
+        """Stops a run whose plan expired before its first change, or before one of its typed steps."""
         now, late = self.clock.now(), self.plan.expires_at
         if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
-            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)}, and it is {utc(now)}"
+            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)} (now {utc(now)})"
             raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
 
     def _duration(self) -> None:
@@ -104,7 +106,7 @@ class Watch:
         spent = self.clock.monotonic() - self.began
         if cap is not None and spent > cap:
             self.journal.write("limit.hit", limit="max_duration", seconds=round(spent, 1), cap=cap)
-            raise Stop(Outcome.LIMIT, f"the run took {spent:.0f} s, {cap:g} s are allowed (limits.max_duration)")
+            raise Stop(Outcome.LIMIT, f"the run has taken {spent:.0f} s; the limit is {cap:g} s (limits.max_duration)")
 
     def _concurrent(self, step: PlannedStep) -> None:
         cap = self.plan.caps.max_concurrent_moves
@@ -113,28 +115,28 @@ class Watch:
         moving = self._moving()
         if moving >= cap:
             self.journal.write("limit.hit", limit="max_concurrent_moves", moving=moving, cap=cap)
-            text = f"{moving} partitions are being moved, {cap} at once are allowed (limits.max_concurrent_moves)"
+            text = f"partitions being moved: {moving}; the limit is {cap} at once (limits.max_concurrent_moves)"
             raise Stop(Outcome.LIMIT, text)
 
     def _moving(self) -> int:
-        """The controller is being elected now and then; a run of hours waits for it."""
+        """Returns how many partitions are being moved. Waits 60 s for an answer, as during a controller election."""
         since = self.clock.monotonic()
         while True:
             try:
                 return len(self.reader.reassignments())
             except UnreachableError as error:
                 if self.clock.monotonic() - since > UNREADABLE_SECONDS:
-                    text = f"how many partitions are being moved cannot be read: {error}"
+                    text = f"the number of partitions being moved cannot be read: {error}"
                     raise Stop(Outcome.UNREACHABLE, text) from error
                 seconds = self.clock.monotonic() - since
                 left = max(0.0, UNREADABLE_SECONDS - seconds)
-                wanted = "how many partitions are being moved can be read"
+                wanted = "a controller that lists the reassignments"
                 self.meter.waits.report(Wait("", "the controller", str(error), wanted, seconds, left))
             self._lock()
-            self.clock.sleep(_LOOK_EVERY)
+            self.clock.sleep(_POLL_EVERY)
 
     def invariants(self) -> None:
-        self.looked_at = self.clock.monotonic()
+        self.checked_at = self.clock.monotonic()
         for invariant in self.plan.invariants:
             answer = self._ask(invariant)
             if answer.passed:
@@ -143,14 +145,14 @@ class Watch:
 
     def _ask(self, invariant: Invariant) -> Answer:
         answer = ask(invariant.call, self.reader)
-        self.samples.told(invariant.call, answer, part="invariant")
+        self.samples.record(invariant.call, answer, part="invariant")
         return answer
 
     def _breach(self, invariant: Invariant, answer: Answer) -> None:
-        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
         self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
         if invariant.on_breach is OnBreach.STOP:
-            raise Stop(Outcome.BREACH, f"an invariant is broken: {words}")
+            raise Stop(Outcome.BREACH, f"an invariant no longer holds: {words}")
         since = self.clock.monotonic()
         until = utc(self.clock.now() + PAUSE_SECONDS)
         self.journal.write("pause", why=words, until=until, seconds_left=round(PAUSE_SECONDS))
@@ -158,17 +160,17 @@ class Watch:
             seconds = self.clock.monotonic() - since
             self.meter.waits.report(Wait.of(invariant.call, answer, seconds=seconds, limit=PAUSE_SECONDS))
             if seconds > PAUSE_SECONDS:
-                raise Stop(Outcome.BREACH, f"an invariant has been broken for {PAUSE_SECONDS:g} s: {words}")
+                raise Stop(Outcome.BREACH, f"an invariant has not held for {PAUSE_SECONDS:g} s: {words}")
             self._lock()
             self._duration()
-            self.clock.sleep(_LOOK_EVERY)
+            self.clock.sleep(_POLL_EVERY)
         self.journal.write("resume", seconds=round(self.clock.monotonic() - since, 1))
 
 
 def hopeless(step: PlannedStep, reader: ClusterReader) -> str:
-    """Why waiting for this step is in vain; empty where it is not, or where nobody knows."""
+    """Returns why waiting for this step is pointless, or "" if it is not or that is unknown."""
     for call in ACTIONS[step.action].hopeless(step.args):
         answer = ask(call, reader)
         if answer.verdict == "fail":
-            return f"{call}: {answer.observed}; wanted: {answer.wanted}"
+            return f"{call}: {answer.observed}; expected: {answer.wanted}"
     return ""

@@ -1,4 +1,4 @@
-"""A runbook's checked models into the dataclasses that the planner reads. References are still text."""
+"""Builds the dataclasses that the planner reads from a runbook's validated models. References stay text."""
 
 from __future__ import annotations
 

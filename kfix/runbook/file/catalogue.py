@@ -1,4 +1,4 @@
-"""Where runbooks are: shipped with kfix, in the user's own folder, and in a folder given with `--runbooks`."""
+"""Finds runbooks: those shipped with kfix, in the user's own folder, and in a folder given with `--runbooks`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfix.runbook.file.load import load_file
 
 
 def shipped_dir() -> Path:
-    """In a wheel they lie within the package, in a checkout beside it."""
+    """Returns the folder of shipped runbooks: inside the package in a wheel, beside it in a checkout."""
     inside = resources.files("kfix").joinpath("_runbooks")
     if isinstance(inside, Path) and inside.is_dir():
         return inside
@@ -20,12 +20,15 @@ def shipped_dir() -> Path:
 
 
 def files(site: Path | None, own: Path | None = None) -> dict[str, Path]:
-    """Names and files. Of one name the site's goes before the user's own, and that before the shipped one."""
+    """Returns {name: file}. A site's runbook overrides the user's of the same name, and that the shipped one.
+
+    Raises UsageError if a folder does not exist.
+    """
     found = {path.stem: path for path in sorted(shipped_dir().glob("*.yaml"))}
     for folder in (own, site):
         if folder is not None:
             if not folder.is_dir():
-                raise UsageError(f"{folder}: there is no such folder of runbooks")
+                raise UsageError(f"{folder}: no such folder of runbooks")
             found |= {path.stem: path for path in sorted(folder.glob("*.yaml"))}
     return dict(sorted(found.items()))
 
@@ -43,7 +46,10 @@ def load(name: str, site: Path | None, own: Path | None = None) -> Runbook:
 
 
 def validate(paths: tuple[Path, ...], *, codes: frozenset[str] = frozenset()) -> tuple[Runbook, ...]:
-    """All mistakes of all files in one go. `codes` are the findings that exist; none given: they are not checked."""
+    """Returns the runbooks. Raises InvalidFileError with the mistakes of all files.
+
+    `codes` are the known finding codes; if empty, codes are not checked.
+    """
     problems: list[str] = []
     good: list[Runbook] = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""A runbook file into a `Runbook`, or all of its mistakes, each as `file:line:col: text`."""
+"""Loads a runbook file into a `Runbook`, or reports all of its mistakes, each as `file:line:col: text`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load_file(path: FilePath, *, codes: frozenset[str] = frozenset()) -> Runbook
 
 
 def load_text(text: str, *, origin: str, stem: str, codes: frozenset[str] = frozenset()) -> Runbook:
-    """`stem` is what the runbook must be called: its file's name without `.yaml`."""
+    """Parses a runbook. `stem`, the file's name without `.yaml`, must be its id. Raises InvalidFileError."""
 
     def more(data: object) -> Iterable[Problem]:
         return (*lint(data, codes), *_name(data, stem))
@@ -32,4 +32,4 @@ def _name(data: object, stem: str) -> Iterable[Problem]:
     metadata = data.get("metadata") if isinstance(data, dict) else None
     name = metadata.get("id") if isinstance(metadata, dict) else None
     if isinstance(name, str) and name != stem:
-        yield Problem(("metadata", "id"), f"the runbook is called {name!r} but its file {stem!r}")
+        yield Problem(("metadata", "id"), f"the runbook's id is {name!r}, but its file is called {stem!r}")

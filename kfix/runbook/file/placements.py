@@ -1,10 +1,11 @@
-"""The kinds of placement that a runbook may ask for: computed once, while planning, and frozen into literal moves."""
+"""The kinds of placement that a runbook may name: computed once while planning, and literal in the plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kfix.actions.words import several
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -21,15 +22,15 @@ _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 @dataclass(frozen=True, slots=True)
 class PlacementInput:
-    """What the planner saw of the whole cluster, and the moves that a person brought along (`--json-in`)."""
+    """The snapshot of the whole cluster, and the moves that an operator gave (`--json-in`)."""
 
     snapshot: Snapshot
     moves: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a placement is computed from: the finding's partitions and the runbook's arguments."""
+class PlacementRequest:
+    """What a placement is computed from: the finding's partitions, the runbook's arguments, the given moves."""
 
     world: World
     tps: tuple[TopicPartition, ...]
@@ -39,53 +40,57 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class PlacementKind:
-    solve: Callable[[Wish], tuple[Move, ...]]
+    solve: Callable[[PlacementRequest], tuple[Move, ...]]
     params: Mapping[str, ArgKind] = field(default_factory=dict)
     optional: Mapping[str, ArgKind] = field(default_factory=dict)
 
 
-def _raise_rf(wish: Wish) -> tuple[Move, ...]:
-    """Preferred leaders of internal topics are rotated, or one broker coordinates everything."""
-    topic, rf = wish.args.text("topic"), wish.args.number("rf")
-    tps = tuple(tp for tp in wish.world.assignments if tp.topic == topic)
-    above = [tp for tp in tps if len(wish.world.assignments[tp]) > rf]
+def _raise_rf(request: PlacementRequest) -> tuple[Move, ...]:
+    """Adds replicas. Preferred leaders of internal topics are rotated, so that coordinators are spread."""
+    topic, rf = request.args.text("topic"), request.args.number("rf")
+    tps = tuple(tp for tp in request.world.assignments if tp.topic == topic)
+    above = [tp for tp in tps if len(request.world.assignments[tp]) > rf]
     if above:
-        most = max(len(wish.world.assignments[tp]) for tp in above)
-        text = f"{and_more(above)}: up to {most} replicas, more than {rf}: to raise takes none away"
-        raise PlacementError(f"{text}; fewer replicas are move-replicas' business (--json-in FILE)")
-    return change_rf(wish.world, tps, rf, rotate=topic in _INTERNAL)
+        most = max(len(request.world.assignments[tp]) for tp in above)
+        text = f"{and_more(above)}: up to {most} replicas already, more than {rf}; this runbook only adds replicas"
+        raise PlacementError(f"{text}; to remove some, use move-replicas (--json-in FILE)")
+    return change_rf(request.world, tps, rf, rotate=topic in _INTERNAL)
 
 
-def _replace(wish: Wish) -> tuple[Move, ...]:
-    """`renamed` as `2=4 3=5`: broker 2 was created again as broker 4. Without it any live broker may stand in.
+def _replace(request: PlacementRequest) -> tuple[Move, ...]:
+    """Replaces brokers that are gone. `renamed`, such as `2=4 3=5`, means that broker 2 came back as broker 4.
 
-    Only ids of `gone`, or that are named there, are replaced: a broker that is merely down comes back with its records.
+    Without it any live broker may take the place. Only the brokers in `gone` or `renamed` are replaced: one that is
+    merely down will come back with its records.
     """
-    renamed = wish.args.get("renamed", "")
+    renamed = request.args.get("renamed", "")
     heirs = _heirs(str(renamed))
-    alive = sorted(heirs.keys() & wish.world.live.keys())
+    alive = sorted(heirs.keys() & request.world.live.keys())
     if alive:
-        raise PlacementError(f"renamed: broker {alive[0]} is alive under its own id: nobody took its place")
-    tps = _led(wish)
-    lost = frozenset(wish.args.brokers("gone"))
-    gone = {b for tp in tps for b in wish.world.assignments.get(tp, ()) if b in lost} - wish.world.live.keys()
-    moves = tuple(m for m in replace_as(wish.world, heirs) if m.tp in tps) if heirs else ()
+        raise PlacementError(f"renamed: broker {alive[0]} is alive under its own id, so it was not replaced")
+    tps = _led(request)
+    lost = frozenset(request.args.brokers("gone"))
+    gone = {b for tp in tps for b in request.world.assignments.get(tp, ()) if b in lost} - request.world.live.keys()
+    moves = tuple(m for m in replace_as(request.world, heirs) if m.tp in tps) if heirs else ()
     rest = tuple(tp for tp in tps if tp not in {m.tp for m in moves})
-    return (*moves, *replace_brokers(wish.world, frozenset(gone - heirs.keys()), rest))
+    return (*moves, *replace_brokers(request.world, frozenset(gone - heirs.keys()), rest))
 
 
-def _led(wish: Wish) -> tuple[TopicPartition, ...]:
-    """Copies are made from a leader. Partitions without one are refused by name, or left where that was asked for."""
-    led = tuple(tp for tp in wish.tps if tp in wish.world.leaders)
-    dark = tuple(tp for tp in wish.tps if tp not in wish.world.leaders)
-    if not dark or (led and wish.args.get("without_copy") == "leave"):
+def _led(request: PlacementRequest) -> tuple[TopicPartition, ...]:
+    """Returns the partitions with a leader, from which copies can be made.
+
+    Raises PlacementError for those without one, unless the runbook's parameter leaves them out.
+    """
+    led = tuple(tp for tp in request.tps if tp in request.world.leaders)
+    dark = tuple(tp for tp in request.tps if tp not in request.world.leaders)
+    if not dark or (led and request.args.get("without_copy") == "leave"):
         return led
-    gone = sorted({b for tp in dark for b in wish.world.assignments.get(tp, ())} - wish.world.live.keys())
+    gone = sorted({b for tp in dark for b in request.world.assignments.get(tp, ())} - request.world.live.keys())
     text = (
-        f"{and_more(dark)}: no leader, so there is nothing to copy from: a broker of {gone} must come back under its "
-        "old id with its old disk"
+        f"{and_more(dark)}: no leader, so there is nothing to copy from: one of brokers {gone} must come back under "
+        "its old id with its old disk"
     )
-    rest = f"; -p without_copy=leave replaces those of the other {len(led)}" if led else ""
+    rest = f"; -p without_copy=leave handles only the other {several(len(led), 'partition')}" if led else ""
     raise PlacementError(text + rest)
 
 
@@ -100,14 +105,14 @@ def _heirs(text: str) -> dict[int, int]:
     return heirs
 
 
-def _given(wish: Wish) -> tuple[Move, ...]:
-    unknown = [tp for tp, _ in wish.given if tp not in wish.world.assignments]
+def _given(request: PlacementRequest) -> tuple[Move, ...]:
+    unknown = [tp for tp, _ in request.given if tp not in request.world.assignments]
     if unknown:
-        raise PlacementError(f"there is no partition {unknown[0]}")
-    if not wish.given:
+        raise PlacementError(f"unknown partition {unknown[0]}")
+    if not request.given:
         raise PlacementError("no moves were given: --json-in FILE")
-    before = wish.world.assignments
-    return tuple(Move(tp, before[tp], replicas) for tp, replicas in wish.given if before[tp] != replicas)
+    before = request.world.assignments
+    return tuple(Move(tp, before[tp], replicas) for tp, replicas in request.given if before[tp] != replicas)
 
 
 KINDS: Mapping[str, PlacementKind] = {
@@ -115,24 +120,27 @@ KINDS: Mapping[str, PlacementKind] = {
     "replace": PlacementKind(
         _replace, {"gone": ArgKind.BROKERS}, {"renamed": ArgKind.TEXT, "without_copy": ArgKind.TEXT}
     ),
-    "spread": PlacementKind(lambda wish: spread(wish.world, wish.tps)),
-    "preferred": PlacementKind(lambda wish: preferred(wish.world, wish.tps)),
+    "spread": PlacementKind(lambda request: spread(request.world, request.tps)),
+    "preferred": PlacementKind(lambda request: preferred(request.world, request.tps)),
     "given": PlacementKind(_given),
 }
 
 
-def place(kind: str, wish: Wish) -> tuple[Move, ...]:
+def place(kind: str, request: PlacementRequest) -> tuple[Move, ...]:
     try:
-        return tuple(sorted(KINDS[kind].solve(wish), key=lambda m: m.tp))
+        return tuple(sorted(KINDS[kind].solve(request), key=lambda m: m.tp))
     except PlacementError as error:
         raise RefusedError(f"placement {kind}: {error}") from error
 
 
 def world_of(snapshot: Snapshot, reader: ClusterReader) -> World:
-    """Sizes are asked of the live brokers; one that does not tell leaves them unknown, never 0."""
+    """Returns what placements are computed from. Sizes that a broker does not report stay unknown, never 0.
+
+    Raises UnreachableError if ZooKeeper was not read.
+    """
     zookeeper = snapshot.zookeeper
     if zookeeper is None:
-        raise UnreachableError("where replicas lie was not read, so nothing can be placed")
+        raise UnreachableError("the assignments of replicas could not be read, so no placement can be computed")
     sizes: dict[TopicPartition, int] = {}
     for broker in zookeeper.registrations:
         try:

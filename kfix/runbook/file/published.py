@@ -1,7 +1,7 @@
-"""The JSON Schema of a runbook file, for editors: the models' own, and what the registries know beside it.
+"""The JSON Schema of runbook files, for editors: the models' own schema plus what the registries know.
 
-It tells what one place can tell: names, kinds, arguments of actions and checks, gates below a floor. What several
-places mean together (a reference to no parameter, a throttle that stays) only `kfix runbook validate` tells.
+It covers what a single place shows: names, types, arguments of actions and checks, gates below a floor. Only
+`kfix runbook validate` reports mistakes that involve several places (an unknown parameter, a throttle that stays).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KINDS: Mapping[ArgKind, tuple[Json, ...]] = {
 
 
 def json_schema(codes: Collection[str] = ()) -> Json:
-    """`codes` are the findings that exist; none given: any of their form will do."""
+    """Returns the JSON Schema. `codes` are the known finding codes; if empty, any code of the right form is valid."""
     schema = _references(RunbookModel.model_json_schema(by_alias=True, mode="validation"))
     defs: Json = schema["$defs"]
     defs["PlainValue"] = _plain_value()
@@ -67,7 +67,7 @@ def json_schema(codes: Collection[str] = ()) -> Json:
 
 
 def _references(value: Any) -> Any:
-    """Without pydantic's titles, which only say a field's name again; a plain value's mark as what it stands for."""
+    """Removes pydantic's titles, which repeat field names, and writes out the marks for plain values."""
     if isinstance(value, list):
         return [_references(v) for v in value]
     if not isinstance(value, dict):
@@ -75,7 +75,7 @@ def _references(value: Any) -> Any:
     kept = {k: _references(v) for k, v in value.items() if not (k == "title" and isinstance(v, str))}
     if kept.pop(PLAIN, False):
         kept["$ref"] = "#/$defs/PlainValue"
-        # No value at all is the default, and nothing that could be written.
+        # A missing value is the default, but it cannot be written.
         kept.pop("default", None)
     return kept
 
@@ -142,7 +142,7 @@ def _checks(check: Json) -> None:
 
 
 def _placement(placement: Json) -> None:
-    placement["properties"]["kind"] = {"enum": list(KINDS), "description": "How the new places are found."}
+    placement["properties"]["kind"] = {"enum": list(KINDS), "description": "How the new replicas are chosen."}
     placement["allOf"] = [
         {
             "if": {"required": ["kind"], "properties": {"kind": {"const": name}}},
@@ -167,7 +167,7 @@ def _kind(kind: ArgKind) -> Json:
 
 
 def _when(when: Json) -> None:
-    """One comparison of a fact, or one of all, any, not; `required` alone cannot say "and nothing else"."""
+    """Restricts a condition to one comparison of a fact, or to one of all, any, not."""
     every = (*OPERATORS, *_TOGETHER)
 
     def only(name: str, *, fact: bool) -> Json:
@@ -190,56 +190,56 @@ def _described(schema: Json, defs: Json) -> None:
 
 
 _WORDS: Mapping[str, str] = {
-    "apiVersion": "The form of the file.",
-    "kind": "What the file is.",
-    "metadata": "Name, version, who answers for it.",
+    "apiVersion": "The version of the file format.",
+    "kind": "The kind of file.",
+    "metadata": "Name, version and owner.",
     "id": "Lower case with dashes.",
     "Metadata.id": "The file's name without .yaml.",
-    "version": "Raised with every change.",
-    "owner": "Who answers for it.",
-    "modes": "Clusters it is for: zk, kraft.",
-    "title": "One line at the head of the plan; may refer to ${finding.NAME} and ${params.NAME}.",
-    "about": "What it is for. The first sentence is what kfix runbook list shows.",
-    "on": "Findings it is for, or what a person may ask for without one.",
-    "On.finding": "Codes of kfix explain.",
+    "version": "Incremented with every change.",
+    "owner": "The person or team responsible.",
+    "modes": "The cluster modes it is for: zk, kraft.",
+    "title": "One line at the top of the plan; may refer to ${finding.NAME} and ${params.NAME}.",
+    "about": "What it is for. kfix runbook list shows the first sentence.",
+    "on": "The findings it is for, or what may be requested without a finding.",
+    "On.finding": "Finding codes, as kfix explain lists them.",
     "request": "Planned without a finding: for a topic (parameter topic), or for the cluster.",
-    "RunbookModel.params": "What may be given with -p NAME=VALUE.",
-    "limits": "The most a plan may do; above it the planner refuses.",
-    "max_partitions": "Partitions that a plan may touch.",
-    "max_brokers": "Brokers that may get replicas.",
-    "max_bytes_moved": "Bytes that may be copied, such as 200GB.",
-    "max_duration": "How long a run may take.",
-    "max_concurrent_moves": "Partitions that may be on the move at once.",
-    "max_unclean": "Unclean elections; 0 unless loss is meant.",
-    "cooldown": "Least time between two runs for one finding.",
+    "RunbookModel.params": "Parameters, given with -p NAME=VALUE.",
+    "limits": "Limits of a plan; a plan above one is refused.",
+    "max_partitions": "The most partitions a plan may touch.",
+    "max_brokers": "The most brokers that may receive replicas.",
+    "max_bytes_moved": "The most bytes that may be copied, such as 200GB.",
+    "max_duration": "The longest a run may take.",
+    "max_concurrent_moves": "The most partitions that may be moved at once.",
+    "max_unclean": "The most unclean elections; 0 unless data loss is intended.",
+    "cooldown": "The least time between two runs for one finding.",
     "placement": "Where replicas should lie, computed while planning.",
-    "preconditions": "Must hold when planning, when applying and when resuming.",
-    "invariants": "Must hold before every change and while waiting.",
-    "on_breach": "What a broken invariant does.",
-    "goal": "What healed means; its proof ends the run.",
+    "preconditions": "Checks that must pass when planning, applying and resuming.",
+    "invariants": "Checks that must pass before every change and while waiting.",
+    "on_breach": "What happens if the invariant no longer holds.",
+    "goal": "The healthy state; its proof ends the run.",
     "GoalModel.all": "All of these checks.",
-    "timeout": "How long the proof may take.",
-    "interval": "Time between two looks.",
-    "consecutive": "Good looks in a row that are a proof.",
-    "standing": "Told after the run and by verify until it holds; not part of the proof.",
-    "RunbookModel.steps": "In the order of least harm.",
+    "timeout": "The longest the proof may take.",
+    "interval": "Time between two rounds of checks.",
+    "consecutive": "How many times in a row all checks must pass.",
+    "standing": "Reported after the run and by verify until it passes; not part of the proof.",
+    "RunbookModel.steps": "The steps, safest first.",
     "with": "Arguments of the action.",
-    "why": "What people read at the gate: the reason, as to a person on call.",
-    "gate": "Raises the action's floor, never lowers it.",
-    "when": "Decided when planned, from facts of the finding and parameters.",
-    "for_each": "A literal copy for each item.",
-    "from_step": "Puts back what that step found.",
-    "require": "Asked in the same second before the change.",
-    "unless": "Where all of these pass the step is not needed.",
-    "verify": "What the step is to bring about.",
-    "verify_timeout": "How long that may take.",
-    "on_failure": "What follows where it did not take.",
-    "always": "Has its turn in every ending.",
-    "after_goal": "Has its turn only once the goal is proved.",
-    "items": "What the loop goes over.",
-    "as": "What an item is called.",
-    "batch": "How many are issued together.",
-    "canary": "How many go alone first.",
+    "why": "The reason, shown at the gate to the person on call.",
+    "gate": "Raises the gate above the action's floor, never lowers it.",
+    "when": "Decided while planning, from facts of the finding and parameters.",
+    "for_each": "Makes a literal copy for each item.",
+    "from_step": "Restores what that step found.",
+    "require": "Checks that must pass right before the change.",
+    "unless": "If all of these checks pass, the step is skipped.",
+    "verify": "Checks that verify the effect of the step.",
+    "verify_timeout": "The longest that may take.",
+    "on_failure": "What happens if the step fails.",
+    "always": "The step runs at every end of the run.",
+    "after_goal": "The step runs only after the goal is proved.",
+    "items": "What the loop iterates over.",
+    "as": "The name of an item.",
+    "batch": "How many items are issued together.",
+    "canary": "How many items run alone first.",
     "pause": "Time between two batches.",
     "fact": "finding.NAME or params.NAME.",
     "eq": "Equal.",
@@ -249,26 +249,26 @@ _WORDS: Mapping[str, str] = {
     "gt": "More.",
     "ge": "At least.",
     "in": "One of these.",
-    "contains": "Holds this.",
+    "contains": "Contains this.",
     "any": "One of these conditions.",
     "not": "Not this condition.",
     "WhenModel.all": "All of these conditions.",
-    "type": "What the value is.",
-    "default": "Without it the parameter must be given.",
-    "min": "The least it may be.",
-    "max": "The most it may be.",
-    "choices": "All it may be.",
-    "help": "One line for people.",
+    "type": "The type of the value.",
+    "default": "Without a default the parameter must be given.",
+    "min": "The least value.",
+    "max": "The greatest value.",
+    "choices": "The values allowed.",
+    "help": "One line of help.",
     "RunbookModel.tests": "At least one; kfix runbook test runs them.",
     "name": "What the test shows.",
     "cluster": "An incident on the in-memory cluster (kfix/adapters/memory/incidents/).",
-    "TestModel.finding": f"Its code ({REQUEST}: asked for without one), and facts that differ from the incident's.",
+    "TestModel.finding": f"The code ({REQUEST}: requested without one), and facts that differ from the incident's.",
     "TestModel.params": "Parameters of the test.",
-    "expect": "What the plan and the run must give.",
+    "expect": "The expected plan and result.",
     "ExpectModel.steps": "The ids of the plan's steps, exactly.",
     "max_gate": "The highest gate of the plan, at most.",
-    "refused_by": "Words of the refusal.",
+    "refused_by": "Text that the refusal must contain.",
     "healed": "Carried out on the in-memory cluster, and proved.",
-    "check": "The question.",
-    "action": "The change.",
+    "check": "The check's name.",
+    "action": "The action's name.",
 }

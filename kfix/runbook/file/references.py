@@ -1,4 +1,4 @@
-"""References such as `${finding.group}`: alone they keep the type of what they name, within text they become text."""
+"""Resolves references such as `${finding.group}`. Alone they keep the value's type, inside text they become text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Value = ArgValue | tuple[TopicPartition, ...] | tuple[str, ...] | TopicPartition
 
 
 class UnknownReference(Exception):  # noqa: N818 - the planner turns it into a refusal that names the place
-    """The name in `args[0]` is not known at plan time."""
+    """The name in `args[0]` is not known while planning."""
 
 
 def names_in(value: object) -> Iterator[str]:
-    """Every reference within a value, however deep."""
+    """Yields every reference in a value, at any depth."""
     if isinstance(value, str):
         yield from REF.findall(value)
     elif isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
-"""The shape of a runbook file. Pydantic names every wrong field at once; what fields mean together is `lint`'s matter.
+"""The shape of a runbook file. Pydantic reports every wrong field at once; `lint` checks fields against each other.
 
-A field that kfix does not act on does not exist here: it is a mistake, never silently ignored.
+A field that kfix does not use is reported as a mistake, never silently ignored.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ Code = Annotated[str, Field(pattern=r"^KFX[0-9]{3}$")]
 
 
 def _duration(value: object) -> object:
-    """A reference to a parameter stays text; everything else must be a duration now."""
+    """Converts a duration to seconds; a reference to a parameter stays text."""
     if isinstance(value, str) and value.startswith("${"):
         return value
     return parse_duration(value)
 
 
 def _plain(value: object) -> object:
-    """A scalar or a list of them; an empty value or a nested mapping is nothing a runbook can compare or pass on."""
+    """Accepts a scalar or a list of scalars; rejects empty values and nested mappings."""
     if isinstance(value, list):
         return [_plain(v) for v in value]
     if isinstance(value, int | float | str):
         return value
-    raise ValueError("wanted a plain value or a list of plain values")
+    raise ValueError("expected a plain value or a list of plain values")
 
 
-# What a file may hold, for editors: a validator that reads text into a number cannot tell them.
+# The text forms that a file may hold, for editors; pydantic's own schema shows only the parsed number.
 _SECONDS = {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h)$", "examples": ["30s"]}
 _SECONDS_OR_REF = {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|s|m|h)$|\$\{)", "examples": ["30s"]}
 _SIZE = {"type": "string", "pattern": r"^\d+(\.\d+)?(B|[KMGT]B|[KMG]iB)$", "examples": ["50GB"]}
-#: Where any plain value may stand; `published` writes out what that is.
+#: Any plain value; `published` writes out what that is.
 PLAIN = "x-plain-value"
 
 Reference = Annotated[str, Field(pattern=r"^\$\{params\.[a-z_0-9]+\}$")]
@@ -49,7 +49,7 @@ DurationOrRef = Annotated[float | str, BeforeValidator(_duration), WithJsonSchem
 
 
 class OpenModel(BaseModel):
-    """Its further keys are a check's arguments; `lint` compares them with the probe's own declaration."""
+    """A check. Its further keys are arguments; `lint` compares them with the probe's declaration."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -69,7 +69,7 @@ class On(StrictModel):
 
 
 class WhenModel(StrictModel):
-    """One comparison of a fact, or conditions put together; `lint` says so where it is neither or both."""
+    """One comparison of a fact, or a combination of conditions; `lint` reports one that is neither or both."""
 
     fact: Text | None = None
     eq: Raw = None

@@ -1,11 +1,11 @@
-"""A second person's signature under a plan: a small file that names the plan and is owned by who signed it.
+"""A second person's signature for a plan: a small file that names the plan and is owned by the signer.
 
-What it proves: the kernel attests the file's owner, so another user of this host (or of a file system that both share)
-put it there for this very plan, and that user is neither who applies it nor the one the plan says made it. One person
-with one account cannot plan, sign and apply.
+What it proves: the kernel attests the file's owner. So another user of this host (or of a shared file system) wrote it
+for this very plan, and that user neither applies the plan nor made it. One person with one account cannot plan, sign
+and apply.
 
-What it does not prove: root can forge any owner. A name in a plan is what the planner's host said; what is compared by
-the kernel's word is who signed and who applies. A file system without owners (FAT, some network shares) proves nothing.
+What it does not prove: root can forge any owner. The name of the planner is what the plan states; only signer and
+applier are attested by the kernel. A file system without owners (FAT, some network shares) proves nothing.
 """
 
 from __future__ import annotations
@@ -30,10 +30,14 @@ _MAX_BYTES = 16_384
 
 
 def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object]:
-    """Writes the signature of whoever runs this; never over a file, and nobody else may write to it."""
+    """Writes the signature of the current user to a new file and returns its content.
+
+    Raises RefusedError if the same user made the plan or it has expired, UsageError if the file exists or cannot be
+    written.
+    """
     by = _name(os.getuid())
     if by == plan.created.by:
-        raise RefusedError(f"{by} made plan {plan.short_id}: a second person has to sign it")
+        raise RefusedError(f"{by} made plan {plan.short_id}: a second person must sign it")
     if now > plan.expires_at:
         text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}: there is nothing to sign"
         raise RefusedError(text, hint=plan_again(plan))
@@ -51,22 +55,25 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:
-        raise UsageError(f"{path}: the signature cannot be written: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot write the signature: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            # Whoever applies the plan must be able to read it, whatever the signer's umask is.
+            # The user who applies the plan must be able to read it, whatever the signer's umask.
             os.fchmod(file.fileno(), 0o644)
             file.write(json.dumps(signed, indent=2, ensure_ascii=True) + "\n")
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise UsageError(f"{path}: the signature cannot be written: {error.strerror}; nothing is left there") from error
+        raise UsageError(f"{path}: cannot write the signature: {error.strerror}; the file was removed") from error
     return signed
 
 
 def signer(path: Path, plan: Plan, applies: int) -> str:
-    """Who signed. `ApprovalError` says what is wrong with the signature; `applies` is the uid that carries it out."""
+    """Returns the name of the signer. `applies` is the uid that carries the plan out.
+
+    Raises ApprovalError if the signature is not valid for this plan, UsageError if the file cannot be read.
+    """
     text, owner = _read(path)
     signed = _parse(text, path)
     name = _name(owner)
@@ -74,34 +81,34 @@ def signer(path: Path, plan: Plan, applies: int) -> str:
     if signed["plan_id"] != plan.plan_id:
         wrong = f"it is for plan {str(signed['plan_id'])[:8]}, not for {plan.short_id}"
     elif signed["uid"] != owner:
-        wrong = f"it says uid {signed['uid']}, and the file belongs to uid {owner} ({name})"
+        wrong = f"it names uid {signed['uid']}, but the file belongs to uid {owner} ({name})"
     elif signed["by"] != name:
-        wrong = f"it says {signed['by']!r}, and the file belongs to {name}"
+        wrong = f"it names {signed['by']!r}, but the file belongs to {name}"
     elif owner == applies:
-        wrong = f"{name} signed it and carries the plan out: a second person has to sign"
+        wrong = f"{name} signed it and is applying the plan: a second person must sign"
     elif name == plan.created.by:
-        wrong = f"{name} signed it and made the plan: a second person has to sign"
+        wrong = f"{name} signed it and made the plan: a second person must sign"
     if wrong:
         raise _not_good(path, wrong)
     return name
 
 
 def _read(path: Path) -> tuple[str, int]:
-    """Owner and text of one and the same open file: nobody can exchange it in between."""
+    """Returns text and owner of the same open file, so that it cannot be exchanged in between."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: there is no such signature") from error
+        raise UsageError(f"{path}: no such signature file") from error
     except OSError as error:
         if path.is_symlink():
             raise _not_good(path, "it is a symbolic link") from error
-        raise UsageError(f"{path}: the signature cannot be read: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot read the signature: {error.strerror}") from error
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise _not_good(path, "it is not a plain file")
+            raise _not_good(path, "it is not a regular file")
         if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise _not_good(path, "others than its owner may write to it (chmod 644)")
+            raise _not_good(path, "users other than its owner may write to it (chmod 644)")
         text = os.read(handle, _MAX_BYTES + 1)
     finally:
         os.close(handle)
@@ -114,23 +121,23 @@ def _parse(text: str, path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _not_good(path, "it is no JSON") from error
+        raise _not_good(path, "it is not JSON") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.keys() != _FIELDS:
         raise _not_good(path, f"it is not of the form {SCHEMA}")
     if type(data["uid"]) is not int or not str(data["reason"]).strip():
-        raise _not_good(path, "it lacks a user's number or a reason")
+        raise _not_good(path, "it has no uid or no reason")
     return data
 
 
 def _not_good(path: Path, why: str) -> ApprovalError:
     return ApprovalError(
-        f"{path}: not a good signature: {why}; nothing was changed",
+        f"{path}: not a valid signature: {why}; nothing was changed",
         hint="a second person: kfix runbook countersign PLAN -o FILE --reason TEXT",
     )
 
 
 def _name(uid: int) -> str:
-    """As the system's own list of users has it: the environment may say anything."""
+    """Returns the name from the system's user database; an environment variable could name any user."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

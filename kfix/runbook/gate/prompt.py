@@ -1,9 +1,10 @@
-"""What a person reads at a gate, as plain text: the same text is kept beside the journal."""
+"""The screens of gates, as plain text. The same text is kept beside the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfix.actions.words import amount, several
 from kfix.harmless import Lines, lines
 from kfix.model.plan.facts import Fact, show_value, split_key
 from kfix.model.plan.plan import Estimate, Gate, Phase, Plan, PlannedStep
@@ -15,7 +16,7 @@ _SHOWN = 8
 def screen(
     plan: Plan, number: int, asked: tuple[PlannedStep, Gate], now: Mapping[str, Fact], changed: tuple[str, ...]
 ) -> Screen:
-    """`asked` is the step and the gate that is in force in this run."""
+    """Returns the screen for a step. `asked` holds the step and the gate in force in this run."""
     step, level = asked
     text = _plan_text(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
     return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
@@ -32,8 +33,8 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
     ]
     if beyond:
         first = {s.id for _, s in sure_phrases(plan)}
-        rows += _asks_again("at once, before anything is changed, for", [s for _, s in beyond if s.id in first])
-        rows += _asks_again("again before", [s for _, s in beyond if s.id not in first])
+        rows += _more_gates("now, before any change, for", [s for _, s in beyond if s.id in first])
+        rows += _more_gates("again before", [s for _, s in beyond if s.id not in first])
     rows += [
         f"at worst  {impact_words(plan.impact)}",
         _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
@@ -42,7 +43,7 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
     return lines(*rows)
 
 
-def _asks_again(when: str, steps: list[PlannedStep]) -> list[str]:
+def _more_gates(when: str, steps: list[PlannedStep]) -> list[str]:
     rungs = dict.fromkeys(f"{s.id.partition(':')[0]} ({s.gate.word})" for s in steps)
     return [f"asks      {when} each {' and each '.join(rungs)}"] if rungs else []
 
@@ -61,10 +62,10 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
 
 
 def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
-    left = "what is changed stays as it is, and the rest is not tried" if changed else "the finding as it is"
+    left = "keeps the changes made so far and skips the remaining steps" if changed else "leaves the finding unresolved"
     if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
-        left += "; throttles are put back, and copies under way go on"
-    return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  leaves {left}"]
+        left += "; throttles are removed, and copies in progress continue"
+    return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  {left}"]
 
 
 def _list(label: str, rows: list[str]) -> Lines:
@@ -73,12 +74,12 @@ def _list(label: str, rows: list[str]) -> Lines:
 
 
 def _some(rows: list[str]) -> list[str]:
-    """A plan for fifty partitions must still fit a screen; the plan above it and the journal have them all."""
-    return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more like these"]
+    """Shortens a list so that a plan for fifty partitions fits a screen. The plan and the journal list all."""
+    return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more"]
 
 
 def _now(now: Mapping[str, Fact]) -> list[str]:
-    """By owner, so that a partition's name is not repeated before each of its facts."""
+    """Returns one line per partition or other owner of facts."""
     owners: dict[str, list[str]] = {}
     for key, fact in now.items():
         parts = split_key(key)
@@ -87,11 +88,12 @@ def _now(now: Mapping[str, Fact]) -> list[str]:
 
 
 def impact_words(estimate: Estimate) -> str:
-    partitions = f"{estimate.partitions} partition{'' if estimate.partitions == 1 else 's'}"
-    if estimate.partitions == 0:
-        partitions = "the whole cluster"
-    moved = f"{estimate.replicas_moved} replicas moved, {estimate.bytes} bytes"
-    return f"{partitions}, {moved}, about {estimate.seconds:g} s; loss: {estimate.max_loss}"
+    """Returns the worst impact in words: how much is touched and copied, for how long, and what may be lost."""
+    partitions = several(estimate.partitions, "partition") if estimate.partitions else "the whole cluster"
+    moved = "no data copied"
+    if estimate.replicas_moved:
+        moved = f"{several(estimate.replicas_moved, 'replica')} copied ({amount(estimate.bytes)})"
+    return f"{partitions}, {moved}, about {estimate.seconds:g} s; data loss: {estimate.max_loss}"
 
 
 def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
@@ -101,11 +103,11 @@ def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
         *[
             f"action    {step.action}",
             f"args      {args}",
-            "facts re-read in the same second before it",
+            "facts, read again just now",
             *facts,
-            "required before it",
+            "required before the change",
             *(f"  {call}" for call in step.require),
-            f"proved by, within {step.verify_timeout:g} s",
+            f"verified within {step.verify_timeout:g} s by",
             *(f"  {call}" for call in step.verify),
             "by hand",
             *(f"  {line}" for line in step.command.splitlines()),
@@ -115,14 +117,18 @@ def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
 
 def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:
     reasons = {
-        Gate.PLAN: "The plan changes the cluster. One answer covers every step of the level 'plan'; others ask again.",
-        Gate.STEP: f"{step.action} asks by itself: it touches {step.risk.value} or rests on facts of this very second.",
-        Gate.TYPED: (
-            "The phrase names the cluster and a fact that was read just now, so that neither habit nor a script made "
-            "for another plan can give it. It is typed here, or given beforehand with --ack while the plan is at most "
-            "5 minutes old."
+        Gate.PLAN: "The plan changes the cluster. One answer covers all steps of the level 'plan'; others ask again.",
+        Gate.STEP: (
+            f"{step.action} has its own gate: it touches {step.risk.value}, or depends on facts that may have changed."
         ),
-        Gate.TWO_PERSON: "The site's policy wants a second person: the plan is countersigned, and the phrase is typed.",
-        Gate.AUTO: "It changes nothing.",
+        Gate.TYPED: (
+            "The phrase names the cluster and a fact that was read just now, so that it cannot be typed from habit or "
+            "by a script made for another plan. Type it here, or pass it with --ack while the plan is at most 5 "
+            "minutes old."
+        ),
+        Gate.TWO_PERSON: (
+            "The site's policy requires a second person: the plan must be countersigned, and the phrase typed."
+        ),
+        Gate.AUTO: "This step changes nothing.",
     }
     return lines(reasons[level], plan.title, step.why)

@@ -1,4 +1,4 @@
-"""What the run store knows: one line a run, made from its journal alone."""
+"""The history of runs: one summary per run, read from its journal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def summaries(store: RunStore) -> Iterator[RunSummary]:
 
 
 def summary(run: RunDir) -> RunSummary:
-    """A journal without an end is a run that was killed, or that is still going on."""
+    """Summarises one run. A journal without an end belongs to a run that was killed or is still running."""
     back = run.journal()
     start: dict[str, Any] = next((r for r in back.records if r["type"] == "run.start"), {})
     end: dict[str, Any] = next((r for r in reversed(back.records) if r["type"] == "run.end"), {})
     notes = [back.broken] if back.broken else []
-    notes += ["the last line is torn: the run was cut off while writing"] if back.torn else []
-    notes += [] if end else ["it has no end: killed, or still going on"]
-    notes += [f"left on: {'; '.join(end['left'])}"] if end.get("left") else []
+    notes += ["the last line is incomplete: the run was killed while writing it"] if back.torn else []
+    notes += [] if end else ["no end recorded: the run was killed or is still running"]
+    notes += [f"still set when it ended: {'; '.join(end['left'])}"] if end.get("left") else []
     notes += [f"still being copied when it ended: {', '.join(end['under_way'])}"] if end.get("under_way") else []
     return RunSummary(
         id=run.id,

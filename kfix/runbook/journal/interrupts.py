@@ -1,7 +1,4 @@
-"""Ctrl-C, or the end of the terminal, never falls between a change and the record of what it gave: it waits for that.
-
-A second Ctrl-C does not wait.
-"""
+"""Holds back Ctrl-C, SIGTERM and SIGHUP between a change and the record of its result; a second one gets through."""
 
 from __future__ import annotations
 
@@ -16,14 +13,15 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(KeyboardInterrupt):
-    """The end of the terminal or of the job: it ends a run as Ctrl-C does, and there is nobody to ask."""
+    """SIGTERM or SIGHUP: it ends a run as Ctrl-C does, but no question is asked."""
 
 
 @contextmanager
 def held_back(*, always: bool = False) -> Iterator[None]:
-    """Only the main thread receives signals; elsewhere there is nothing to hold back. May be nested.
+    """Delays these signals until the end of a `with` block. Blocks may be nested.
 
-    `always`: of what takes no time, such as a line on the disk, the second one waits for the end as well.
+    With `always`, meant for work that takes no time, a second signal is delayed as well. Only the main thread receives
+    signals, so other threads are not affected.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -46,7 +44,7 @@ def held_back(*, always: bool = False) -> Iterator[None]:
 
 
 def _deliver(handler: Handler, number: int) -> None:
-    """To whoever was in charge before: held back further, an interrupt, or nothing where it is ignored."""
+    """Passes the signal to the previous handler: an outer block, an interrupt, or nothing if it was ignored."""
     if callable(handler):
         handler(number, None)
     elif handler is not signal.SIG_IGN:
@@ -55,7 +53,7 @@ def _deliver(handler: Handler, number: int) -> None:
 
 @contextmanager
 def as_ctrl_c() -> Iterator[None]:
-    """The end of the terminal or of the job ends a run in order, as Ctrl-C does, but nobody is asked anything."""
+    """Turns SIGTERM and SIGHUP into `Terminated` for a `with` block, so that the run ends in order."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

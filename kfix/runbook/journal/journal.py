@@ -1,7 +1,7 @@
-"""The journal of a run: one JSON object a line, written before and after each change, each line chained to the last.
+"""The journal of a run: one JSON object per line, written before and after each change, each chained to the last.
 
-A record is on the disk before the next thing happens. The chain tells an edit; a torn last line is what a crash leaves
-and is told, not hidden; a broken middle means that nobody knows what happened.
+A record is on disk before the run continues. The chain of hashes reveals edits. An incomplete last line is what a
+crash leaves, and is reported. After a broken line in the middle, what the run did is unknown.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _START = "0" * 64
 
 
 class JournalError(KfixError):
-    """The journal cannot be written: without it nothing more is changed."""
+    """The journal cannot be written, so nothing more is changed."""
 
     exit_code = 3
 
 
 class JournalFile(Protocol):
-    """What a journal needs of its file; a test's file may be full."""
+    """What a journal needs from its file. A test may pass one that is full."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -47,7 +47,7 @@ class JournalFile(Protocol):
 
 
 class Journal:
-    """`after` is what the file holds already: its chain goes on where it ends."""
+    """Writes records. `after` is what the file holds already; the chain continues from its end."""
 
     def __init__(
         self, file: JournalFile, common: Record, clock: Clock, listener: Listener, after: ReadBack | None = None
@@ -60,7 +60,10 @@ class Journal:
         self._prev = _START if after is None else after.tail
 
     def write(self, type_: str, **fields: Any) -> None:
-        """On the disk when it returns. The listener hears of it after that, never before."""
+        """Writes one record. It is on disk when this returns; the listener gets it after that.
+
+        Raises JournalError if it cannot be written.
+        """
         record = {
             "v": 1,
             "seq": self._seq,
@@ -72,7 +75,7 @@ class Journal:
             **fields,
         }
         line = for_json(record, compact=True).encode()
-        # A Ctrl-C between the line and its place in the chain would have the next line break the chain.
+        # A Ctrl-C between writing the line and updating the chain would make the next line break the chain.
         with held_back(always=True):
             try:
                 self._file.write(line + b"\n")
@@ -82,23 +85,23 @@ class Journal:
                 raise JournalError(f"the journal cannot be written: {error.strerror}") from error
             self._seq += 1
             self._prev = hashlib.sha256(line).hexdigest()
-        # An output that is full, closed or of a narrow encoding must not stop a run half-way.
+        # An output that is full, closed or limited to ASCII must not stop a run part-way.
         with suppress(OSError, ValueError):
             self._listener(record)
 
 
 @dataclass(slots=True)
 class Samples:
-    """Answers of checks into the journal. Through a long wait only what differs from the last answer is written."""
+    """Writes answers of checks to the journal. During a wait only an answer that differs from the last is written."""
 
     journal: Journal
     last: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
 
-    def told(self, call: CheckCall, answer: Answer, *, part: str, step: str | None = None, in_row: int = 0) -> None:
-        where, said = (part, step, call), (answer.verdict, answer.observed, in_row)
-        if self.last.get(where) == said:
+    def record(self, call: CheckCall, answer: Answer, *, part: str, step: str | None = None, in_row: int = 0) -> None:
+        where, seen = (part, step, call), (answer.verdict, answer.observed, in_row)
+        if self.last.get(where) == seen:
             return
-        self.last[where] = said
+        self.last[where] = seen
         fields: dict[str, Any] = {} if step is None else {"step": step}
         self.journal.write(
             "verify.sample",
@@ -114,9 +117,10 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """`torn` is a last line without an end; `broken` names the line from which on nothing can be trusted.
+    """A journal as read from disk.
 
-    `tail` is the hash that the next record must name, `size` how many bytes the whole lines take.
+    `torn` means that the last line is incomplete. `broken` names the first line that cannot be trusted, and why.
+    `tail` is the hash that the next record must name, `size` the length of the complete lines in bytes.
     """
 
     records: tuple[dict[str, Any], ...]
@@ -148,7 +152,7 @@ def read_back(path: Path) -> ReadBack:
 
 
 def _parse(line: bytes) -> tuple[dict[str, Any], str]:
-    """The record, and what is wrong with it."""
+    """Returns the record, and what is wrong with it or ""."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a journal's record must look like to be believed: the fields that somebody reads back, and their kinds.
+"""The fields of journal records that are read back, and their types.
 
-By hand and not by pydantic: whoever asks for the runs that are unfinished reads journals, and should not wait a tenth
-of a second for a library (docs/adr/012).
+Written by hand instead of with pydantic, because every diagnosis reads journals for unfinished runs and should not
+wait 0.1 s for the import (docs/adr/012).
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ _OWN: Mapping[str, Mapping[str, _Kind]] = {
     "step.intent": {"step": _TEXT, "args": _ARGS, "pre_image": _FACTS},
     "step.result": {"step": _TEXT, "changed": _or_null(_BOOL)},
     "step.verified": {"step": _TEXT},
-    "step.operator_did": {"step": _TEXT},
+    "step.done_by_hand": {"step": _TEXT},
     "throttle.intent": {"step": _TEXT, "args": _RATED},
-    "facts.moved_on": {"step": _TEXT, "facts": _FACTS},
+    "facts.updated": {"step": _TEXT, "facts": _FACTS},
 }
 _WHERE_GIVEN: Mapping[str, _Kind] = {
     **dict.fromkeys(("action", "by", "check", "error", "key", "level", "limit"), _TEXT),
@@ -98,7 +98,7 @@ _WHERE_GIVEN: Mapping[str, _Kind] = {
 
 
 def wrong_in(data: Any) -> str:
-    """What is wrong with a record: `step: wanted text, not a list`. "" where nothing is."""
+    """Returns what is wrong with a record, such as `step: wanted text, not a list`, or ""."""
     if not isinstance(data, dict) or not _is_text(data.get("type")):
         return "is not a record"
     needed = {**_COMMON, **_OWN.get(data["type"], {})}

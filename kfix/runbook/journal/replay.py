@@ -1,4 +1,4 @@
-"""A journal read back into what a run had done when it ended or was killed."""
+"""Replays a journal into what a run had done when it ended or was killed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any
 from kfix.model.plan.facts import Fact, FactJson
 from kfix.model.plan.plan import Phase, Plan, PlannedStep, Undo
 
-#: Endings after which there is nothing to go on with.
-FINAL = frozenset({"proved", "already_well", "aborted"})
-#: What the id of a step begins with that takes another one back.
+#: Outcomes after which a run cannot be resumed.
+FINAL = frozenset({"proved", "already_healthy", "aborted"})
+#: Prefix of the id of a step that reverts another one.
 UNDO = "undo-"
 
 
 @dataclass(slots=True)
 class Replay:
-    """`done`: steps that changed something, in their order. `open`: intents whose result nobody recorded, with the
-    facts of that moment. `facts`: what the run's own changes moved. `unmoved`: changes of which that was not yet
-    written, with the facts before them; `rates`: those of throttles changed in mid-run. `outcome` "" where the run has
-    no end. `nothing_stands`: its last ending put back all that it had changed. `spent`: seconds that it took, without
-    those in which nobody carried it out.
+    """What a journal shows of a run.
+
+    `done` holds the steps that changed something, in their order; `open` the intents without a recorded result, each
+    with the facts before it; `facts` the values that the run's own changes left. `unmoved` holds changes whose new
+    facts were not recorded yet, each with the facts before it; `rates` the throttles (bytes per second) that were
+    changed during the run. `outcome` is "" if the run has no end. `nothing_stands` means that the run reverted
+    everything it had changed. `spent` is the time in seconds during which a process carried the run out.
     """
 
     done: list[str] = field(default_factory=list)
@@ -36,7 +38,7 @@ class Replay:
 
 
 def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
-    """Records of steps that the plan does not have are left to whoever compares the plan's hash."""
+    """Replays the records of a run. It does not check that their steps belong to the plan."""
     found = Replay()
     last: float | None = None
     for record in records:
@@ -48,7 +50,7 @@ def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
         last = now if isinstance(now, int | float) else last
         _step(found, str(record.get("step", "")), record)
         match record.get("type"):
-            case "facts.moved_on":
+            case "facts.updated":
                 found.facts |= {k: _fact(v) for k, v in (record.get("facts") or {}).items()}
             case "run.end":
                 found.outcome = str(record.get("outcome", ""))
@@ -60,7 +62,7 @@ def replay(records: Iterable[Mapping[str, Any]]) -> Replay:
 
 
 def _nothing_stands(end: Mapping[str, Any]) -> bool:
-    """Whether an ending put everything back that its run had changed."""
+    """Returns whether the run had reverted everything it changed."""
     return all(name in end and not end[name] for name in ("changed", "left", "under_way"))
 
 
@@ -74,7 +76,7 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
             if record["changed"]:
                 found.unmoved[step] = image
             if record["changed"] and step.startswith(UNDO):
-                # An interrupted run cancelled this move itself. No step of the plan of a rollback has such a step.
+                # The interrupted run cancelled this move itself; such a step is in no plan.
                 found.done = [name for name in found.done if name != step.removeprefix(UNDO)]
                 found.verified.discard(step.removeprefix(UNDO))
             if record["changed"]:
@@ -82,9 +84,9 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
         case "throttle.intent":
             found.unmoved[step] = {}
             found.rates[step] = int(record["args"]["rate"])
-        case "facts.moved_on":
+        case "facts.updated":
             found.unmoved.pop(step, None)
-        case "step.operator_did":
+        case "step.done_by_hand":
             found.open.pop(step, None)
             found.unmoved.pop(step, None)
             found.done.append(step)
@@ -94,7 +96,7 @@ def _step(found: Replay, step: str, record: Mapping[str, Any]) -> None:
 
 
 def begin_again(found: Replay, plan: Plan) -> None:
-    """Throttles that an ending put back, while replicas are still to be copied, are to be set, and put back, again."""
+    """Marks throttles for setting again that an earlier end removed although replicas remain to be copied."""
     at = {name: number for number, name in enumerate(found.done)}
     moving = any(s.estimate.replicas_moved and s.id not in found.verified for s in plan.steps)
     again: set[str] = set()

@@ -1,4 +1,4 @@
-"""Where runs are kept: `<state>/kfix/runs/<run-id>/` with the plan, the journal and what people were shown."""
+"""The store of runs: `<state>/kfix/runs/<run-id>/` holds the plan, the journal and the gate screens as shown."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class RunDir:
         return os.fdopen(handle, "ab")
 
     def reopen_journal(self, back: ReadBack) -> BinaryIO:
-        """To write on after the last whole line; a torn one is cut off."""
+        """Opens the journal for appending after its last complete line. An incomplete one is cut off."""
         handle = open_private(self.journal_path, os.O_WRONLY | os.O_APPEND)
         os.ftruncate(handle, back.size)
         return os.fdopen(handle, "ab")
 
     def keep_screen(self, name: str, text: str) -> str:
-        """What the human saw, by hash; the text lies beside the journal that names it."""
+        """Keeps what the operator was shown and returns its SHA-256. Raises JournalError if that fails."""
         digest = hashlib.sha256(text.encode()).hexdigest()
         try:
             handle = open_private(self.path / f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -60,7 +60,7 @@ class RunDir:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise JournalError(f"what was shown cannot be kept: {error.strerror}") from error
+            raise JournalError(f"the gate's screen cannot be kept: {error.strerror}") from error
         return digest
 
 
@@ -71,6 +71,7 @@ class RunStore:
         self.locks_dir = home / "locks"
 
     def create(self, plan: Plan, now: float) -> RunDir:
+        """Creates the folder of a new run. Raises RefusedError if it cannot be written."""
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
         path = self.runs_dir / f"{stamp}-{plan.short_id}"
         try:
@@ -93,30 +94,30 @@ class RunStore:
         return run
 
     def runs(self) -> Iterator[RunDir]:
-        """Oldest first: the ids begin with the time."""
+        """Yields the runs, oldest first."""
         if self.runs_dir.is_dir():
             yield from (RunDir(p) for p in sorted(self.runs_dir.iterdir()) if p.is_dir())
 
     def find(self, text: str) -> RunDir:
-        """A run by its id, or by any part of it that only one run has."""
+        """Returns the run whose id is `text`, or the only one whose id contains it. Raises UsageError."""
         all_runs = tuple(self.runs())
         found = [r for r in all_runs if r.id == text] or [r for r in all_runs if text and text in r.id]
         if len(found) == 1:
             return found[0]
         if found:
-            raise UsageError(f"{text!r} may be {', '.join(r.id for r in found)}: say more of it")
-        last = f"the last one is {all_runs[-1].id}" if all_runs else f"there are none under {self.runs_dir}"
+            raise UsageError(f"{text!r} matches several runs: {', '.join(r.id for r in found)}")
+        last = f"the latest is {all_runs[-1].id}" if all_runs else f"there are no runs under {self.runs_dir}"
         raise UsageError(f"there is no run {text!r}; {last}", hint="kfix runbook history lists them")
 
     def spent_by(self, plan_id: str) -> RunDir | None:
-        """The run in which a change of this plan was begun. A run that was declined before that does not spend it."""
+        """Returns the run that began a change of this plan. A run declined before its first change does not count."""
         for run in self.runs():
             if plan_id[:8] in run.id and _began(run.journal()):
                 return run
         return None
 
-    def taken_back_by(self, run_id: str) -> RunDir | None:
-        """The run that began to take back the changes of this one."""
+    def rolled_back_by(self, run_id: str) -> RunDir | None:
+        """Returns the run that began to roll this one back."""
         for run in self.runs():
             back = run.journal()
             if back.records and back.records[0].get("undoes") == run_id and _began(back):
@@ -124,10 +125,7 @@ class RunStore:
         return None
 
     def last_change(self, plan: Plan) -> tuple[RunDir, dict[str, Any]] | None:
-        """The newest run that changed this cluster by this runbook for a finding on one of these partitions.
-
-        With its last intent.
-        """
+        """Returns the latest run of this runbook that changed one of these partitions, with its last intent."""
         for run in reversed(tuple(self.runs())):
             records = run.journal().records
             if not records or not _is_for(records[0], plan):
@@ -139,12 +137,12 @@ class RunStore:
 
 
 def _began(journal: ReadBack) -> bool:
-    """A damaged journal counts as begun: what it hides may be a change."""
+    """Returns whether a change was begun. A damaged journal counts, because it may hide one."""
     return bool(journal.broken) or any(r["type"] == "step.intent" for r in journal.records)
 
 
 def _is_for(start: Mapping[str, Any], plan: Plan) -> bool:
-    """A finding's key may hold a count; what it is about is its partitions, where it has any."""
+    """Returns whether a run was for the same finding. Partitions are compared, because a key may contain a count."""
     if (start.get("cluster"), start.get("runbook")) != (plan.cluster.name, plan.runbook.id):
         return False
     partitions = {str(tp) for tp in plan.finding.partitions}

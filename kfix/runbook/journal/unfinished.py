@@ -1,6 +1,6 @@
-"""Runs of one cluster that this host's run store knows to be unfinished, read from their journals alone.
+"""Finds the unfinished runs of a cluster in this host's run store, from their journals alone.
 
-It loads neither the planner nor the registries of actions and checks: a diagnosis asks it each time.
+Every diagnosis calls it, so it loads neither the planner nor the registries of actions and checks.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kfix.model.run import UnfinishedRun
 from kfix.runbook.journal.journal import ReadBack, read_back
 from kfix.runbook.journal.replay import FINAL, replay
 
-#: Enough of a journal's end for its last record, which may name many changes.
+#: Enough bytes of a journal's end for its last record, which may name many changes.
 _TAIL_BYTES = 65_536
 
 
 def unfinished(runs: Path, cluster: str) -> tuple[UnfinishedRun, ...]:
-    """Returns the unfinished runs of `cluster` below the folder `runs`, oldest first; none where the folder is missing.
+    """Returns the unfinished runs of `cluster` below the folder `runs`, oldest first; none if the folder is missing.
 
     A run whose journal cannot be read is left out: `kfix runbook history` shows it.
     """
@@ -35,14 +35,14 @@ def unfinished(runs: Path, cluster: str) -> tuple[UnfinishedRun, ...]:
 
 
 def _start(path: Path) -> Mapping[str, Any]:
-    """The first record; empty where it is none."""
+    """Returns the first record, or {} if the line is not a record."""
     with suppress(OSError), path.open("rb") as file:
         return _record(file.readline(_TAIL_BYTES))
     return {}
 
 
 def _outcome(folder: Path) -> str:
-    """That of the last record; "" where the run has no end."""
+    """Returns the outcome in the last record, or "" if the run has no end."""
     with suppress(OSError), (folder / "journal.ndjson").open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL_BYTES))
@@ -90,7 +90,7 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
 
 
 def _throttles(back: ReadBack, issued: set[str], done: set[str]) -> bool:
-    """Whether the throttles of a broker or a topic may have been set, and are not known to have been put back."""
+    """Returns whether throttles of a broker or topic may have been set and are not known to have been removed."""
     left = set[tuple[str, str]]()
     for record in back.records:
         if record["type"] != "step.intent" or record["step"] not in issued:
@@ -107,7 +107,7 @@ def _throttles(back: ReadBack, issued: set[str], done: set[str]) -> bool:
 
 
 def process_here(who: Mapping[str, Any]) -> bool | None:
-    """Returns whether the process that a record names is alive; None where it ran on another host, or is unknown."""
+    """Returns whether the process that a record names is alive; None if it ran on another host or is unknown."""
     pid = who.get("pid")
     if who.get("host") != socket.gethostname() or type(pid) is not int or pid <= 0:
         return None

@@ -1,4 +1,4 @@
-"""The dry run: what would be done, step by step, told from the plan alone. It has no cluster to change."""
+"""The dry run: lists the steps of a plan in the order of execution, from the plan alone, without a cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Explain:
 
 
 def explain(plan: Plan) -> tuple[tuple[int, PlannedStep], ...]:
-    """The steps in the order in which they would be tried, with their numbers."""
+    """Returns (number, step) in the order of execution."""
     reader = Explain()
     for phase in (Phase.MAIN, Phase.ALWAYS, Phase.AFTER_GOAL):
         walk(plan, reader, phase)

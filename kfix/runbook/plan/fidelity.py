@@ -1,8 +1,8 @@
-"""Whether a plan is what kfix would make of the world it says it was made of: every argument is worked out again.
+"""Detects forged plans: computes every argument again and compares it with the plan.
 
-A hash tells an edit by somebody who cannot hash, and `planfile.audit` a plan without its guards. Arguments that were
-read from the cluster, such as who will win an election, are compared with the cluster itself, after its facts were
-found unchanged and before anybody is asked.
+The hash reveals an edit unless it was computed again, and `planfile.audit` a plan without its guards. Arguments that
+were read from the cluster, such as the winner of an election, are compared with the cluster itself, after the facts
+were found unchanged and before the first question.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from kfix.model.plan.plan import Phase, Plan, PlannedStep
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
 
-# Grows while records are written; it is an estimate and decides nothing.
+# It grows while records are written; it is an estimate and decides nothing.
 _ESTIMATES = frozenset({"bytes"})
 
-# What is compared also in a run that has changed something already: nothing that a plan does moves these by itself.
+# Compared even in a run that has changed something already, because the steps of a plan do not alter these arguments.
 _ALWAYS_COMPARED = frozenset({"config.set", "leader.elect_unclean"})
 
 
 def unfaithful(plan: Plan, reader: ClusterReader, done: frozenset[str] = frozenset()) -> Iterator[str]:
-    """One line a step that says something else than the cluster does.
+    """Yields one line per step whose arguments do not match the cluster.
 
-    What is put back, in an ending or after the goal, says what an earlier step found. Of a plan that takes a run back
-    `taking_back` knows whether it is that run's. `done` are steps of before; the others' facts may have moved by them.
+    Restoring steps are excluded, because they hold what an earlier step found, and so are rollback plans, which
+    `rollback.planning` checks. `done` holds the steps of an earlier process; they may have altered the facts of others.
     """
     if plan.undoes:
         return
@@ -62,4 +62,4 @@ def _compare(step: PlannedStep, read: FactReader) -> Iterator[str]:
         return
     for name, value in without_estimates(found).items():
         if step.args.get(name) != value:
-            yield f"step {step.id}: {name} is {step.args.get(name)} in the plan, the cluster says {value}"
+            yield f"step {step.id}: {name} is {step.args.get(name)} in the plan, but {value} on the cluster"

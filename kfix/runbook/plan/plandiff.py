@@ -1,4 +1,4 @@
-"""What differs between two plans for the same remedy: facts, steps, arguments, each as it was and as it is."""
+"""Compares two plans for the same remedy: facts, steps and arguments, each as it was and as it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.model.plan.plan import CheckCall, Plan, PlannedStep
 from kfix.runbook.plan.codec import to_plain
 
 ABSENT = "-"
-# These name the plan, not what it does; or they are told in words of their own.
+# These identify the plan instead of describing it, or are listed in words of their own.
 _NAMES = frozenset({"plan_id", "created", "expires_at"})
 _IN_WORDS = frozenset({"facts", "steps", "goal", "preconditions", "invariants", "standing", "skipped_at_plan"})
 
@@ -27,10 +27,13 @@ class Difference:
 
 
 def differences(old: Plan, new: Plan) -> tuple[Difference, ...]:
-    """In the order of the new plan; what is only in the old one comes after it. Expired and spent plans do as well."""
+    """Returns the differences in the order of the new plan, then those only in the old one.
+
+    Raises UsageError if the plans are for different runbooks or findings.
+    """
     if (old.runbook.id, old.finding.code) != (new.runbook.id, new.finding.code):
-        told = [f"{p.runbook.id} for {p.finding.code}" for p in (old, new)]
-        raise UsageError(f"plan {old.short_id} is of {told[0]}, this one of {told[1]}: there is nothing to compare")
+        subjects = [f"{p.runbook.id} for {p.finding.code}" for p in (old, new)]
+        raise UsageError(f"plan {old.short_id} is {subjects[0]}, this plan is {subjects[1]}: they cannot be compared")
     was, is_ = dict(_flat(old)), dict(_flat(new))
     keys = [*is_, *(key for key in was if key not in is_)]
     found = (Difference(key, was.get(key, ABSENT), is_.get(key, ABSENT)) for key in keys)
@@ -38,7 +41,7 @@ def differences(old: Plan, new: Plan) -> tuple[Difference, ...]:
 
 
 def _told_by_itself(what: str, was: Mapping[str, str], is_: Mapping[str, str]) -> bool:
-    """Of a step that only one plan has, its name says enough."""
+    """Reduces the rows of a step that only one plan has to its name."""
     head, colon, _ = what.partition(": ")
     return not colon or (head in was and head in is_)
 
@@ -54,7 +57,7 @@ def _flat(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "preconditions", _calls(plan.preconditions)
     yield "invariants", "; ".join(f"{_calls((i.call,))} or {i.on_breach}" for i in plan.invariants) or ABSENT
     yield "standing", _calls(plan.standing)
-    yield "not taken", "; ".join(f"{s.step}: {s.reason}" for s in plan.skipped_at_plan) or ABSENT
+    yield "skipped", "; ".join(f"{s.step}: {s.reason}" for s in plan.skipped_at_plan) or ABSENT
     yield "goal", _calls(plan.goal.checks)
     yield "goal.proof", f"{plan.goal.consecutive} times within {plan.goal.timeout:g} s"
     yield "order of steps", ", ".join(step.id for step in plan.steps)
@@ -63,7 +66,7 @@ def _flat(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _step(step: PlannedStep) -> Iterator[tuple[str, str]]:
-    """`what`, `undo` and the like follow from the arguments: they would only say the same again."""
+    """Yields rows for the arguments of a step. `what`, `undo` and the like follow from them and are left out."""
     head = f"step {step.id}"
     yield head, step.action
     for name, value in step.args.items():
@@ -86,7 +89,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _calls(calls: tuple[CheckCall, ...]) -> str:
-    """Arguments by name: a file has them in another order than a plan that was just made."""
+    """Sorts arguments by name, because a file may order them differently than a new plan."""
     return "; ".join(str(CheckCall(c.check, Args(dict(sorted(c.args.items()))))) for c in calls) or ABSENT
 
 

@@ -1,7 +1,7 @@
-"""The plan's file: JSON people can review, frozen by a hash over its canonical form.
+"""The plan's file: JSON that people can review, frozen by a hash over its canonical form.
 
-Written once with mode 0600 and never over another file. What comes back is checked as if a stranger had written it: the
-hash tells an edit, `audit` tells a plan that no kfix would have made.
+It is written once, with mode 0600, and never over another file. A file read back is not trusted: the hash reveals
+edits, and `audit` rejects plans that kfix would not have made.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from kfix.runbook.plan.codec import from_plain, to_plain
 from kfix.runbook.plan.limits import over_limits
 from kfix.runbook.plan.steps import partition_counts
 
-#: How long a plan is good for. Who types a phrase must have looked at the cluster just now.
+#: Seconds until a plan expires; less with a typed step, because its phrase must rest on fresh facts.
 PLAN_SECONDS = 30 * 60.0
 TYPED_PLAN_SECONDS = 5 * 60.0
-#: Of one mistake; what stands in a forged plan may be of any length.
+#: The longest message about one mistake; text in a forged plan may be of any length.
 _LONGEST = 600
 _DAY = 86_400.0
 _END_OF_TIME = 253_402_300_800.0  # the year 10000
 
 
 def seal(plan: Plan) -> Plan:
-    """The same plan under its own hash."""
+    """Returns the plan with its own hash as its id."""
     return replace(plan, plan_id=_hash(_body(plan)))
 
 
@@ -50,30 +50,32 @@ def to_json(plan: Plan) -> str:
 
 
 def write(plan: Plan, path: Path) -> None:
+    """Writes a plan to a new file. Raises UsageError if the file exists or cannot be written."""
     try:
         handle = new_private(path)
     except FileExistsError as error:
         raise UsageError(f"{path} exists and is not overwritten", hint="name another file with -o") from error
     except OSError as error:
-        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot write the plan: {error.strerror}") from error
     try:
-        # A lone surrogate, as of a file name that is no text, becomes the JSON escape it reads back from.
+        # A lone surrogate, as in a file name that is not UTF-8, is written as a JSON escape.
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(to_json(plan))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise UsageError(f"{path}: the plan cannot be written: {error.strerror}; nothing is left there") from error
+        raise UsageError(f"{path}: cannot write the plan: {error.strerror}; the file was removed") from error
 
 
 def read(path: Path) -> Plan:
+    """Reads and audits a plan. Raises UsageError if the file cannot be read or is not a valid plan."""
     try:
         text = read_file(path).decode("utf-8")
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: there is no such plan") from error
+        raise UsageError(f"{path}: no such plan file") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the plan cannot be read: {error}") from error
+        raise UsageError(f"{path}: cannot read the plan: {error}") from error
     return from_json(text, str(path))
 
 
@@ -82,30 +84,34 @@ def from_json(text: str, origin: str) -> Plan:
         data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
     except ValueError as error:
         raise UsageError(
-            f"{origin}: not a whole plan: {error}", hint="make a new one with kfix runbook plan NAME"
+            f"{origin}: not a complete plan: {error}", hint="make a new plan with kfix runbook plan NAME"
         ) from error
     except RecursionError as error:
         raise UsageError(f"{origin}: not a plan: nested too deeply") from error
     if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
-        raise UsageError(f"{origin}: not a plan of the form {SCHEMA}")
+        raise UsageError(f"{origin}: not a plan of schema {SCHEMA}")
     data.pop("impact", None)
     claimed = data.pop("plan_id", None)
     actual = _hash({**data, "schema": SCHEMA})
     if claimed != actual:
         text = (
-            f"{origin}: the plan was changed after it was made: it says {str(claimed)[:8]}, its content is {actual[:8]}"
+            f"{origin}: the plan was edited after it was made: its id is {str(claimed)[:8]}, the id of its content is "
+            f"{actual[:8]}"
         )
-        raise UsageError(text, hint="make a new one with kfix runbook plan NAME")
+        raise UsageError(text, hint="make a new plan with kfix runbook plan NAME")
     try:
         plan: Plan = from_plain(Plan, {**data, "plan_id": actual}, "plan")
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{origin}: not a plan of this kfix: {error}") from error
+        raise UsageError(f"{origin}: not a plan of this version of kfix: {error}") from error
     audit(plan, origin)
     return plan
 
 
 def audit(plan: Plan, origin: str) -> None:
-    """A hash proves that nothing was changed, not that a kfix made it: floors and guards are checked again."""
+    """Raises UsageError for a plan that kfix would not have made.
+
+    The hash proves only that a plan was not edited, so gate floors, guards and texts are checked again.
+    """
     for problem in (*_audit_whole(plan), *over_limits(plan)):
         raise UsageError(f"{origin}: {problem[:_LONGEST]}")
     for step in plan.steps:
@@ -122,17 +128,17 @@ def audit(plan: Plan, origin: str) -> None:
 
 def _audit_whole(plan: Plan) -> Iterator[str]:
     if not plan.steps or not plan.goal.checks:
-        yield f"a plan without {'a check of its goal' if plan.steps else 'steps'}"
+        yield f"the plan has no {'goal check' if plan.steps else 'steps'}"
     longest = TYPED_PLAN_SECONDS if plan.highest_gate >= Gate.TYPED else PLAN_SECONDS
     if not 0 <= plan.expires_at - plan.created.at <= longest:
-        yield f"no such plan is good for longer than {longest / 60:g} minutes"
+        yield f"the plan is valid for longer than the {longest / 60:g} minutes allowed"
     if not 0 <= plan.created.at < _END_OF_TIME:
-        yield "a plan of no time that there is"
+        yield "the plan's creation time is impossible"
     if plan.goal.consecutive < 1 or not 0 < plan.goal.interval <= _DAY:
-        yield "a goal that is proved without a look, or looked at too seldom"
+        yield "the goal's interval or number of consecutive passes is impossible"
     for name, times in Counter(step.id for step in plan.steps).items():
         if times > 1:
-            yield f"{times} steps are called {name}"
+            yield f"{times} steps have the id {name}"
 
 
 def _audit_step(step: PlannedStep, facts: set[str]) -> str:
@@ -142,8 +148,10 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     kinds = action.kinds
     problem = _audit_args(step.args, kinds.keys()) or next(filter(None, map(_audit_check, step.require)), "")
     problem = problem or next(filter(None, map(_audit_check, (*step.unless, *step.verify))), "")
-    problem = problem or ("" if step.verify else "no check proves it")
-    problem = problem or ("" if step.batch >= 0 and 0 <= step.pause <= _DAY else "a batch or a pause that cannot be")
+    problem = problem or ("" if step.verify else "no check verifies it")
+    problem = problem or (
+        "" if step.batch >= 0 and 0 <= step.pause <= _DAY else "its batch number or pause is impossible"
+    )
     if problem:
         return problem
     try:
@@ -157,21 +165,21 @@ def _audit_step(step: PlannedStep, facts: set[str]) -> str:
     reads = {*action.reads(step.args), *partition_counts(step.phase, step.action, step.args)}
     guards = set(action.guards(step.args))
     whole = guards <= set(step.require) and reads <= set(step.pre) <= facts
-    return "" if whole else f"guards or facts that {action.name} rests on are missing"
+    return "" if whole else f"guards or facts that {action.name} needs are missing"
 
 
 def _audit_restore(step: PlannedStep, plan: Plan) -> str:
-    """What asks nobody may only put back what another step of the same plan found."""
+    """Checks that a change without a gate only restores what another step of the same plan found."""
     if step.gate is not Gate.AUTO or not ACTIONS[step.action].changes:
         return ""
     found = (s.inverse for s in plan.steps if s.inverse is not None)
     if any((u.action, u.args) == (step.action, step.args) for u in found):
         return ""
-    return f"{step.action} asks nobody, and puts back what no step of this plan found"
+    return f"{step.action} has no gate, but restores nothing that a step of this plan found"
 
 
 def _audit_words(step: PlannedStep, cluster: str) -> str:
-    """What people are shown, and approve, follows from what is sent. Another kfix words it in its own way."""
+    """Checks that the texts people approve describe what is sent. Another version of kfix may word them differently."""
     action = ACTIONS[step.action]
     preview, inverse = action.preview(step.args), action.inverse(step.args)
     shown = {
@@ -186,7 +194,7 @@ def _audit_words(step: PlannedStep, cluster: str) -> str:
         "inverse": inverse.undo,
     }
     odd = [name for name, value in shown.items() if getattr(step, name) != value]
-    return f"{odd[0]!r} does not tell what {action.name} with these arguments does" if odd else ""
+    return f"{odd[0]!r} does not match {action.name} with these arguments" if odd else ""
 
 
 def _audit_check(call: CheckCall) -> str:
@@ -206,7 +214,7 @@ def _audit_check(call: CheckCall) -> str:
 
 def _audit_args(args: Args, wanted: Any) -> str:
     odd = sorted(set(args) ^ set(wanted))
-    return f"argument {odd[0]!r} is missing or surplus" if odd else ""
+    return f"argument {odd[0]!r} is missing or unexpected" if odd else ""
 
 
 def _body(plan: Plan) -> dict[str, Any]:
@@ -224,7 +232,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {short(key)} appears twice")
+            raise ValueError(f"duplicate key {short(key)}")
         found[key] = value
     return found
 
@@ -232,9 +240,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is not a value of a plan")
+        raise ValueError(f"{text[:40]} is not a valid number")
     return value
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a value of a plan")
+    raise ValueError(f"{name} is not a valid number")

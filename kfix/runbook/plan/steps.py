@@ -1,4 +1,4 @@
-"""One step of a plan, made of an action and literal arguments: the same for a runbook's step and for a rollback's."""
+"""Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kfix.probes.registry import ALL as PROBES
 
 @dataclass(frozen=True, slots=True)
 class StepShape:
-    """What the runbook, not the action, says of a step. `gate` is raised to the action's floor, never lowered."""
+    """The part of a step that the runbook determines. `gate` is raised to the action's floor, never lowered."""
 
     id: str
     why: str
@@ -31,9 +31,9 @@ class StepShape:
 
 
 def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
-    """The fact of how many partitions the topic has that a step touches: who adds some makes the plan stale.
+    """Returns the key of the fact "number of partitions" of the step's topic: adding partitions makes a plan stale.
 
-    What is put back in every ending rests on nothing of the kind.
+    Restoring steps do not depend on it.
     """
     if phase is Phase.ALWAYS or not ACTIONS[action].changes:
         return ()
@@ -49,7 +49,7 @@ def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
 
 
 def build_step(shape: StepShape, action_name: str, args: Args, cluster: str) -> PlannedStep:
-    """`args` are complete and literal. What proves the action stands in where the runbook names no check."""
+    """Builds the step. `args` are complete and literal. If the runbook names no check, the action's own verify it."""
     action = ACTIONS[action_name]
     preview, inverse = action.preview(args), action.inverse(args)
     require = tuple(dict.fromkeys((*action.guards(args), *shape.require)))

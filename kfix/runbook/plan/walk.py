@@ -1,4 +1,4 @@
-"""One walk over a plan's steps for every reader of it: to explain a plan and to carry it out visit the same steps."""
+"""Walks over the steps of a plan: explaining a plan and carrying it out visit the same steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Visitor(Protocol):
 
 
 def walk(plan: Plan, visitor: Visitor, *phases: Phase) -> None:
-    """Steps of one batch are visited together, every other step by itself; numbers are those of the whole plan."""
+    """Visits the steps of these phases: a batch together, other steps one by one, numbered as in the whole plan."""
     for batch in batches(plan):
         if batch[0][1].phase in phases:
             visitor.visit(batch)

@@ -1,4 +1,4 @@
-"""`when`: decided while planning, from facts of the finding and parameters. A fact that is missing decides nothing."""
+"""Decides `when` conditions while planning, from facts of the finding and parameters."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ _TESTS: Mapping[str, Callable[[object, object], bool]] = {
 
 
 def decide(when: Condition, known: Mapping[str, Value], what: str) -> bool:
-    """Every fact named must be known, also where another one would decide: a typo must not hide behind an `any`."""
+    """Returns whether a condition holds.
+
+    Raises RefusedError if any fact it names is unknown, even if the others would decide: `any` must not hide a typo.
+    """
     if isinstance(when, Several):
-        said = [decide(part, known, what) for part in when.parts]
-        return {"all": all, "any": any}[when.how](said) if when.how != "not" else not said[0]
+        results = [decide(part, known, what) for part in when.parts]
+        return {"all": all, "any": any}[when.how](results) if when.how != "not" else not results[0]
     if when.fact not in known:
-        raise RefusedError(f"{what}: cannot decide {words(when)}: the finding says nothing about {when.fact}")
+        raise RefusedError(f"{what}: cannot decide {words(when)}: the finding has no fact {when.fact}")
     return _TESTS[when.op](known[when.fact], when.value)

@@ -1,4 +1,4 @@
-"""Loops and checks of a runbook into literal ones."""
+"""Expands the loops and checks of a runbook into literal ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kfix.runbook.planning.values import Names
 
 @dataclass(frozen=True, slots=True)
 class Expander:
-    """`skipped` collects what conditions left out, and why."""
+    """Expands loops and checks for one finding. `skipped` collects what conditions excluded, and why."""
 
     items: Items
     read: FactReader
@@ -25,16 +25,16 @@ class Expander:
     finding: str
 
     def each(self, name: str, loop: ForEach | None, names: Names) -> Iterator[tuple[str, Names]]:
-        """Literal copies, one an item. One item keeps the plain name; no item at all is an error, never "nothing"."""
+        """Yields a literal copy per item. A single item keeps the plain name. Raises RefusedError if there is none."""
         if loop is None:
             yield name, names
             return
         source = source_of(loop)
         items = self.items.of(source, loop.name)
-        # Where no replica moves there is nothing to throttle: only a placement may give an empty list.
+        # If no replica moves there is nothing to throttle, so a placement may give an empty list.
         if not items and not source.startswith("placement."):
             what = "names no partition" if source == "finding.partitions" else f"gives no {source}"
-            raise RefusedError(f"{name}: {self.finding} {what} to go over")
+            raise RefusedError(f"{name}: {self.finding} {what} to loop over")
         for item in items:
             yield (f"{name}:{item.suffix}" if len(items) > 1 else name), names.inside(item.values)
 
@@ -42,7 +42,7 @@ class Expander:
         return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", names))
 
     def _check(self, template: CheckTemplate, where: str, names: Names) -> Iterator[CheckCall]:
-        """A condition may be about the item: of the partitions of several topics some are the offsets topic's."""
+        """Yields the literal checks. The condition is decided per item, because it may depend on the item's topic."""
         probe = PROBES[template.check]
         left_out = False
         for _, one in self.each(where, template.for_each, names):

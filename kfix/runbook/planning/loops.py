@@ -1,4 +1,4 @@
-"""The items that loops of a runbook go over, found once, while planning."""
+"""The items that a runbook's loops iterate over, found once while planning."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.file.references import Value
 
 _NOTHING = {
-    "placement.moves": "no replica has to move",
-    "cluster.throttled": "no replication throttle is on",
-    "cluster.unpreferred": "no preferred replica that is alive and in sync waits for its leadership",
+    "placement.moves": "no replica needs to move",
+    "cluster.throttled": "no replication throttle is set",
+    "cluster.unpreferred": "every preferred replica that is alive and in sync already leads",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`suffix` tells the step of this item from its neighbours'; `values` are what the item's parts are."""
+    """An item of a loop. `suffix` distinguishes the ids of its steps; `values` holds its parts by name."""
 
     suffix: str
     values: Mapping[str, Value]
@@ -33,11 +33,11 @@ class Item:
 
 class Items:
     def __init__(
-        self, partitions: tuple[TopicPartition, ...], reader: ClusterReader, look: PlacementInput | None
+        self, partitions: tuple[TopicPartition, ...], reader: ClusterReader, placement_input: PlacementInput | None
     ) -> None:
         self.partitions = partitions
         self.reader = reader
-        self.look = look
+        self.placement_input = placement_input
         self.moves: tuple[Move, ...] = ()
 
     def of(self, source: str, name: str) -> tuple[Item, ...]:
@@ -65,9 +65,9 @@ class Items:
         raise ValueError(f"no source of items {source!r}")
 
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
-        """Batches; the canary is chosen among moves (the smallest), of other items it is the first."""
+        """Yields batches. Of moves the smallest is the canary, of other items the first."""
         if source == "placement.moves" and self.moves:
-            # A partition without a leader cannot be copied: as a canary it would stop those that can.
+            # A partition without a leader cannot be copied: as the canary it would stop those that can.
             able = [m for m in self.moves if m.tp in self.world.leaders]
             unable = [m for m in self.moves if m.tp not in self.world.leaders]
             for some, alone in ((able, canary), (unable, 0)):
@@ -82,7 +82,7 @@ class Items:
             yield rest[start : start + size]
 
     def nothing(self, sources: Iterable[str]) -> str:
-        """Why there is nothing to do, where a goal goes over items of which there are none."""
+        """Returns why there is nothing to do if the goal loops over items and there are none, else ""."""
         return next((why for source in sources if (why := _NOTHING.get(source)) and not self.of(source, "")), "")
 
     @cached_property
@@ -91,9 +91,9 @@ class Items:
 
     @property
     def _seen(self) -> PlacementInput:
-        if self.look is None:
-            raise RefusedError("this runbook looks at the whole cluster, and no look was given")
-        return self.look
+        if self.placement_input is None:
+            raise RefusedError("this runbook needs a snapshot of the whole cluster, and none was given")
+        return self.placement_input
 
     def _move(self, name: str, move: Move) -> Item:
         return Item(str(move.tp), {f"{name}.partition": move.tp, f"{name}.replicas": move.replicas})
@@ -101,7 +101,7 @@ class Items:
     def _throttled(self) -> Iterator[tuple[ResourceKind, str]]:
         zookeeper = self._seen.snapshot.zookeeper
         if zookeeper is None:
-            raise UnreachableError("which brokers and topics there are was not read")
+            raise UnreachableError("the lists of brokers and topics could not be read")
         for broker in sorted(zookeeper.registrations):
             found = self.reader.configs(ResourceKind.BROKER, str(broker), THROTTLES[ResourceKind.BROKER])
             if any(value.own for value in found.values()):
@@ -111,7 +111,7 @@ class Items:
                 yield ResourceKind.TOPIC, topic
 
     def _unpreferred(self) -> Iterator[TopicPartition]:
-        """Led by another than the preferred replica, although that one is alive and in sync."""
+        """Yields the partitions whose preferred replica is alive and in sync but does not lead."""
         world = self.world
         for tp in sorted(self.partitions or world.assignments):
             replicas = world.assignments.get(tp, ())

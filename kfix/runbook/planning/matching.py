@@ -1,4 +1,4 @@
-"""Which findings a runbook is for, how many plans they make, and what stands for a finding where a person asks."""
+"""Matches runbooks with findings, groups findings into plans, and makes the stand-in finding of a request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ TOPIC = "topic"
 
 
 def findings_for(runbook: Runbook, diagnosis: Diagnosis, key: str | None, topic: str = "") -> tuple[Finding, ...]:
-    """All that the runbook is for, folded ones too, worst first, or those of one topic; or the one with that key."""
+    """Returns the findings that the runbook is for, folded ones included, worst first.
+
+    `key` selects one finding, `topic` those of one topic. Raises UsageError for an unknown key, RefusedError for the
+    key of a finding that the runbook is not for.
+    """
     found = {f.key: f for f in diagnosis.walk() if f.code in runbook.codes}
     if key is None:
         wanted = (f for f in found.values() if not topic or topic in topics_of(f))
@@ -25,7 +29,7 @@ def findings_for(runbook: Runbook, diagnosis: Diagnosis, key: str | None, topic:
     others = {f.key for f in diagnosis.walk()}
     if key in others:
         raise RefusedError(f"{runbook.id} is for {_purpose(runbook)}, not for {key}; nothing was changed")
-    hint = f"found now: {', '.join(sorted(found)) or 'nothing that ' + runbook.id + ' is for'}"
+    hint = f"present findings: {', '.join(sorted(found)) or 'none that ' + runbook.id + ' is for'}"
     raise UsageError(f"there is no finding {key!r}{did_you_mean(key, others)}", hint=hint)
 
 
@@ -34,7 +38,7 @@ def topics_of(finding: Finding) -> frozenset[str]:
 
 
 def in_plans(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Findings of one code on the same topics become one, so that one look and one answer serve all partitions."""
+    """Merges findings of one code on the same topics, so that one plan and one answer cover all their partitions."""
     groups: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.code, _subject(finding)), []).append(finding)
@@ -46,7 +50,10 @@ def _subject(finding: Finding) -> tuple[str, ...]:
 
 
 def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Finding:
-    """What a person asked for, in the place of a finding: a topic with all of its partitions, or the whole cluster."""
+    """Returns the stand-in finding of a request: for a topic with all its partitions, or for the whole cluster.
+
+    Raises UsageError for an unknown topic, UnreachableError if the topics could not be read.
+    """
     partitions: tuple[TopicPartition, ...] = ()
     if runbook.request == TOPIC:
         partitions = _partitions(runbook, topic, snapshot)
@@ -54,8 +61,8 @@ def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Findin
         code=REQUEST,
         severity=Severity.INFO,
         obj=topic if partitions else "cluster",
-        summary=f"asked for by {by}",
-        cause=Cause("a person's request", Confidence.CERTAIN),
+        summary=f"requested by {by}",
+        cause=Cause("an operator's request", Confidence.CERTAIN),
         partitions=partitions,
         facts={TOPIC: topic} if partitions else {},
     )
@@ -63,14 +70,14 @@ def request(runbook: Runbook, topic: str, snapshot: Snapshot, by: str) -> Findin
 
 def _partitions(runbook: Runbook, topic: str, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
     if snapshot.zookeeper is None:
-        raise UnreachableError("which topics there are was not read, so nothing can be planned")
+        raise UnreachableError("the list of topics could not be read, so nothing can be planned")
     known = snapshot.zookeeper.assignments
     found = tuple(sorted(tp for tp in known if tp.topic == topic))
     if found:
         return found
     hint = f"-p {TOPIC}=NAME"
     if not topic or topic == _default(runbook):
-        raise UsageError(f"nothing was found for {runbook.id}; without a finding it is asked for by topic", hint=hint)
+        raise UsageError(f"no finding for {runbook.id}; to run it without one, name the topic", hint=hint)
     near = did_you_mean(topic, {tp.topic for tp in known})
     raise UsageError(f"there is no topic {topic!r} on {snapshot.cluster.name}{near}", hint=hint)
 
@@ -100,7 +107,7 @@ def _merged(group: list[Finding]) -> Finding:
 
 
 def _united(group: list[Finding]) -> dict[str, FactValue]:
-    """Lists, such as the brokers that are lost, hold what all findings say; of anything else the first one's word."""
+    """Merges facts: lists, such as lost brokers, are united; of other facts the first finding's value is kept."""
     facts = dict(group[0].facts)
     for finding in group[1:]:
         for name, value in finding.facts.items():

@@ -1,4 +1,4 @@
-"""Parameters of a runbook as the command line gives them."""
+"""Parses the parameters of a runbook, as given on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from kfix.model.plan.runbook import Param, Runbook
 
 
 def parse_params(runbook: Runbook, given: Iterable[str]) -> Args:
-    """What was given, over the defaults. Every value has the kind the runbook declares and lies within its bounds."""
+    """Returns the given parameters over the defaults.
+
+    Raises UsageError for an unknown or missing parameter, and for a value of the wrong type or out of bounds.
+    """
     found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items() if p.default is not None}
     for text in given:
         name, equals, value = text.partition("=")
@@ -42,7 +45,7 @@ def _of_kind(kind: ArgKind, text: str) -> ArgValue:
 
 def _within(param: Param, value: ArgValue) -> None:
     if param.choices and value not in param.choices:
-        raise ValueError(f"{value!r} is none of {', '.join(map(str, param.choices))}")
+        raise ValueError(f"{value!r} is not one of {', '.join(map(str, param.choices))}")
     for bound, word in ((param.low, "least"), (param.high, "most")):
         if isinstance(bound, int | float) and isinstance(value, int | float):
             bad = value < bound if word == "least" else value > bound
@@ -51,7 +54,7 @@ def _within(param: Param, value: ArgValue) -> None:
 
 
 def complete(runbook: Runbook, params: Args | None) -> Args:
-    """The defaults, and over them what was given. What has no default must be given."""
+    """Returns the given parameters over the defaults. Raises RefusedError if one without a default is missing."""
     found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
     missing = [name for name in runbook.params if name not in found]
     if missing:

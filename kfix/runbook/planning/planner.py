@@ -1,7 +1,7 @@
-"""A runbook and a finding into a plan: references resolved, branches decided, facts read, everything literal.
+"""Makes a plan from a runbook and a finding: resolves references, decides conditions, reads facts.
 
-The only place that knows templates. What it cannot decide or read it refuses; it never guesses and never cuts a plan to
-the size of a limit.
+Everything in a plan is literal; only this module knows templates. It refuses what it cannot decide or read, and a plan
+above a limit; it never guesses and never shortens a plan.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kfix.placement.world import Move
 from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ask
-from kfix.runbook.file.placements import KINDS, PlacementInput, Wish, place
+from kfix.runbook.file.placements import KINDS, PlacementInput, PlacementRequest, place
 from kfix.runbook.plan.limits import refuse_over_limits
 from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 from kfix.runbook.plan.steps import StepShape, build_step
@@ -51,7 +51,7 @@ from kfix.runbook.policy.policy import NO_POLICY, Policy
 
 @dataclass(frozen=True, slots=True)
 class AlreadyMet:
-    """The goal is met before anything was done: there is nothing to plan. `why` says so where no check does."""
+    """The goal is met already, so there is nothing to plan. `why` states the reason if no check was needed."""
 
     answers: tuple[tuple[CheckCall, Answer], ...]
     why: str = ""
@@ -64,15 +64,20 @@ def make_plan(
     *,
     created: Created,
     params: Args | None = None,
-    look: PlacementInput | None = None,
+    placement_input: PlacementInput | None = None,
     policy: Policy = NO_POLICY,
 ) -> Plan | AlreadyMet:
-    """`look` is needed by runbooks that place replicas or go over the whole cluster."""
-    return _Planner(runbook, finding, reader, complete(runbook, params), look, policy).plan(created)
+    """Returns the plan of a runbook for a finding, or `AlreadyMet`. Nothing is changed.
+
+    Runbooks that place replicas or loop over the whole cluster need `placement_input`. Raises RefusedError if a
+    precondition does not pass, no step applies, or the plan exceeds a limit; UnreachableError if a source it needs does
+    not answer.
+    """
+    return _Planner(runbook, finding, reader, complete(runbook, params), placement_input, policy).plan(created)
 
 
 class _Planner:
-    """One look at the cluster: all facts of a plan are read once, close together."""
+    """Makes one plan. All of its facts are read once, close together."""
 
     def __init__(
         self,
@@ -80,7 +85,7 @@ class _Planner:
         finding: Finding,
         reader: ClusterReader,
         params: Args,
-        look: PlacementInput | None,
+        placement_input: PlacementInput | None,
         policy: Policy,
     ) -> None:
         self.runbook = runbook
@@ -90,8 +95,8 @@ class _Planner:
         self.policy = policy
         self.read = FactReader(reader)
         self.skipped: list[Skipped] = []
-        self.items = Items(finding.partitions, reader, look)
-        self.look = look
+        self.items = Items(finding.partitions, reader, placement_input)
+        self.placement_input = placement_input
         self.names = Names(runbook.id, finding.key, known_of(finding, params))
         self.expand = Expander(self.items, self.read, self.skipped, finding.key)
         self.batches = 0
@@ -100,7 +105,7 @@ class _Planner:
         identity = self.reader.identity()
         self._fits(identity)
         if self.runbook.placement is not None:
-            self.items.moves = self._placed(self.look)
+            self.items.moves = self._placed(self.placement_input)
         if why := self.items.nothing(source_of(loop) for loop in self._goal_loops()):
             return AlreadyMet((), why)
         goal = self._goal()
@@ -119,18 +124,20 @@ class _Planner:
     def _goal_loops(self) -> Iterator[ForEach]:
         return (c.for_each for c in self.runbook.goal.checks if c.for_each is not None)
 
-    def _placed(self, look: PlacementInput | None) -> tuple[Move, ...]:
+    def _placed(self, placement_input: PlacementInput | None) -> tuple[Move, ...]:
         placement = self.runbook.placement
         assert placement is not None
         kind = KINDS[placement.kind]
         args = self.names.args(placement.args, {**kind.params, **kind.optional}, "placement")
-        wish = Wish(self.items.world, self.finding.partitions, args, () if look is None else look.moves)
-        moves = place(placement.kind, wish)
+        request = PlacementRequest(
+            self.items.world, self.finding.partitions, args, () if placement_input is None else placement_input.moves
+        )
+        moves = place(placement.kind, request)
         for move in moves:
             (key,) = about(move.tp, "assignment")
             if brokers(self.read(key)) != move.before:
                 text = f"{self.runbook.id}: the replicas of {move.tp} changed while the plan was made"
-                raise RefusedError(text, hint="look again")
+                raise RefusedError(text, hint="run the command again")
         return moves
 
     def _sealed(
@@ -171,13 +178,15 @@ class _Planner:
             raise RefusedError(text)
         if identity.mode not in self.runbook.modes:
             modes = ", ".join(sorted(self.runbook.modes))
-            raise RefusedError(f"{self.runbook.id} is for {modes}; {identity.name} is of mode {identity.mode}")
+            raise RefusedError(
+                f"{self.runbook.id} is for clusters of mode {modes}; {identity.name} has mode {identity.mode}"
+            )
 
     def _must_pass(self, checks: tuple[CheckCall, ...]) -> None:
         for call in checks:
             answer = ask(call, self.reader)
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; wanted: {answer.wanted}"
+                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
                 raise RefusedError(text)
 
     def _reasons(self) -> Iterator[str]:
@@ -204,7 +213,7 @@ class _Planner:
                     self.skipped.append(Skipped(name, str(reason)))
 
     def _portions(self, template: StepTemplate) -> Iterator[tuple[list[tuple[str, Names]], bool]]:
-        """(steps that are issued together, whether they are the canary)."""
+        """Yields (steps that are issued together, whether they are the canary)."""
         loop = template.for_each
         size = 0 if loop is None else self.names.number(loop.batch, f"{template.id} for_each batch")
         if loop is None or size == 0:
@@ -213,7 +222,7 @@ class _Planner:
         source = source_of(loop)
         portions = tuple(self.items.portions(source, loop.name, size, loop.canary))
         if not portions:
-            raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to go over")
+            raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to loop over")
         for n, portion in enumerate(portions):
             named = [(f"{template.id}:{item.suffix}", self.names.inside(item.values)) for item in portion]
             yield named, n == 0 and loop.canary > 0
@@ -227,7 +236,7 @@ class _Planner:
         gate = max(template.gate or Gate.AUTO, self.policy.gate(action.name), Gate.STEP if canary else Gate.AUTO)
         verify = self.expand.checks(template.verify, f"{name} verify", names)
         if template.verify and not verify:
-            raise RefusedError(f"{self.runbook.id}: {name} verify: no check applies: it proves nothing")
+            raise RefusedError(f"{self.runbook.id}: {name} verify: no check applies, so the step cannot be verified")
         wanted = StepShape(
             id=name,
             why=names.text(template.why, name),
@@ -237,7 +246,7 @@ class _Planner:
             verify=verify,
             verify_timeout=names.seconds(template.verify_timeout, f"{name} verify_timeout"),
             phase=template.phase,
-            # A canary that fails, is refused or left out is what it is there for: the rest is not tried.
+            # A canary that fails, is refused or skipped stops the run: that is its purpose.
             on_failure=OnFailure.STOP if canary else template.on_failure,
             batch=batch,
             pause=pause,
@@ -247,7 +256,7 @@ class _Planner:
     def _from_step(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
     ) -> Iterator[PlannedStep]:
-        """The inverse of every step that `from_step` made, last first: exactly what those found."""
+        """Yields the inverse of every step that `from_step` made, last first: it restores exactly what they found."""
         made = [s for s in before if s.id.partition(":")[0] == template.from_step and s.inverse is not None]
         if not made:
             self.skipped.append(Skipped(template.id, f"{template.from_step} is not in the plan"))
@@ -271,7 +280,9 @@ class _Planner:
         template = self.runbook.goal
         checks = self.expand.checks(template.checks, "goal", self.names)
         if not checks:
-            raise RefusedError(f"{self.runbook.id}: goal: no check applies to {self.finding.key}: it proves nothing")
+            raise RefusedError(
+                f"{self.runbook.id}: goal: no check applies to {self.finding.key}, so nothing could be proved"
+            )
         return Goal(
             checks=checks,
             timeout=self.names.seconds(template.timeout, "goal.timeout"),

@@ -1,4 +1,4 @@
-"""The names that a runbook may refer to while it is planned, and references into values of the kind that is wanted."""
+"""Resolves references while planning, and converts the values to the types that actions and checks need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def known_of(finding: Finding, params: Args) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is known at one place of a runbook; refusals name the runbook, the place and the finding."""
+    """The names known at one place of a runbook. Refusals name the runbook, the place and the finding."""
 
     runbook: str
     finding: str
@@ -52,7 +52,7 @@ class Names:
         try:
             return resolve(value, self.known)
         except UnknownReference as error:
-            text = f"{self.runbook}: {where}: {self.finding} says nothing about {error.args[0]}"
+            text = f"{self.runbook}: {where}: {self.finding} has no fact {error.args[0]}"
             raise RefusedError(text) from error
 
     def text(self, value: str, where: str) -> str:

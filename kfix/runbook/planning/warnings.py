@@ -1,29 +1,31 @@
-"""What a person should know before approving a plan, beyond its steps."""
+"""Warnings that an operator should read before approving a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kfix.actions.words import several
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.plan.plan import Goal, PlannedStep, Risk
 
 
 def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...]) -> Iterator[str]:
     if finding.unsettled:
-        yield "the finding was seen once only: it may be an ordinary election that is still going on"
+        yield "the finding was seen in one snapshot only; it may be an ordinary election in progress"
     wide = [step.id for step in steps if step.risk is Risk.WHOLE_CLUSTER]
     if wide:
-        yield f"{', '.join(wide)} touches the whole cluster; it comes last and asks by itself"
+        yield f"{', '.join(wide)} touches the whole cluster; it comes last and has its own gate"
     group = finding.facts.get("group")
     made_up = sorted({str(c.args["group"]) for c in goal.checks if c.args.get("group", group) != group})
     if made_up:
-        yield f"no group is known to live there; the proof asks for {', '.join(made_up)}, which nobody uses"
+        names = f"{'group' if len(made_up) == 1 else 'groups'} {', '.join(made_up)}"
+        yield f"no consumer group is known on these partitions; the proof uses the unused {names}"
     unknown = [s.id for s in steps if s.args.get("bytes") == -1 and s.estimate.replicas_moved]
     if unknown:
-        yield f"the size of {len(unknown)} replicas to copy is unknown: no broker told it"
+        yield f"the size of {several(len(unknown), 'partition')} to copy is unknown: no broker reported it"
     copying = [s for s in steps if s.estimate.replicas_moved]
     if copying:
-        yield "free disk space of the destinations is told by brokers from 3.3 on only: look before you approve"
+        yield "check the free disk space of the destination brokers: Kafka reports it only from version 3.3 on"
     lost = [s.id for s in steps if s.risk is Risk.DATA_LOSS]
     if lost:
-        yield f"{', '.join(lost)} CANNOT BE UNDONE and loses records"
+        yield f"{', '.join(lost)} CANNOT BE UNDONE and may lose records"

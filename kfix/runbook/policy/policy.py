@@ -1,4 +1,4 @@
-"""A site's own rules: gates raised and limits lowered, never the other way round. `policyfile` reads them."""
+"""A site's policy: it raises gates and lowers limits, never the reverse. `policyfile` reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`gates` by action. `limits` hold the most a plan may do, whatever its runbook allows."""
+    """The lowest gate per action, and limits that hold for every runbook. `origin` is the file it was read from."""
 
     gates: Mapping[str, Gate] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Policy:
         return self.gates.get(action, Gate.AUTO)
 
     def caps(self, caps: Caps) -> Caps:
-        """The smaller of both; of the cooldown the longer."""
+        """Returns the stricter of both limits: the smaller one, and of two cooldowns the longer."""
         changed: dict[str, float] = {}
         for name, limit in self.limits.items():
             own = getattr(caps, name)
@@ -33,7 +33,7 @@ class Policy:
         return replace(caps, **changed)  # type: ignore[arg-type]
 
     def raised(self, plan: Plan) -> Plan:
-        """A plan that no runbook made, such as a rollback's: its gates raised, its limits left alone."""
+        """Returns a rollback plan with its gates raised to the policy. Its limits stay."""
         steps = tuple(s if self._fits(s) else replace(s, gate=self.gate(s.action)) for s in plan.steps)
         if steps == plan.steps:
             return plan
@@ -42,26 +42,27 @@ class Policy:
         return seal(replace(plan, steps=steps, expires_at=min(plan.expires_at, longest)))
 
     def refuse(self, plan: Plan) -> None:
-        """A plan may be older than the policy, or made where there is none: what falls short is told by name."""
+        """Raises RefusedError, naming each violation: a plan may be older than the policy or made without one."""
         problems = list(self._short(plan))
         if problems:
-            text = lines(f"plan {plan.short_id} falls short of the policy {self.origin}:", *problems)
+            text = lines(f"plan {plan.short_id} violates the policy {self.origin}:", *problems)
             raise RefusedError(lines(text, "nothing was changed"), hint=plan_again(plan))
 
     def _short(self, plan: Plan) -> Iterator[str]:
         for step in plan.steps:
             if not self._fits(step):
-                yield f"  step {step.id}: gate {step.gate.word}, {self.gate(step.action).word} for {step.action}"
+                required = self.gate(step.action).word
+                yield f"  step {step.id}: gate {step.gate.word}; the policy requires {required} for {step.action}"
         if plan.undoes:
             return
         allowed = self.caps(plan.caps)
         for name in self.limits:
             had, limit = getattr(plan.caps, name), getattr(allowed, name)
             if had != limit:
-                yield f"  limits.{name}: {'none' if had is None else f'{had:g}'}, the policy says {limit:g}"
+                yield f"  limits.{name}: {'none' if had is None else f'{had:g}'}; the policy requires {limit:g}"
 
     def _fits(self, step: PlannedStep) -> bool:
-        """What asks nobody puts back what was there: no policy keeps it from that."""
+        """Returns whether the step's gate is high enough. A policy cannot raise `auto`, such as a restoring step."""
         return step.gate is Gate.AUTO or step.gate >= self.gate(step.action)
 
 

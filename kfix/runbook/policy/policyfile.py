@@ -1,4 +1,4 @@
-"""The policy's file: YAML as strict as a runbook's, all mistakes at once, each as `file:line:col: text`."""
+"""Reads the policy file: YAML as strict as a runbook's; all mistakes are reported at once as `file:line:col: text`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PolicyLimits(StrictModel):
 
 
 class PolicyModel(StrictModel):
-    """Gates by action, never below the action's floor; limits, never above what a runbook has."""
+    """A policy file. Gates are never below the action's floor, limits never above the runbook's."""
 
     api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
     kind: Literal["Policy"]
@@ -47,7 +47,7 @@ def parse_policy(text: str, origin: str) -> Policy:
 
 
 def _floors(data: object) -> Iterator[Problem]:
-    """On the plain data, so that a mistake in the shape hides none in the meaning."""
+    """Checks the plain data, so that a mistake in the structure does not hide others."""
     gates = data.get("gates") if isinstance(data, dict) else None
     for name, word in gates.items() if isinstance(gates, dict) else ():
         path: Path = ("gates", name)
@@ -56,6 +56,8 @@ def _floors(data: object) -> Iterator[Problem]:
             continue
         floor = ACTIONS[name].gate_floor
         if floor is Gate.AUTO:
-            yield Problem(path, f"{name} asks nobody: it changes nothing, or puts back what was there", at_key=True)
+            yield Problem(
+                path, f"{name} has no gate to raise: it changes nothing, or restores earlier settings", at_key=True
+            )
         elif isinstance(word, str) and word.upper() in Gate.__members__ and Gate[word.upper()] < floor:
             yield Problem(path, f"gate {word!r} is below the floor {floor.word!r} of action {name}")

@@ -1,6 +1,6 @@
-"""What takes a run back: a plan of its own, made of the inverses its journal recorded, last first.
+"""Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last first.
 
-What nothing undoes is named up front. Good copies that a run made are kept unless everything is asked for.
+Changes that cannot be reverted are named up front. Finished copies are kept unless everything is to be reverted.
 """
 
 from __future__ import annotations
@@ -45,30 +45,35 @@ _MOVE_SECONDS = 3600.0
 
 
 def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, everything: bool) -> Plan:
-    """`everything`: also what a rollback keeps by itself, such as replicas that were added and are in sync."""
+    """Returns the plan that rolls `run` back.
+
+    `everything` also reverts what a rollback otherwise keeps, such as replicas that were added and are in sync. Raises
+    RefusedError if the journal is broken, the run changed nothing, nothing of it can be reverted, or it was a run of
+    another cluster or another version of kfix.
+    """
     back = run.journal()
     if back.broken:
-        raise RefusedError(f"{run.id}: {back.broken}: nobody knows what there is to take back")
+        raise RefusedError(f"{run.id}: {back.broken}: what the run changed after that is unknown")
     plan = run.plan()
     if plan.created.kfix != created.kfix:
-        raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is {created.kfix}")
+        raise RefusedError(f"{run.id} was a run of kfix {plan.created.kfix}, this is kfix {created.kfix}")
     refuse_elsewhere(plan, reader.identity(), run.id)
     done = [name for name in replay(back.records).done if name in {s.id for s in plan.steps}]
     if not done:
-        raise RefusedError(f"{run.id} changed nothing: there is nothing to take back")
+        raise RefusedError(f"{run.id} changed nothing: there is nothing to roll back")
     maker = _Maker(plan, reader, done, everything)
     steps = tuple(maker.steps())
     if not steps:
         reasons = [f"  {s.step}: {s.reason}" for s in maker.skipped]
-        none_left = f"all that {run.id} changed was put back by the run itself"
-        raise RefusedError(lines(f"nothing of {run.id} can be taken back:", *reasons) if reasons else none_left)
+        none_left = f"the run {run.id} reverted all of its changes itself"
+        raise RefusedError(lines(f"no change of {run.id} can be reverted:", *reasons) if reasons else none_left)
     keys = dict.fromkeys(key for step in steps for key in step.pre)
     checks = lasting(steps)
     made = replace(
         plan,
         created=created,
         expires_at=created.at + (TYPED_PLAN_SECONDS if any(s.gate >= Gate.TYPED for s in steps) else PLAN_SECONDS),
-        title=f"Take back run {run.id}",
+        title=f"Roll back run {run.id}",
         caps=replace(plan.caps, max_duration=None, max_bytes_moved=None, max_brokers=None),
         facts=tuple(maker.read(key) for key in keys),
         preconditions=(CheckCall("cluster_reachable", Args()),),
@@ -77,7 +82,7 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
         invariants=(),
         standing=(),
         skipped_at_plan=tuple(maker.skipped),
-        warnings=tuple(f"{s.step} will not be undone: {s.reason}" for s in maker.skipped),
+        warnings=tuple(f"{s.step} will not be reverted: {s.reason}" for s in maker.skipped),
         undoes=run.id,
     )
     return seal(made)
@@ -92,7 +97,7 @@ class _Maker:
         self.reader = reader
         self.skipped: list[Skipped] = []
         self.copies = False
-        # What the run put back itself, in its ending.
+        # What the run restored itself, at its end.
         ended = {s.id: s for s in plan.steps if s.phase is Phase.ALWAYS}
         self.put_back = {(ended[name].action, ended[name].args) for name in done if name in ended}
         self._moving: Mapping[TopicPartition, Assignment] | None = None
@@ -109,7 +114,7 @@ class _Maker:
             if undo is not None:
                 yield self._step(step, undo)
             if undo is not None and undo.action == "reassign.cancel" and step.inverse is not None:
-                # Kafka keeps the replicas of before and not their order (tried on 2.7.1).
+                # After a cancel Kafka keeps the former replicas but not their order (docs/facts/operations.md).
                 order = step.inverse.args.with_(before=undo.args.brokers("original"), bytes=0)
                 if order.brokers("replicas") != order.brokers("before"):
                     yield self._step(step, Undo(step.inverse.action, order), "order")
@@ -122,20 +127,20 @@ class _Maker:
         if step.inverse is None:
             raise NotApplicable(step.undo)
         if step.action == "reassign.move" and step.args.tp() in self.moving:
-            # What is still on its way is turned round, which loses no copy that anybody relied on.
+            # A move in progress is cancelled; no copy is lost that anything relied on.
             self._must_be_own(step)
             cancel = ACTIONS["reassign.cancel"].freeze(Args({"partition": step.args.text("partition")}), self.read)
             return Undo("reassign.cancel", cancel)
         if step.inverse.keep and not self.everything:
-            raise NotApplicable("finished, and kept: its copies are good; --all takes it back as well")
+            raise NotApplicable("finished, and its copies are in sync; --all reverts it as well")
         return step.inverse
 
     def _must_be_own(self, step: PlannedStep) -> None:
-        """Only a move to where this run sent it is this run's."""
+        """Raises NotApplicable if the move in progress is not this run's: it goes to other brokers."""
         target = target_of(self.moving[step.args.tp()])
         if target != step.args.brokers("replicas"):
             words = f"it is being moved to {list(target)}, not to {list(step.args.brokers('replicas'))}"
-            raise NotApplicable(f"{words}: somebody else's move is left alone")
+            raise NotApplicable(f"{words}: that move was started by somebody else and is left alone")
 
     @property
     def moving(self) -> Mapping[TopicPartition, Assignment]:
@@ -146,7 +151,7 @@ class _Maker:
     def _step(self, step: PlannedStep, undo: Undo, what: str = "undo") -> PlannedStep:
         shape = StepShape(
             id=f"{what}-{step.id}",
-            why=f"takes back step {step.id}: {step.what}",
+            why=f"reverts step {step.id}: {step.what}",
             gate=Gate.PLAN,
             verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
             on_failure=OnFailure.CONTINUE,
@@ -156,11 +161,13 @@ class _Maker:
         return made
 
 
-def refuse_odd_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> None:
-    """A plan that says it takes a run back must be made of that run's own inverses, and of nothing else."""
+def refuse_altered_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> None:
+    """Raises RefusedError if a rollback plan has a step that is no inverse of a change of that run."""
     run = RunDir(store.runs_dir / plan.undoes)
     if not _RUN_ID.fullmatch(plan.undoes) or not run.plan_path.exists():
-        raise RefusedError(f"plan {plan.short_id} takes back run {plan.undoes!r}, which is not known here")
+        raise RefusedError(
+            f"plan {plan.short_id} rolls back run {plan.undoes!r}, which is not in this host's run store"
+        )
     allowed: set[tuple[str, Args]] = set()
     for everything in (True, False):
         with suppress(KfixError):
@@ -168,5 +175,5 @@ def refuse_odd_rollback(plan: Plan, store: RunStore, reader: ClusterReader) -> N
             allowed |= {(s.action, without_estimates(s.args)) for s in made.steps}
     odd = [s.id for s in plan.steps if (s.action, without_estimates(s.args)) not in allowed]
     if odd:
-        text = f"plan {plan.short_id}: step {odd[0]} is not what takes back run {plan.undoes} as things stand"
-        raise RefusedError(f"{text}; nothing was changed", hint=f"make a new one: kfix runbook rollback {plan.undoes}")
+        text = f"plan {plan.short_id}: step {odd[0]} does not revert run {plan.undoes} as the cluster is now"
+        raise RefusedError(f"{text}; nothing was changed", hint=f"make a new plan: kfix runbook rollback {plan.undoes}")

@@ -1,4 +1,7 @@
-"""While the network is cut every change is refused: the fault is not in Kafka, which heals once the network does."""
+"""Refuses every change during a network partition: the fault is not in Kafka, which recovers with the network.
+
+Why: docs/adr/011, docs/facts/network-partitions.md.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,23 @@ _SURE = frozenset({Confidence.CERTAIN, Confidence.LIKELY})
 
 
 def cuts_in(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What a diagnosis tells of a cut that is more than possible, folded findings among them."""
+    """Returns the findings, folded ones included, that report a cut with a confidence above "possible"."""
     return tuple(f for each in findings for f in each.walk() if f.code in CODES and f.cause.confidence in _SURE)
 
 
 def refuse_while_cut(findings: Iterable[Finding]) -> None:
-    """Raises `RefusedError` that names the cut and says what helps."""
+    """Raises RefusedError, which names the cut and the remedy, if the findings report one."""
     for finding in cuts_in(findings):
         if finding.unsettled:
             raise RefusedError(
-                lines(finding.summary, "no change while the network may be about to be cut"),
-                hint="look again in some seconds: kfix diagnose",
+                lines(finding.summary, "kfix changes nothing while the network may be partitioned"),
+                hint="diagnose again in a few seconds: kfix diagnose",
             )
         raise RefusedError(
             lines(
                 f"{finding.key}: {finding.summary}",
                 "no election, no reassignment and no other change while the network is cut: "
-                "each makes the split deeper, or loses records",
+                "each could lose records or make recovery harder",
             ),
-            hint="mend the network; Kafka heals by itself within seconds. Then look again: kfix diagnose",
+            hint="repair the network; Kafka recovers by itself within seconds. Then check: kfix diagnose",
         )

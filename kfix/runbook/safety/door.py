@@ -1,8 +1,8 @@
-"""The one door to a cluster's changes.
+"""The door: the only way to a cluster's changes.
 
-Whoever carries out a plan holds a `Passage`, and only `Door.admit` gives one. So the site's policy and the refusal
-while the network is cut (docs/adr/011) hold for every caller, and nothing else in kfix reaches a `ClusterChanger`
-(docs/adr/013).
+Every caller that carries out a plan needs a `Passage`, and only `Door.admit` makes one. So the site's policy and the
+refusal during a network partition (docs/adr/011) hold for every caller, and nothing else in kfix reaches a
+`ClusterChanger` (docs/adr/013).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from kfix.ports import Clock, ClusterChanger
 from kfix.runbook.policy.policy import Policy
 from kfix.runbook.safety.cut_network import refuse_while_cut
 
-#: A diagnosis older than this (seconds) says too little about the network to rest a change on it.
+#: A diagnosis older than this (seconds) is repeated before a change.
 DIAGNOSIS_SECONDS = 30.0
 
-# A move that is under way is taken back by a cancel, which no plan has as a step.
+# A move in progress is reverted by a cancel, which may not be a step of the plan.
 _MOVE, _CANCEL = "reassign.move", "reassign.cancel"
 _RATE = "throttle.rate"
 
@@ -42,8 +42,8 @@ class Diagnosed:
 class Door:
     """Keeps the changer of one cluster.
 
-    `policy` is the site's. `diagnose` is called before the first change, and again where the last diagnosis is older
-    than `DIAGNOSIS_SECONDS`; `just_now` is one that the caller made for this very run, and saves the first call.
+    `policy` is the site's. `diagnose` is called before the first change, and again if the last diagnosis is older than
+    `DIAGNOSIS_SECONDS`. `just_now` is a diagnosis that the caller made for this run; it saves the first call.
     """
 
     def __init__(
@@ -64,20 +64,20 @@ class Door:
             self._at = just_now.at
 
     def admit(self, plan: Plan) -> Passage:
-        """Raises RefusedError where the plan falls short of the policy, or the network is cut."""
+        """Returns the passage for a plan. Raises RefusedError if the plan violates the policy or the network is cut."""
         self.policy.refuse(plan)
         self.refuse_while_cut()
         return Passage(self, self._changer, plan, endings_only=False)
 
     def admit_endings(self, plan: Plan) -> Passage:
-        """For the abort of a run: a passage that only puts back what the run set for its own time, such as throttles.
+        """Returns a passage for aborting a run. It admits only the restoring steps, such as removing throttles.
 
-        Neither policy nor a cut network keeps a run from that.
+        Neither the policy nor a network partition prevents that.
         """
         return Passage(self, self._changer, plan, endings_only=True)
 
     def refuse_while_cut(self) -> None:
-        """Raises RefusedError that names the cut; UnreachableError where the cluster cannot be diagnosed."""
+        """Raises RefusedError, which names the cut, or UnreachableError if the cluster cannot be diagnosed."""
         now = self._clock.monotonic()
         if now - self._at <= DIAGNOSIS_SECONDS:
             return
@@ -86,7 +86,7 @@ class Door:
 
 
 class Passage:
-    """Leave to carry out one plan. Made by `Door` alone."""
+    """The permission to carry out one plan. Only `Door` makes one."""
 
     def __init__(self, door: Door, changer: ClusterChanger, plan: Plan, *, endings_only: bool) -> None:
         self._door = door
@@ -99,30 +99,34 @@ class Passage:
 
     @property
     def may_cancel(self) -> bool:
-        """Whether a person who interrupts a run may have its moves cancelled: not where the policy wants more than an
-        answer to a screen for a cancel, or for the move that puts the order of the replicas back.
+        """Returns whether the operator who interrupts a run may cancel its moves.
+
+        False if the policy puts a gate above `step` on a cancel, or on the move that restores the order of replicas.
         """
         return max(self._door.policy.gate(_CANCEL), self._door.policy.gate(_MOVE)) <= Gate.STEP
 
     @property
     def may_rethrottle(self) -> bool:
-        """Whether another throttle may be taken up in mid-run, where nobody is asked."""
+        """Returns whether the throttle may be changed during a run, without another approval."""
         return self._door.policy.gate(_RATE) <= Gate.PLAN
 
     def refuse_while_cut(self) -> None:
-        """Before a change that is no step of the plan, such as a cancel: as `Door.refuse_while_cut`."""
+        """As `Door.refuse_while_cut`, before a change that is no step of the plan, such as a cancel."""
         self._door.refuse_while_cut()
 
     def before_change(self, step: PlannedStep) -> None:
-        """Looks at the network again where the last look is too old, as after a person's long thought.
+        """Diagnoses the cluster again if the last diagnosis is too old, as after a long wait for an answer.
 
-        What puts back what was there is let through in any case.
+        A restoring step is admitted without that. Raises as `refuse_while_cut` does.
         """
         if step.phase is not Phase.ALWAYS and not self._endings_only:
             self._door.refuse_while_cut()
 
     def send(self, action: str, args: Args) -> ChangeResult:
-        """Sends one change. Raises ReadOnlyViolationError for an action that the admitted plan does not have."""
+        """Sends one change and returns Kafka's answer.
+
+        Raises ReadOnlyViolationError for an action that the admitted plan does not have.
+        """
         if action not in self._actions:
-            raise ReadOnlyViolationError(f"{action} is no action of the plan that was admitted; nothing was sent")
+            raise ReadOnlyViolationError(f"{action} is not an action of the admitted plan; nothing was sent")
         return ACTIONS[action].apply(args, self._changer)

@@ -1,4 +1,4 @@
-"""Stale means that the world changed: the facts a plan rests on, as they were and as they are."""
+"""Detects stale plans: compares the facts a plan rests on with the facts now."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class Drift:
 
 
 class PlannedFacts:
-    """The facts as the plan has them, moved on by the run's own changes and by nothing else."""
+    """The facts of a plan, updated only by the run's own changes."""
 
     def __init__(self, facts: Iterable[Fact], moved: Mapping[str, FactJson] | None = None) -> None:
         """`moved` are values that the run's own changes gave to facts before this process took over."""
         self._facts = {f.key: replace(f, value=moved[f.key]) if moved and f.key in moved else f for f in facts}
 
     def compare(self, keys: Iterable[str], reader: ClusterReader) -> tuple[dict[str, Fact], tuple[Drift, ...]]:
-        """(as they are now, what differs). `UnreachableError` where they cannot be read: unknown is not unchanged."""
+        """Returns the facts as they are now, and those that differ. Raises UnreachableError if they cannot be read."""
         now = read_facts(reader, keys)
         drifts = (Drift(key, self._facts[key].value, fact.value) for key, fact in now.items())
         return now, tuple(d for d in drifts if d.was != d.is_)
 
-    def move_on(self, keys: Iterable[str], reader: ClusterReader) -> Mapping[str, Fact]:
-        """After an own change: what the action may have moved is read again and expected from then on."""
+    def refresh(self, keys: Iterable[str], reader: ClusterReader) -> Mapping[str, Fact]:
+        """Reads the facts that an own change may have altered. Their new values are expected from then on."""
         now = read_facts(reader, [key for key in keys if key in self._facts])
         self._facts |= now
         return now
 
 
 def table(drifts: tuple[Drift, ...]) -> str:
-    """One line a fact: what it is called, what it was, what it is."""
+    """Formats one line per fact: its key, its value in the plan, its value now."""
     rows = [("fact", "was", "is"), *((d.key, show_value(d.was), show_value(d.is_)) for d in drifts)]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return lines(*(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows))

@@ -1,4 +1,4 @@
-"""Why a run ends before its proof. Whether that is a refusal or a stop half-way depends on what was changed."""
+"""The outcomes of a run, and the error for each. Which error it is depends on whether anything was changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kfix.harmless import lines
 
 class Outcome(StrEnum):
     PROVED = "proved"
-    ALREADY_WELL = "already_well"
+    ALREADY_HEALTHY = "already_healthy"
     NOT_PROVED = "not_proved"
     INCONCLUSIVE = "inconclusive"
     REFUSED = "refused"
@@ -27,19 +27,21 @@ class Outcome(StrEnum):
     ABORTED = "aborted"
 
 
-#: The hint of a stop after which only another plan can go on; whoever reports it names the command.
+#: The hint of a stop that only a new plan can follow. `Endings.error` replaces it by the command.
 ANOTHER_PLAN = "make a new plan"
 
 
 class Stop(Exception):  # noqa: N818 - ends a run in order
+    """Ends a run in order, with its outcome. It becomes a `KfixError` by `to_error`."""
+
     def __init__(self, outcome: Outcome, text: str, hint: str = "") -> None:
         super().__init__(text)
         self.outcome = outcome
         self.hint = hint
 
 
-class RollBackWanted(StoppedError):  # noqa: N818 - a stop of its own, caught by whoever can take the run back
-    """A step failed whose runbook says: take everything back. `run` names what is to be taken back."""
+class RollBackWanted(StoppedError):  # noqa: N818 - caught by the caller that can roll the run back
+    """A step with `on_failure: rollback` failed. `run` is the id of the run to roll back."""
 
     def __init__(self, message: str, run: str) -> None:
         super().__init__(message, hint=f"kfix runbook rollback {run}")
@@ -56,32 +58,32 @@ def to_error(
     under_way: str = "",
     rollback: str = "",
 ) -> KfixError:
-    """Exit codes 3 and 4 promise that nothing was changed, 5 and 6 that something may have been.
+    """Returns the error for a stop. Exit codes 3 and 4 mean that nothing was changed, 5 and 6 that something may be.
 
-    `changed` is what stays changed, `put_back` what the run changed and took back itself, `left` what it could not take
-    back. `under_way` describes copies that Kafka goes on making. `rollback` is the command that takes back what stays
-    changed, "" where nothing of it can be taken back.
+    `changed` describes the changes that remain, `put_back` those that the run reverted itself, `left` what it could not
+    restore. `under_way` describes copies that Kafka is still making. `rollback` is the command that reverts the
+    remaining changes, "" if none of them can be reverted.
     """
-    text = lines(str(stop)) + (f"; LEFT ON, put it back by hand or by abort: {'; '.join(left)}" if left else "")
+    text = lines(str(stop)) + (f"; NOT RESTORED, do it by hand or with abort: {'; '.join(left)}" if left else "")
     text += f"; {under_way}" if under_way else ""
     if stop.outcome is Outcome.ROLL_BACK and changed:
         return RollBackWanted(text, run)
     if not changed and not put_back:
         kind = ApprovalError if stop.outcome in (Outcome.DECLINED, Outcome.INTERRUPTED) else RefusedError
         return kind(text + "; nothing was changed", hint=stop.hint)
-    restored = f"put back by the run itself: {'; '.join(put_back)}" if put_back else ""
+    restored = f"restored by the run itself: {'; '.join(put_back)}" if put_back else ""
     done = "; ".join(changed)
     if changed and stop.outcome in (Outcome.NOT_PROVED, Outcome.INCONCLUSIVE):
         return NotProvedError(lines(*filter(None, (text, f"changed: {done}", restored))), hint=stop.hint)
-    stays = f"changed before that: {done}" if changed else "nothing stays changed"
+    stays = f"changed before that: {done}" if changed else "no changes remain"
     more = "; ".join(filter(None, (stays, restored)))
     return StoppedError(text + f"; {more}", hint=stop.hint or _hint(run, rollback, stays=bool(changed)))
 
 
 def _hint(run: str, rollback: str, *, stays: bool) -> str:
-    words = [f"kfix runbook resume {run}   goes on"]
+    words = [f"kfix runbook resume {run}   continues"]
     if rollback:
-        words.append(f"{rollback}   takes it back")
+        words.append(f"{rollback}   reverts the changes")
     elif stays:
-        words.append("what was changed cannot be taken back")
+        words.append("the changes cannot be reverted")
     return ";   ".join((*words, f"kfix runbook history {run}   shows every step"))

@@ -1,4 +1,4 @@
-"""Proof: all checks good, several times in a row, before a deadline. Not knowing is never good."""
+"""Proof: all checks pass, several times in a row, before a deadline. An unknown answer is never a pass."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Asked = tuple[tuple[CheckCall, Answer], ...]
 OnSample = Callable[[CheckCall, Answer, int], None]
 
 
-# Checks of something that a later step may set anew, with the arguments that say which thing that is.
+# Checks of something that a later step may set again, with the arguments that identify it.
 _SET_ANEW = {"assignment_is": ("partition",), "config_is": ("kind", "name", "key"), "throttles_are": ("kind", "name")}
 
 
 def lasting(
     steps: Iterable[PlannedStep], counts: Callable[[PlannedStep], bool] = lambda _step: True
 ) -> tuple[CheckCall, ...]:
-    """What steps brought about, in their order: where two set the same thing, only the later one's is still there.
+    """Returns the checks that still hold after the steps: if two steps set the same thing, only the later one's.
 
-    A step that does not count is asked for nothing, but what it set anew is not asked of an earlier one either.
+    A step for which `counts` is False adds no check, but it removes those of earlier steps that set the same thing.
     """
     found: dict[object, CheckCall] = {}
     for step in steps:
@@ -40,7 +40,7 @@ def lasting(
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`last` is the last sample of every check; `in_row` how many good samples in a row there were at the end."""
+    """The result of a proof: `last` is the last answer of every check, `in_row` the number of passes in a row."""
 
     verdict: Verdict
     last: Asked
@@ -49,9 +49,9 @@ class Proof:
 
     @property
     def words(self) -> str:
-        """What stood in the way: the checks that did not pass."""
-        bad = [f"{c}: {a.verdict}: {a.observed}; wanted: {a.wanted}" for c, a in self.last if not a.passed]
-        return lines(*bad) or f"good {self.in_row} times in a row, which was not often enough"
+        """Returns the checks that did not pass, one per line."""
+        bad = [f"{c}: {a.verdict}: {a.observed}; expected: {a.wanted}" for c, a in self.last if not a.passed]
+        return lines(*bad) or f"all checks passed, but only {self.in_row} times in a row"
 
 
 def sample(checks: tuple[CheckCall, ...], reader: ClusterReader) -> Asked:
@@ -77,9 +77,10 @@ def prove(
     on_sample: OnSample,
     between: Callable[[], None] = lambda: None,
 ) -> Proof:
-    """A deadline that passes while things looked bad is a fail, while they were unknown it is inconclusive.
+    """Samples the checks until they have passed `consecutive` times in a row, or `timeout` seconds have passed.
 
-    Good, but not often enough in a row, is inconclusive too: metadata may be flapping.
+    At the timeout the verdict is fail if a check failed, and inconclusive if its answer was unknown or it passed, but
+    not often enough in a row: metadata may be flapping.
     """
     started = clock.monotonic()
     in_row = 0

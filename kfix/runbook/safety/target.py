@@ -1,7 +1,7 @@
-"""Refuses a cluster, or a way to reach it, other than the one that a plan was made for.
+"""Refuses to carry out a plan on another cluster, or over another security protocol, than it was made for.
 
-Another listener may have other rights, lead to other addresses, or be watched by other people: what was approved for
-one is not carried out over another in silence. The SASL user may differ: a second person has a login of their own.
+Another listener may have other permissions or lead to other addresses. The SASL user may differ, because a second
+operator has a login of their own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from kfix.model.plan.plan import Plan
 
 
 def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
-    """Raises RefusedError where `here` is another cluster than the plan's, or is reached over another security protocol
-    or SASL mechanism. `subject` names the plan or the run.
+    """Raises RefusedError if `here` is not the plan's cluster, or is reached over another protocol or SASL mechanism.
+
+    `subject` names the plan or the run.
     """
     refuse_other_cluster(plan, here, subject)
     before, now = plan.cluster.security, here.security
@@ -21,8 +22,8 @@ def refuse_elsewhere(plan: Plan, here: ClusterIdentity, subject: str) -> None:
         return
     way = "without --command-config" if before.protocol == "PLAINTEXT" else "with the plan's --command-config FILE"
     raise RefusedError(
-        f"{subject} was made over {before}, this is {now}; nothing was changed",
-        hint=f"repeat it {way}",
+        f"{subject} was made over {before}, this connection uses {now}; nothing was changed",
+        hint=f"repeat the command {way}",
     )
 
 

@@ -185,7 +185,7 @@ def in_a_row(cluster: MemoryCluster, *steps: tuple[str, Args]) -> None:
         _, drifts = baseline.compare(ACTIONS[name].reads(args), cluster)
         assert not drifts, (name, drifts)
         assert carry_out(name, args, cluster).accepted
-        baseline.move_on(ACTIONS[name].writes(args), cluster)
+        baseline.refresh(ACTIONS[name].writes(args), cluster)
 
 
 @pytest.mark.parametrize(

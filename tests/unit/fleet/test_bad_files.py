@@ -1,4 +1,4 @@
-"""What is no good file of the store is told in one line that names the file, and is a row of the audit."""
+"""A damaged file of the store is reported in one line with its name, and is a row of the audit."""
 
 import gzip
 from datetime import date
@@ -34,11 +34,11 @@ def refused(path, *words):
 
 def test_bad_names_are_refused(tmp_path):
     for name in ("", "x" * 300):
-        with pytest.raises(UsageError, match="no name of a cluster"):
+        with pytest.raises(UsageError, match="not a valid cluster name"):
             file_name(name)
-    with pytest.raises(UsageError, match="no name of a run"):
+    with pytest.raises(UsageError, match="not a valid run name"):
         RunWriter(place_of(tmp_path), DAY, "../r")
-    with pytest.raises(UsageError, match="no file of a fleet store"):
+    with pytest.raises(UsageError, match="not a file of a fleet store"):
         judge_stored(str(tmp_path / "x.parquet"))
 
 
@@ -77,7 +77,7 @@ def test_a_missing_column_and_one_of_another_type_are_named(run):
     path = run.table("well")
     at = schema.PARTITIONS.get_field_index("n_isr")
     rewritten(path, lambda t: t.set_column(at, "n_isr", t.column("n_isr").cast(pa.string())))
-    refused(path, "column 'n_isr' is string, int64 is wanted")
+    refused(path, "column 'n_isr' is string, expected int64")
 
 
 def test_a_column_with_gaps_is_named(run):

@@ -1,4 +1,4 @@
-"""Many clusters into one run: failures are rows, one that hangs holds up nobody, runs go on, stores that refuse."""
+"""Many clusters into one run: failures are rows, a hanging cluster delays no other, runs are resumed, stores refuse."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ from kfix.model.audit.inventory import ClusterEntry, Criticality, Inventory, Mai
 from kfix.model.cluster.snapshot import Source
 from kfix.model.expected import Expected
 from tests.unit.diagnostics.clusters import base
-from tests.unit.fleet.looking import ASKED, look
+from tests.unit.fleet.readers import ASKED, take
 
 DAY = date(2026, 3, 1)
 
@@ -29,7 +29,7 @@ def fleet(*names, timeout=10.0):
     return Loaded(Inventory({n: ClusterEntry(n, timeout=timeout) for n in names}, origin="f"), "0" * 64)
 
 
-def collected(root, loaded, looking=look, run="r", **how):
+def collected(root, loaded, looking=take, run="r", **how):
     collection = Collection(root, loaded, DAY, run)
     done = [*collection.results(looking, **how)]
     return collection, {d.name: d for d in done}
@@ -55,7 +55,7 @@ def test_one_that_hangs_is_given_up_and_its_place_is_taken(tmp_path):
     loaded = fleet("slow-1", "slow-2", *(f"well-{i}" for i in range(6)), timeout=0.2)
     began = time.monotonic()
     collection, done = collected(tmp_path, loaded, concurrency=2)
-    assert done["slow-1"].error == "no answer in 0.2 s, and no end of asking"
+    assert done["slow-1"].error == "no answer within 0.2 s; the attempt was abandoned"
     run = collection.finish()
     assert time.monotonic() - began < 60
     assert set(run.failed) == {"slow-1", "slow-2"}
@@ -70,7 +70,7 @@ def run_files(root):
     return [p.name for p in root.rglob("*") if p.is_file()]
 
 
-def test_a_crew_that_dies_is_replaced_once_and_takes_none_of_the_others_with_it(tmp_path):
+def test_a_worker_that_dies_is_replaced_once_and_affects_no_other(tmp_path):
     names = ["kill-1", *(f"well-{i}" for i in range(7))]
     collection, done = collected(tmp_path, fleet(*names), processes=2, concurrency=2)
     run = collection.finish()
@@ -82,14 +82,14 @@ def test_a_crew_that_dies_is_replaced_once_and_takes_none_of_the_others_with_it(
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, monkeypatch):
+def test_a_resumed_run_reads_no_cluster_twice(tmp_path, processes, monkeypatch):
     asked = tmp_path / "asked"
     asked.mkdir()
     monkeypatch.setenv(ASKED, str(asked))
     store = tmp_path / "store"
     loaded = fleet(*(f"well-{i}" for i in range(8)))
     first = Collection(store, loaded, DAY, "r")
-    results = first.results(look, processes=processes, concurrency=2)
+    results = first.results(take, processes=processes, concurrency=2)
     next(results)
     next(results)
     results.close()
@@ -103,21 +103,21 @@ def test_a_run_is_gone_on_with_and_nobody_is_asked_twice(tmp_path, processes, mo
     assert (again.day, len(again.there)) == (DAY, seen.clusters)
     assert seen.clusters >= 2
     assert set(again.there) <= before
-    told = [d.name for d in again.results(look, processes=processes)]
-    assert sorted([*told, *again.there]) == [f"well-{i}" for i in range(8)]
+    shown = [d.name for d in again.results(take, processes=processes)]
+    assert sorted([*shown, *again.there]) == [f"well-{i}" for i in range(8)]
     assert all((asked / name).read_text() == "x" for name in again.there)
     run = again.finish()
     assert len(run.clusters) == 8
     assert run.manifest["resumed"] == len(again.there)
     assert run.began == seen.began
     assert all(e["taken_at"] > 0 for e in run.manifest["entries"].values())
-    with pytest.raises(UsageError, match="complete already"):
+    with pytest.raises(UsageError, match="already complete"):
         Collection(store, loaded, DAY, "r")
 
 
 def test_a_cluster_that_an_earlier_attempt_left_damaged_is_asked_again(tmp_path):
     loaded = fleet("well-1", "well-2")
-    [*Collection(tmp_path, loaded, DAY, "r").results(look)]
+    [*Collection(tmp_path, loaded, DAY, "r").results(take)]
     (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "clusters" / "well-1.json.gz").write_bytes(b"x")
     again, done = collected(tmp_path, loaded)
     assert (again.there, set(done)) == (("well-2",), {"well-1"})
@@ -172,7 +172,7 @@ def test_a_run_of_an_older_kfix_gives_plain_entries():
         recorded_inventory({**old, "entries": {"a": {"criticality": "?"}}})
 
 
-def test_a_look_that_was_partly_answered_is_collected_and_says_so(tmp_path):
+def test_a_partly_read_cluster_is_collected_and_shown_as_such(tmp_path):
     def partly(_):
         return replace(base().snapshot(), sources=(Source("zookeeper", ok=False, error="no answer in time"),))
 
@@ -192,7 +192,7 @@ def test_a_store_that_is_lost_on_the_way_stops_the_run_and_blames_no_cluster(tmp
     # Nobody can make a folder where a file is.
     (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "partitions").write_text("")
     with pytest.raises(StoreError, match="cannot be reached"):
-        [*collection.results(look, processes=processes)]
+        [*collection.results(take, processes=processes)]
     assert runs(place_of(tmp_path)) == ()
 
 
@@ -215,6 +215,6 @@ def test_a_name_that_is_unfinished_on_two_days_needs_its_date(tmp_path):
 
 
 @pytest.mark.parametrize("how", [{"concurrency": 0}, {"concurrency": 1001}, {"processes": 0}])
-def test_bounds_are_told(tmp_path, how):
+def test_bounds_are_enforced(tmp_path, how):
     with pytest.raises(UsageError, match="is not between 1 and 1000"):
         collected(tmp_path, fleet("well-1"), **how)

@@ -81,7 +81,7 @@ def inventory(weather, tmp_path):
     return path
 
 
-def test_bad_weather_becomes_rows_and_delays_nobody(inventory, tmp_path, monkeypatch):
+def test_network_faults_become_rows_and_delay_no_other_cluster(inventory, tmp_path, monkeypatch):
     monkeypatch.setenv("KFIX_STATE_HOME", str(tmp_path / "state"))
     collection = Collection(tmp_path / "store", load_inventory(inventory), DAY, "r")
     began = time.monotonic()
@@ -145,7 +145,7 @@ def kfix(*args, **env):
     )  # fmt: skip
 
 
-def test_the_command_tells_what_became_of_it(inventory, tmp_path):
+def test_the_command_shows_the_result(inventory, tmp_path):
     env = {"KFIX_STATE_HOME": str(tmp_path), "KFIX_STORE": str(tmp_path / "s"), "KFIX_FLEET": str(inventory)}
     some = ("--cluster", "closed", "--cluster", "unresolved")
     done = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
@@ -158,7 +158,7 @@ def test_the_command_tells_what_became_of_it(inventory, tmp_path):
     assert set(json.loads(quiet.stdout)["failed"]) == {"closed", "unresolved"}
     again = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
     assert (again.returncode, again.stdout) == (2, "")
-    assert "the run is complete already" in again.stderr
+    assert "the run is already complete" in again.stderr
     listed = json.loads(kfix("runs", "--json", **env).stdout)
     assert [(r["run"], r["state"], r["failed"]) for r in listed] == [("one", "complete", 2), ("two", "complete", 2)]
 
@@ -181,7 +181,7 @@ def test_ctrl_c_leaves_a_run_to_go_on_with(inventory, tmp_path):
     with subprocess.Popen(
         [*map(str, command), "--timeout", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     ) as process:
-        # The first failure is told: it is under way.
+        # The first failure is shown: it is under way.
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -208,18 +208,18 @@ def test_on_a_terminal_there_is_a_bar_and_failures_stand_above_it(inventory, tmp
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("collect",), "which store? none is given"),
-        (("collect", "--store", "s"), "which fleet? no inventory is given"),
-        (("collect", "--store", "s", "-i", "nowhere.yaml"), "nowhere.yaml: there is no such inventory"),
+        (("collect",), "no store is given"),
+        (("collect", "--store", "s"), "no inventory is given"),
+        (("collect", "--store", "s", "-i", "nowhere.yaml"), "nowhere.yaml: the inventory does not exist"),
         (("collect", "--store", "s", "-i", "{f}", "--tag", ""), "--tag: is empty"),
         (("collect", "--store", "s", "-i", "{f}", "--run", ""), "--run: is empty"),
-        (("collect", "--store", "s", "-i", "{f}", "--run", "a/b"), "is no name of a run"),
-        (("collect", "--store", "s", "-i", "{f}", "--date", "2026-02-30"), "--date: '2026-02-30' is no day"),
+        (("collect", "--store", "s", "-i", "{f}", "--run", "a/b"), "is not a valid run name"),
+        (("collect", "--store", "s", "-i", "{f}", "--date", "2026-02-30"), "--date: '2026-02-30' is not a day"),
         (("collect", "--store", "s", "-i", "{f}", "--timeout", "0"), "--timeout: 0 is not between"),
         (("collect", "--store", "s", "-i", "{f}", "--concurrency", "0"), "--concurrency: 0 is not between"),
-        (("collect", "--store", "nope://x", "-i", "{f}"), "is no place for a fleet store"),
-        (("check", "nowhere.yaml"), "there is no such inventory"),
-        (("runs",), "which store? none is given"),
+        (("collect", "--store", "nope://x", "-i", "{f}"), "is not a valid location for a fleet store"),
+        (("check", "nowhere.yaml"), "the inventory does not exist"),
+        (("runs",), "no store is given"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(args, said, tmp_path, monkeypatch):
@@ -239,8 +239,8 @@ def test_check_shows_the_clusters_or_all_mistakes(inventory, tmp_path):
     good = kfix("check", inventory)
     assert good.returncode == 0
     assert "8 clusters, 0 mutes: valid" in good.stdout
-    told = json.loads(kfix("check", inventory, "--json", "--cluster", "closed").stdout)
-    assert [*told["clusters"]] == ["closed"]
+    shown = json.loads(kfix("check", inventory, "--json", "--cluster", "closed").stdout)
+    assert [*shown["clusters"]] == ["closed"]
     inventory.write_text(inventory.read_text().replace("timeout: 2s", "timeout: 2").replace("bootstrap", "bootstap", 1))
     bad = kfix("check", inventory)
     assert bad.returncode == 2

@@ -72,25 +72,25 @@ def test_files_are_a_table_with_their_names(tmp_path):
         ("SELECT nope FROM numbers", r'line 1, column 8: .*"nope" not found'),
         ("SELECT a\nFROM numbers ORDER a", r"line 2, column 20: syntax error"),
         ("SELECT * FROM\n  nix", r"line 2, column 3: Table with name nix does not exist"),
-        ("", "nothing: only one SELECT"),
-        ("SELECT 1; SELECT 2", "SELECT, SELECT: only one"),
-        ("COPY numbers TO 'x.csv'", "COPY: only one SELECT"),
+        ("", "nothing: only a single SELECT"),
+        ("SELECT 1; SELECT 2", "SELECT, SELECT: only a single"),
+        ("COPY numbers TO 'x.csv'", "COPY: only a single SELECT"),
         ("WITH x AS (SELECT 1) INSERT INTO numbers SELECT 1", "INSERT: only"),
         ("ATTACH 'x.db'", "ATTACH: only"),
-        ("INSTALL httpfs", "only one SELECT"),
+        ("INSTALL httpfs", "only a single SELECT"),
         ("SET threads = 1", "SET: only"),
-        ("PRAGMA database_list", "only one SELECT"),
-        ("SELECT * FROM read_csv('/etc/passwd')", "may not: Cannot access file"),
-        ("SELECT * FROM '/etc/passwd.parquet'", "may not: Cannot access file"),
+        ("PRAGMA database_list", "only a single SELECT"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "is not permitted: Cannot access file"),
+        ("SELECT * FROM '/etc/passwd.parquet'", "is not permitted: Cannot access file"),
         ("SELECT * FROM a_variable_of_python", "does not exist"),
         ("SELECT 'x'::int", "Could not convert"),
     ],
 )
 def test_a_wrong_or_writing_statement_is_one_line(sql, said):
     a_variable_of_python = NUMBERS
-    with pytest.raises(UsageError, match=said) as told:
+    with pytest.raises(UsageError, match=said) as shown:
         ask(sql)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(shown.value)
     assert a_variable_of_python.num_rows == 3
 
 
@@ -108,10 +108,10 @@ def test_tables_that_are_none(tmp_path):
         ([str(tmp_path / "bad.parquet")], "bad.parquet"),
         (["nope://x/y.parquet"], "nope://x/y.parquet"),
     ):
-        with pytest.raises(KfixError, match=said) as told:
+        with pytest.raises(KfixError, match=said) as shown:
             ask("SELECT * FROM t", t=given)
-        assert isinstance(told.value, UsageError | UnreachableError)
-        assert "\n" not in str(told.value)
+        assert isinstance(shown.value, UsageError | UnreachableError)
+        assert "\n" not in str(shown.value)
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):

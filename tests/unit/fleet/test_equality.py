@@ -1,4 +1,4 @@
-"""A stored cluster is judged as the live one is: the same findings, word by word, whatever the cluster looks like."""
+"""A stored cluster is judged as the live one is: the same findings, word for word, for any cluster."""
 
 import tempfile
 from dataclasses import replace

@@ -29,7 +29,7 @@ def found(code, given):
     return dict(CHECKS[code].check(given))
 
 
-def test_what_was_not_collected_is_told_with_the_command_that_shows_it():
+def test_what_was_not_collected_is_reported_with_the_command_that_shows_it():
     given = case([digest("a")], failed={"b": "refused"}, last_read={"b": date(2026, 2, 27)})
     [(name, finding)] = found("KFX701", given).items()
     assert (name, finding.cause.text) == ("b", "refused")
@@ -38,7 +38,7 @@ def test_what_was_not_collected_is_told_with_the_command_that_shows_it():
     assert not found("KFX701", case([digest("a")]))
 
 
-def test_stuck_partitions_are_told_once_a_cluster():
+def test_stuck_partitions_are_reported_once_per_cluster():
     stuck = {"a": (Stuck("KFX302", ("x-10", "x-9"), DAY), Stuck("KFX301", ("x-9",), date(2026, 3, 1)))}
     [(name, finding)] = found("KFX702", case([digest("a"), digest("b")], stuck=stuck)).items()
     assert (name, [str(tp) for tp in finding.partitions]) == ("a", ["x-9", "x-10"])
@@ -46,7 +46,7 @@ def test_stuck_partitions_are_told_once_a_cluster():
     assert not found("KFX702", case([digest("a")], stuck={"a": ()}))
 
 
-def test_the_one_that_differs_from_its_like_is_told():
+def test_the_cluster_that_differs_from_its_peers_is_reported():
     like = [digest(n, min_insync_replicas="2") for n in "abc"]
     odd = digest("d", min_insync_replicas="1")
     [(name, finding)] = found("KFX703", case([*like, odd], tags=("prod",))).items()
@@ -57,12 +57,12 @@ def test_the_one_that_differs_from_its_like_is_told():
     assert not found("KFX703", case([odd], tags=("prod",)))
 
 
-def test_where_no_value_has_the_majority_all_are_told():
+def test_without_a_majority_all_values_are_reported():
     given = case([digest("a", min_insync_replicas="1"), digest("b", min_insync_replicas="2")], tags=("prod",))
     assert set(found("KFX703", given)) == {"a", "b"}
 
 
-def test_a_cluster_that_did_not_tell_is_not_compared():
+def test_a_cluster_with_unknown_settings_is_not_compared():
     given = case([digest("a", min_insync_replicas="1"), digest("b"), digest("c", min_insync_replicas="1")], tags=("x",))
     assert not found("KFX703", given)
 
@@ -75,13 +75,13 @@ def test_settings_that_are_a_clusters_own_are_not_compared():
 def test_one_cluster_under_two_names_and_another_cluster_under_a_name():
     same = [digest("a", "one"), digest("b", "one"), digest("c", "two")]
     assert set(found("KFX704", case(same))) == {"a", "b"}
-    moved = found("KFX704", case([digest("a"), digest("b")], ids_before={"a": "old", "b": "id-b"}))
+    moved = found("KFX704", case([digest("a"), digest("b")], previous_ids={"a": "old", "b": "id-b"}))
     assert {(n, f.obj) for n, f in moved.items()} == {("a", "another cluster")}
     assert not found("KFX704", case([digest("a"), digest("b")]))
 
 
 @pytest.mark.parametrize(
-    ("taken_at", "told"), [(1399.0, False), (1401.0, True), (900.0 - 6 * 3600, False), (899.0 - 6 * 3600, True)]
+    ("taken_at", "shown"), [(1399.0, False), (1401.0, True), (900.0 - 6 * 3600, False), (899.0 - 6 * 3600, True)]
 )
-def test_a_look_out_of_its_runs_time(taken_at, told):
-    assert bool(found("KFX705", case([digest("a", taken_at=taken_at)]))) == told
+def test_a_snapshot_outside_the_time_of_its_run(taken_at, shown):
+    assert bool(found("KFX705", case([digest("a", taken_at=taken_at)]))) == shown

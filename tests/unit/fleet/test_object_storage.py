@@ -64,18 +64,18 @@ def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
     assert {k for k in there if "/audits/" not in k} == {k for k in here if "/audits/" not in k}
     assert len(there) == len(here)
 
-    def told(place):
+    def shown(place):
         said = json.loads(kfix("audit", "show", "--store", place, "--json", "--fail-on", "never").stdout)
         return said["findings"], said["trend"], said["offenders"]
 
-    assert told(store) == told(local)
+    assert shown(store) == shown(local)
     asked = "SELECT cluster, count(*) AS n FROM partitions GROUP BY cluster ORDER BY cluster"
     assert (
         kfix("audit", "query", asked, "--store", store, "--csv").stdout
         == kfix("audit", "query", asked, "--store", local, "--csv").stdout
     )
     kfix("audit", "--store", store, "--collect", "no", "--processes", "2", "--fail-on", "never", "-q")
-    assert told(store) == told(local)
+    assert shown(store) == shown(local)
     kfix("audit", "--store", store, "--collect", "no", "--processes", "2", "--fail-on", "never", "-q")
     assert len(keys_of(s3[1])) == len(here) + 2, "of what was replaced the last attempt stays, and no more"
     kfix("fleet", "prune", "--store", store, "--keep", "1d", "--delete")

@@ -37,7 +37,7 @@ def test_work_is_spread_over_processes_and_not_done_here():
     assert 1 <= len(pids) <= 2
 
 
-def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_nobody():
+def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other():
     found = {d.name: d for d in each(sometimes, items(20), processes=2)}
     assert [*found] == [f"c{i}" for i in range(20)]
     assert {n: d.error for n, d in found.items() if d.error} == {

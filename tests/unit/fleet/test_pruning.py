@@ -9,36 +9,36 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.pruning import days_of, old_ones, take_away
-from tests.unit.fleet.nights import cluster, day_of, night
+from kfix.fleet.pruning import days_of, delete_old, find_old
+from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 
 @pytest.fixture
 def store(tmp_path):
-    for look in range(4):
-        night(tmp_path, [cluster("a", look)], EmbeddedEngine(1), look=look)
+    for number in range(4):
+        audited(tmp_path, [cluster("a", number)], EmbeddedEngine(1), number=number)
     return tmp_path
 
 
-def listed(root, today, looks, judged):
-    return [(o.kind, o.day, o.complete) for o in old_ones(place_of(root), today, looks, judged)]
+def listed(root, today, keep_snapshots, keep_audits):
+    return [(o.kind, o.day, o.complete) for o in find_old(place_of(root), today, keep_snapshots, keep_audits)]
 
 
-def test_old_looks_and_audits_have_each_their_own_age(store):
+def test_snapshots_and_audits_have_separate_age_limits(store):
     assert listed(store, day_of(3), 1, 2) == [
         ("audit", day_of(0), True),
-        ("looks", day_of(0), True),
-        ("looks", day_of(1), True),
+        ("snapshots", day_of(0), True),
+        ("snapshots", day_of(1), True),
     ]
     assert listed(store, day_of(3), 400, 400) == []
 
 
 def test_nothing_goes_before_it_is_taken_away_and_then_it_is_gone(store):
-    found = old_ones(place_of(store), day_of(3), 1, 1)
+    found = find_old(place_of(store), day_of(3), 1, 1)
     assert len(runs(place_of(store))) == 4
     assert all(o.size > 0 for o in found)
     for old in found:
-        take_away(old)
+        delete_old(old)
     assert [r.day for r in runs(place_of(store))] == [a.day for a in audits(place_of(store))] == [day_of(2), day_of(3)]
     assert sorted(p.name for p in (store / "v1").iterdir()) == ["audits", f"date={day_of(2)}", f"date={day_of(3)}"]
     assert listed(store, day_of(3), 1, 1) == []
@@ -54,7 +54,7 @@ def test_unfinished_runs_go_when_they_are_old(store):
     from kfix.fleet.synthetic import write
 
     write(str(writer.place), cluster("a"))
-    assert ("looks", day_of(0) - timedelta(days=1), False) in listed(store, day_of(3), 3, 30)
+    assert ("snapshots", day_of(0) - timedelta(days=1), False) in listed(store, day_of(3), 3, 30)
 
 
 def test_folders_that_are_not_ours_are_left_alone(store):
@@ -70,5 +70,5 @@ def test_an_age_that_is_none_is_refused(text):
 
 
 def test_a_folder_that_is_no_store_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="is no fleet store"):
-        old_ones(place_of(tmp_path), day_of(0), 1, 1)
+    with pytest.raises(UsageError, match="is not a fleet store"):
+        find_old(place_of(tmp_path), day_of(0), 1, 1)

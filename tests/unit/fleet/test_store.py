@@ -44,7 +44,7 @@ def test_the_layout_is_the_documented_one(run, tmp_path):
     assert schema.FACTS.names == [*FACT_TYPES]
 
 
-def test_a_run_without_a_manifest_does_not_count_and_can_be_gone_on_with(tmp_path):
+def test_a_run_without_a_manifest_does_not_count_and_can_be_resumed(tmp_path):
     root = place_of(tmp_path)
     RunWriter(root, DAY, "r1").write("a", base().snapshot())
     assert runs(root) == ()
@@ -54,7 +54,7 @@ def test_a_run_without_a_manifest_does_not_count_and_can_be_gone_on_with(tmp_pat
     done = again.finish()
     assert dict(done.clusters) == {"a": 62, "b": 62}
     assert runs(root) == (read_run(run_place(root, DAY, "r1")),)
-    with pytest.raises(UsageError, match="complete already"):
+    with pytest.raises(UsageError, match="already complete"):
         RunWriter(root, DAY, "r1")
 
 

@@ -21,7 +21,7 @@ SAMPLES = [
     SyntheticCluster("dead", 700, brokers=6, sick=0.02, dead=1, seed=4),
     SyntheticCluster("tiny", 5, brokers=1, racks=0, sick=0.4, seed=5),
     SyntheticCluster("none", 0),
-    SyntheticCluster("later", 500, sick=0.1, look=5, seed=6),
+    SyntheticCluster("later", 500, sick=0.1, day_number=5, seed=6),
     SyntheticCluster("worst", 400, sick=1.0, dead=3),
 ]
 
@@ -29,11 +29,11 @@ SAMPLES = [
 @pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
 def test_its_rows_are_those_of_the_real_derivation(cluster):
     table, document = stored_of(cluster)
-    wanted, told = stored(snapshot_of(cluster), cluster.name)
+    wanted, shown = stored(snapshot_of(cluster), cluster.name)
     for name in wanted.schema.names:
         assert table.column(name).to_pylist() == wanted.column(name).to_pylist(), name
     assert table.schema.equals(wanted.schema)
-    assert document == told
+    assert document == shown
 
 
 @pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_fleet():
 def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
     keys = []
     for look in range(6):
-        cluster = SyntheticCluster("x", 3000, sick=0.01, look=look)
+        cluster = SyntheticCluster("x", 3000, sick=0.01, day_number=look)
         run = write_fleet(str(tmp_path), date(2026, 1, 1 + look), "r", [cluster], processes=1)
         judged = judge_stored(run.table("x"), prevention=False)
         assert judged.taken_at == NOW + look * 86_400
@@ -79,7 +79,7 @@ def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
 
 @pytest.mark.parametrize("wrong", [{"sick": 1.5}, {"partitions": -1}, {"brokers": 0}, {"dead": 12}, {"racks": -1}])
 def test_values_that_make_no_cluster_are_refused(wrong):
-    with pytest.raises(UsageError, match="no cluster"):
+    with pytest.raises(UsageError, match="out of range"):
         SyntheticCluster("x", **wrong)
 
 
@@ -94,6 +94,6 @@ def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
 
 
 def test_two_clusters_of_one_name_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="two clusters of the run are called 'x'"):
+    with pytest.raises(UsageError, match="two clusters of the run are named 'x'"):
         write_fleet(str(tmp_path), date(2026, 1, 1), "r", [SyntheticCluster("x"), SyntheticCluster("x", 5)])
     assert runs(place_of(tmp_path)) == ()

@@ -75,10 +75,10 @@ class Stage:
         plan = plan or self.plan()
         self.human.reads = lambda: self.cluster.clock.sleep(READS_SECONDS)
         given = parse_given(approve, acks, plan) if (approve or acks) else Given()
-        return run_plan(plan, self.scene(**{"given": given, **more}))
+        return run_plan(plan, self.context(**{"given": given, **more}))
 
-    def scene(self, **more: Any) -> Context:
-        scene = Context(
+    def context(self, **more: Any) -> Context:
+        context = Context(
             reader=self.cluster,
             door=Door(self.cluster, NO_POLICY, tuple, self.cluster.clock),
             clock=self.cluster.clock,
@@ -87,7 +87,7 @@ class Stage:
             lock=self.cluster.lock,
             listener=lambda record: self.records.append(dict(record)),
         )
-        return replace(scene, **more)
+        return replace(context, **more)
 
     @property
     def last_run(self) -> RunDir:

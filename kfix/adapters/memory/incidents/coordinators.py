@@ -48,7 +48,7 @@ def diverged_finding(cluster: MemoryCluster, tp: TopicPartition) -> Finding:
         severity=Severity.WARNING,
         obj=str(tp),
         summary=f"{tp}: ZooKeeper records leader {state.leader}, brokers follow {view.leader}",
-        cause=Cause("somebody wrote the state znode behind the controller's back", Confidence.LIKELY),
+        cause=Cause("the state znode was changed without the controller", Confidence.LIKELY),
         partitions=(tp,),
         facts=facts,
     )

@@ -1,1 +1,1 @@
-"""An audit as one HTML page that works offline: no address in it is ever fetched, and its policy forbids it to."""
+"""An audit as one HTML page that works offline. It fetches nothing, and its content security policy forbids it."""

@@ -1,6 +1,6 @@
-"""The charts, as plotly figures. Colours are those of the light scheme; the page's script puts the scheme's own in.
+"""The charts as plotly figures, in the colours of the light scheme; the page's script replaces them for the dark one.
 
-Rows that a page is cut of (`score`, `heat`) have all clusters; the script shows a window of them.
+The figures `score` and `heat` have a row per cluster; the script shows a window of the rows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow
 from kfix.report.fleet.html.palette import LIGHT
 from kfix.report.fleet.words import amount, shortened, titles
 
-#: More clusters than a window of the charts shows: then a chart of all scores is drawn too.
+#: The number of clusters in a window of the charts; above it a chart of the distribution of scores is drawn as well.
 MANY: Final = 30
 _NAME: Final = 34
 _OFFENDERS: Final = 15
 _DAY: Final = 86_400_000
-#: Cells of the heat map: what they mean, their letter, their colour; the number is the place here.
+#: Cells of the heat map: meaning, letter and colour; a cell's value is the index in this tuple.
 CELLS: Final = (
     ("unknown", "?", LIGHT["unknown"]),
     ("nothing", "", LIGHT["none"]),
@@ -35,7 +35,7 @@ _PLACE: Final = {meaning: n for n, (meaning, _, _) in enumerate(CELLS)}
 
 
 def figures(report: AuditReport) -> Mapping[str, Any]:
-    """Figure by name, as JSON's types; a chart that has nothing to show is left out."""
+    """Returns the figures by name as JSON types; a chart without data is left out."""
     made = {"score": _score(report.clusters)}
     if len(report.clusters) > MANY:
         made["spread"] = _spread(report.clusters)
@@ -49,7 +49,7 @@ def figures(report: AuditReport) -> Mapping[str, Any]:
 
 
 def label(text: str, most: int = _NAME) -> str:
-    """plotly.js takes some HTML in texts; a name is none."""
+    """Returns a name with HTML escaped, since plotly.js interprets some HTML in texts."""
     return html.escape(shortened(text, most), quote=False)
 
 
@@ -110,7 +110,7 @@ def _score(rows: Sequence[ClusterRow]) -> go.Figure:
 
 
 def spread(rows: Sequence[ClusterRow]) -> Mapping[str, int]:
-    """How many clusters have a score of each ten, the worst first, and how many have none."""
+    """Returns the number of clusters by score in steps of ten, the worst first, and the number without a score."""
     steps = {"unknown": 0} | {f"{n}-{n + 9 if n < 90 else 100}": 0 for n in range(0, 100, 10)}
     names = list(steps)
     for row in rows:
@@ -145,9 +145,9 @@ def _worst(row: ClusterRow) -> str:
 
 def _score_text(row: ClusterRow) -> str:
     if _worst(row) == "unknown":
-        return "unknown: not collected"
-    said = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
-    return " · ".join([str(row.score), *said])
+        return "unknown: could not be read"
+    parts = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
+    return " · ".join([str(row.score), *parts])
 
 
 def _trend(report: AuditReport) -> go.Figure:
@@ -187,12 +187,12 @@ def _trend(report: AuditReport) -> go.Figure:
 
 
 def heat_codes(report: AuditReport) -> list[str]:
-    """Checks with open findings, muted ones too."""
+    """Returns the checks with open findings, muted ones included."""
     return sorted({f.code for f in report.findings if f.status in OPEN})
 
 
 def heat_rows(report: AuditReport) -> list[list[tuple[int, int]]]:
-    """By cluster, then check: the place in CELLS, and how many findings."""
+    """Returns, by cluster and check, the index in CELLS and the number of findings."""
     codes = {code: n for n, code in enumerate(heat_codes(report))}
     found: dict[str, list[FindingRow]] = defaultdict(list)
     for row in report.findings:

@@ -1,4 +1,4 @@
-"""What the page's script reads: an index of all findings, and the rest of each cluster, unpacked when it is opened."""
+"""The data for the page's script: an index of all findings, and each cluster's details, unpacked on demand."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Final
 from kfix.model.audit.audit import AuditReport, ClusterRow, ClusterTrend, FindingRow
 from kfix.report.fleet.html.packing import packed_json
 from kfix.report.fleet.json_audit import document
-from kfix.report.fleet.words import next_step, since_words
+from kfix.report.fleet.words import amount, next_step, since_words
 
 _PARTITION: Final = re.compile(r"(?s)(.*)-(\d{1,9})\Z")
 
 
 def index(report: AuditReport) -> Mapping[str, Any]:
-    """`clusters` in the order of the report, each with one line a finding; the page's rows refer to its places."""
+    """Returns the clusters in the order of the report, each with its findings; the rows of the page use the indexes."""
     mine = by_cluster(report)
     trends = {t.cluster: t for t in report.cluster_trends}
     return {
@@ -27,13 +27,13 @@ def index(report: AuditReport) -> Mapping[str, Any]:
 
 
 def details(report: AuditReport) -> list[str]:
-    """Packed, one a cluster: what `index` leaves out of its findings, in the same order."""
+    """Returns, packed per cluster, the details of the findings in the order of `index`."""
     mine = by_cluster(report)
     return [packed_json([_detail(f) for f in mine.get(c.cluster, [])]) for c in report.clusters]
 
 
 def by_cluster(report: AuditReport) -> Mapping[str, list[FindingRow]]:
-    """What is open first, by severity; then what is muted; then what was fixed."""
+    """Returns the findings by cluster: open ones by severity, then muted ones, then fixed ones."""
     rows = defaultdict(list)
     for row in report.findings:
         rows[row.cluster].append(row)
@@ -52,7 +52,7 @@ def _cluster(row: ClusterRow, findings: Iterable[FindingRow], trend: ClusterTren
         "collected": row.collected,
         "why": row.why,
         "maintenance": row.maintenance,
-        "seen": f"{row.brokers} brokers, {row.topics} topics, {row.partitions} partitions",
+        "seen": ", ".join(amount(getattr(row, f"{noun}s"), noun) for noun in ("broker", "topic", "partition")),
         "past": past,
         "findings": [_finding(f) for f in findings],
     }
@@ -75,7 +75,7 @@ def _finding(row: FindingRow) -> Mapping[str, Any]:
 
 
 def ranges(partitions: Iterable[str]) -> list[tuple[str, str]]:
-    """("orders", "0-11 14") instead of thirteen names: hundreds of partitions a finding stay small."""
+    """Returns partitions as ranges, such as ("orders", "0-11 14") for thirteen names, to keep the page small."""
     numbers = defaultdict(set)
     for name in partitions:
         found = _PARTITION.match(name)
@@ -90,16 +90,16 @@ def _runs(numbers: list[int]) -> Iterable[str]:
 
 
 def _detail(row: FindingRow) -> Mapping[str, Any]:
-    told = document(row) or {}
+    parsed = document(row) or {}
     remedy, command = next_step(row)
     return {
         "since": f"{row.since.isoformat()} ({since_words(row)})",
         "cause": row.cause,
         "confidence": row.confidence,
-        "evidence": _dicts(told.get("evidence")),
-        "blocked": told.get("blocked") if isinstance(told.get("blocked"), dict) else {"groups": row.blocked_groups},
-        "remedies": _dicts(told.get("remedies")) or [{"text": remedy, "command": command, "runbook": row.runbook}],
-        "never": [str(n) for n in told.get("never") or () if isinstance(n, str)],
+        "evidence": _dicts(parsed.get("evidence")),
+        "blocked": parsed.get("blocked") if isinstance(parsed.get("blocked"), dict) else {"groups": row.blocked_groups},
+        "remedies": _dicts(parsed.get("remedies")) or [{"text": remedy, "command": command, "runbook": row.runbook}],
+        "never": [str(n) for n in parsed.get("never") or () if isinstance(n, str)],
         "next": command,
         "mute": row.mute_reason,
         "unsettled": row.unsettled,

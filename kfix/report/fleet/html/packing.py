@@ -1,4 +1,4 @@
-"""Data and scripts as they lie in the page: packed (gzip, base64), so that no name can end a script element."""
+"""Packs data and scripts for the page (gzip, base64), so that no name can end a script element."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from kfix.harmless import for_json, for_script
 
 _ASSETS: Final = resources.files("kfix.report.fleet.html") / "assets"
-#: Put together in this order, as one script.
+#: Concatenated in this order into one script.
 SCRIPTS: Final = ("basics.js", "finding.js", "clusters.js", "charts.js", "app.js")
 
 
@@ -21,7 +21,7 @@ def asset(name: str) -> str:
 
 
 def packed(text: str) -> str:
-    """The same text gives the same bytes: no time stands in them."""
+    """Returns the text as base64 of gzip. The same text gives the same bytes: no timestamp is included."""
     return base64.b64encode(gzip.compress(text.encode("utf-8", "backslashreplace"), 6, mtime=0)).decode("ascii")
 
 
@@ -30,12 +30,12 @@ def packed_json(value: Any) -> str:
 
 
 def in_script(value: Any) -> str:
-    """JSON that may stand in a script element: nothing in it ends the element or opens a comment."""
+    """Returns JSON that is safe in a script element: it can neither end the element nor open a comment."""
     return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _json(value: Any) -> str:
-    """The script puts texts into the page as they are, so they are made harmless before."""
+    """Returns JSON with harmless texts, since the script inserts them unchanged."""
     return for_json(for_script(value), ascii_only=True, compact=True, default=str)
 
 
@@ -47,7 +47,7 @@ def app_script() -> str:
 
 @cache
 def chart_library() -> tuple[str, str]:
-    """plotly.js of the installed package, packed, and its hash for the policy. Some 5 MB become 2 MB."""
+    """Returns plotly.js of the installed package, packed (5 MB become 2 MB), and its hash for the policy."""
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 late: only a page needs it
 
     script = get_plotlyjs()
@@ -55,5 +55,5 @@ def chart_library() -> tuple[str, str]:
 
 
 def sha256(script: str) -> str:
-    """As a Content-Security-Policy names a script that may run."""
+    """Returns the hash of a script as a Content-Security-Policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'"

@@ -1,7 +1,7 @@
-"""The page: what stands in it before any script runs, and the three packed parts that the script reads.
+"""Renders the page: the HTML that works without scripts, and the three packed parts that the script reads.
 
-Headline, unknown clusters, news, the table of clusters and the tables of checks and mutes are plain HTML. Findings with
-their evidence, and the charts, come with the script: unpacked after the first paint, a cluster's when it is opened.
+Headline, unknown clusters, new findings and the tables of clusters, checks and mutes are plain HTML. The script unpacks
+the charts after the first paint, and the findings of a cluster with their evidence when it is opened.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from kfix.report.fleet.html.island import details, index
 from kfix.report.fleet.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import amount, next_step, since_words, titles
+from kfix.report.fleet.words import amount, headline, next_step, one_line, since_words, titles
 
-#: Of news, in the page before its script runs; all are under their clusters.
+#: The number of new findings in the page before its script runs; all of them are listed under their clusters.
 NEWS: Final = 20
 FEW: Final = 10  # clusters
 
 
 def render_html(report: AuditReport) -> str:
-    """One file of UTF-8 text, some 2 MB and what the audit holds. The same report gives the same page."""
+    """Returns the page as text, about 2 MB plus the audit's data. The same report gives the same page."""
     library, library_hash = chart_library()
     script = app_script()
     policy = (
@@ -47,7 +47,7 @@ def render_html(report: AuditReport) -> str:
         colours=in_script({value: name for name, value in palette.LIGHT.items()}),
         cells=in_script([[meaning, letter] for meaning, letter, _ in CELLS]),
     )  # fmt: skip
-    # A lone surrogate, as of a name that is no text, is no UTF-8.
+    # A lone surrogate, as in a name that is not valid text, cannot be encoded in UTF-8.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -71,7 +71,7 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
     return {
         "report": report,
         "sums": sums,
-        "verdict": _verdict(sums),
+        "verdict": _verdict(report, sums),
         "unknown": lost,
         "few": len(report.clusters) <= FEW,
         "many": len(report.clusters) > MANY,
@@ -88,18 +88,14 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
     }
 
 
-def _verdict(sums: Totals) -> tuple[str, str]:
-    """Colour and sentence. Never good where something is not known."""
-    lost = f"; {amount(sums.unknown, 'cluster')} unknown" if sums.unknown else ""
+def _verdict(report: AuditReport, sums: Totals) -> tuple[str, str]:
+    """Returns the colour and the headline. The colour is never "good" if the state of a cluster is unknown."""
+    sentence = headline(report, sums, one_line)
+    sentence = sentence[:1].upper() + sentence[1:]
     if sums.critical:
-        return "critical", f"Critical: {amount(sums.critical, 'critical finding')}{lost}"
+        return "critical", sentence
     if not sums.collected:
-        return "unknown", "Unknown: no cluster could be looked at"
+        return "unknown", sentence
     if sums.warning:
-        return "warning", f"Warning: {amount(sums.warning, 'warning')}, nothing critical{lost}"
-    if sums.unknown:
-        return (
-            "unknown",
-            f"Not known: {amount(sums.unknown, 'cluster')} could not be looked at, nothing found on the rest",
-        )
-    return "good", f"Nothing found{f', {sums.info} pieces of advice' if sums.info else ''}"
+        return "warning", sentence
+    return ("unknown" if sums.unknown else "good"), sentence

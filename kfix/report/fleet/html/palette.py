@@ -36,12 +36,12 @@ DARK: Final = {
     "muted": "#c6b4ec",
     "on": "#13161b",
 }
-#: What carries text, or is told from what is around it by its colour.
+#: The colours of text and of marks.
 TEXTS: Final = ("text", "soft", "accent", "critical", "warning", "info", "good", "unknown", "muted")
 
 
 def css() -> str:
-    """Custom properties; print is on paper, so light."""
+    """Returns the CSS custom properties; printing uses the light scheme."""
     light, dark = (_block(colours) for colours in (LIGHT, DARK))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
 

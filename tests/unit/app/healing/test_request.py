@@ -20,8 +20,8 @@ def test_a_topic_with_all_of_its_partitions() -> None:
     snapshot = ALL["weak-topic"]().cluster.snapshot()
     asked = request(RAISE, "orders", snapshot, "alice")
     assert (asked.code, asked.key, asked.severity) == (REQUEST, "REQUEST:orders", Severity.INFO)
-    assert asked.summary == "asked for by alice"
-    assert (asked.cause.text, asked.cause.confidence) == ("a person's request", Confidence.CERTAIN)
+    assert asked.summary == "requested by alice"
+    assert (asked.cause.text, asked.cause.confidence) == ("an operator's request", Confidence.CERTAIN)
     assert asked.partitions == tuple(TopicPartition("orders", p) for p in range(6))
     assert asked.facts == {"topic": "orders"}
 
@@ -35,15 +35,15 @@ def test_what_is_not_there_cannot_be_asked_for() -> None:
     snapshot = ALL["weak-topic"]().cluster.snapshot()
     with pytest.raises(UsageError, match="no topic 'order' on memory-cluster, did you mean 'orders'"):
         request(RAISE, "order", snapshot, "alice")
-    with pytest.raises(UsageError, match="asked for by topic"):
+    with pytest.raises(UsageError, match="name the topic"):
         request(RAISE, "", snapshot, "alice")
-    with pytest.raises(UnreachableError, match="which topics there are was not read"):
+    with pytest.raises(UnreachableError, match="the list of topics could not be read"):
         request(RAISE, "orders", replace(snapshot, zookeeper=None), "alice")
 
 
 def test_a_default_that_is_no_topic_here_is_not_blamed_on_the_person() -> None:
     cancel = load("cancel-reassignment", None)
-    with pytest.raises(UsageError, match="without a finding it is asked for by topic"):
+    with pytest.raises(UsageError, match="to run it without one, name the topic"):
         request(cancel, str(cancel.params["topic"].default), ALL["weak-topic"]().cluster.snapshot(), "alice")
 
 

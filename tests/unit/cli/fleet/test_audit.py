@@ -22,7 +22,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """A store with three nights, made once; tests that change it take a copy."""
+    """A store with three days, made once; tests that change it take a copy."""
     folder = tmp_path_factory.mktemp("demo")
     done = _run(
         folder, "fleet", "demo", "--store", folder / "store", "--clusters", "5", "--partitions", "300", "--days", "3"
@@ -66,8 +66,8 @@ def files_of(root):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ((), "which store? none is given"),
-        (("--store", "STORE"), "which fleet?"),
+        ((), "no store is given"),
+        (("--store", "STORE"), "no inventory is given"),
         (("--store", "STORE", "--collect", "maybe"), "--collect: 'maybe' is not one of here, spark, no"),
         (("--store", "STORE", "--collect", "spark"), "--collect spark needs --spark MASTER"),
         (("--store", "STORE", "--collect", "no", "--cluster", "x"), "choose what is collected"),
@@ -82,8 +82,8 @@ def files_of(root):
         (("show", "--store", "STORE", "--run", "nope"), "no audit of run 'nope'"),
         (("query", "SELECT 1", "--store", "EMPTY"), "no complete run"),
         (("query", "SELEC 1", "--store", "STORE"), "line 1, column 1"),
-        (("query", "DROP TABLE findings", "--store", "STORE"), "only one SELECT"),
-        (("query", "SELECT * FROM read_csv('/etc/passwd')", "--store", "STORE"), "may not"),
+        (("query", "DROP TABLE findings", "--store", "STORE"), "only a single SELECT"),
+        (("query", "SELECT * FROM read_csv('/etc/passwd')", "--store", "STORE"), "is not permitted"),
     ],
 )
 def test_a_wrong_word_is_one_line_and_changes_nothing(kfix, demo, tmp_path, args, said):
@@ -137,7 +137,7 @@ def test_a_damaged_manifest_of_an_audit_is_named(kfix, store, text):
     # The night before is shown, and what is missing is said.
     said = kfix("audit", "show", "--store", store, "--json", "--fail-on", "never")
     assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("date=")
-    assert f"warning: left out of the history: {last}" in said.stderr
+    assert f"warning: not in the history: {last}" in said.stderr
 
 
 def test_a_run_without_manifest_does_not_count(kfix, store):
@@ -149,21 +149,21 @@ def test_a_run_without_manifest_does_not_count(kfix, store):
     assert "unfinished" in json.dumps(runs)
 
 
-def test_prune_shows_and_acts_only_when_it_is_told_to(kfix, store):
+def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
     before = files_of(store)
     shown = kfix("fleet", "prune", "--store", store, "--keep", "1d")
-    assert "nothing was changed (--delete)" in shown.stdout
+    assert "nothing was deleted (--delete)" in shown.stdout
     assert files_of(store) == before
     kfix("fleet", "prune", "--store", store, "--keep", "1d", "--delete")
     left = {p.name for p in store.glob("v1/date=*")}
     assert 0 < len(left) < 3
     assert "is not a number of days" in kfix("fleet", "prune", "--store", store, "--keep", "all", code=2).stderr
-    assert "is no fleet store" in kfix("fleet", "prune", "--store", store / "nothing", code=2).stderr
+    assert "is not a fleet store" in kfix("fleet", "prune", "--store", store / "nothing", code=2).stderr
 
 
 def test_a_demo_is_never_mixed_with_what_is_there(kfix, store):
-    assert "has runs already" in kfix("fleet", "demo", "--store", store, code=2).stderr
-    assert "no fleet to try" in kfix("fleet", "demo", "--store", store, "--clusters", "0", code=2).stderr
+    assert "already has runs" in kfix("fleet", "demo", "--store", store, code=2).stderr
+    assert "is out of range" in kfix("fleet", "demo", "--store", store, "--clusters", "0", code=2).stderr
 
 
 def test_two_audits_of_a_store_do_not_overlap(kfix, store, tmp_path):
@@ -182,7 +182,7 @@ def test_two_audits_of_a_store_do_not_overlap(kfix, store, tmp_path):
             time.sleep(0.01)
         first.send_signal(signal.SIGSTOP)
         said = kfix("audit", "--store", store, "--collect", "no", code=9).stderr
-        assert f"another audit is at work: process {first.pid} since" in said
+        assert f"another audit is running: process {first.pid} since" in said
     finally:
         first.send_signal(signal.SIGCONT)
         first.communicate(timeout=60)

@@ -108,7 +108,7 @@ def test_history_and_verify_speak_of_the_run(wired: FakeWiring, tmp_path: Path) 
     assert answered["answer"] == f"flag --approve plan:{plan_id}"
     proved = kfix("verify", run["id"])
     assert proved.exit_code == 0
-    assert "proved, 3 good reads in a row" in proved.stdout
+    assert "proved, 3 successful checks in a row" in proved.stdout
     wired.cluster.silence(3)
     assert kfix("verify", run["id"]).exit_code == 5
 
@@ -129,7 +129,7 @@ def test_nothing_to_do_says_what_was_looked_at(wired: FakeWiring) -> None:
     for command in ("plan", "apply"):
         result = kfix(command, "coordinator-stuck")
         assert result.exit_code == 0
-        assert "nothing to do: no KFX101 or KFX102 on memory-cluster; looked at 3 brokers, 53 part" in result.output
+        assert "nothing to do: no KFX101 or KFX102 on memory-cluster; read 3 brokers, 53 part" in result.output
 
 
 def test_nothing_found_where_something_could_not_be_read_is_unknown(wired: FakeWiring) -> None:
@@ -137,14 +137,14 @@ def test_nothing_found_where_something_could_not_be_read_is_unknown(wired: FakeW
     wired.could_not_read = ("zookeeper 10.0.0.1:2181",)
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 22
-    assert "unknown: could not read zookeeper 10.0.0.1:2181" in result.output
+    assert "incomplete: could not read zookeeper 10.0.0.1:2181" in result.output
 
 
 def test_a_finding_that_healed_meanwhile_needs_no_plan(wired: FakeWiring) -> None:
     wired.cluster.control.fail_over_to(3)
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 0
-    assert "is well already" in result.output
+    assert "is already healthy" in result.output
 
 
 def test_findings_of_one_topic_make_one_plan(wired: FakeWiring) -> None:
@@ -177,10 +177,10 @@ def test_a_plan_is_for_one_topic_and_the_choice_is_listed(wired: FakeWiring) -> 
         (["plan", "coordinator-stuck", "-p", "prove_within"], 2, "is not NAME=VALUE"),
         (["plan", "coordinator-stuck", "--runbooks", "/nowhere"], 2, "no such folder"),
         (["plan", "metadata-divergence", "--finding", "KFX101:__consumer_offsets-26"], 3, "is for KFX201, not for"),
-        (["apply"], 2, "say which runbook, or --plan FILE"),
-        (["apply", "coordinator-stuck", "--approve", "plan:12345678"], 2, "they go with --plan FILE"),
-        (["apply", "coordinator-stuck", "--plan", "p.json"], 2, "goes alone"),
-        (["apply", "--plan", "/nowhere/p.json"], 2, "there is no such plan"),
+        (["apply"], 2, "name a runbook, or give --plan FILE"),
+        (["apply", "coordinator-stuck", "--approve", "plan:12345678"], 2, "they require --plan FILE"),
+        (["apply", "coordinator-stuck", "--plan", "p.json"], 2, "excludes NAME"),
+        (["apply", "--plan", "/nowhere/p.json"], 2, "no such plan file"),
         (["apply", "coordinator-stuck", "--yes"], 2, "No such option"),
         (["apply", "coordinator-stuck", "--force"], 2, "No such option"),
         (["verify", "nothing"], 2, "there is no run 'nothing'"),
@@ -211,7 +211,7 @@ def test_an_edited_plan_file_is_refused(wired: FakeWiring, tmp_path: Path) -> No
     Path(path).write_text(text.replace("nudge", "nudge2"))
     result = kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
     assert result.exit_code == 2
-    assert "was changed after it was made" in result.output
+    assert "was edited after it was made" in result.output
     assert wired.cluster.faults.calls == []
 
 

@@ -35,8 +35,8 @@ def test_what_a_person_asks_for_needs_no_finding(weak: FakeWiring, tmp_path: Pat
     _, plan = plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
     assert (plan["finding"]["code"], plan["finding"]["obj"]) == ("REQUEST", "orders")
     assert plan["finding"]["partitions"] == [f"orders-{p}" for p in range(6)]
-    assert plan["finding"]["cause"] == "a person's request (certain)"
-    assert plan["finding"]["summary"].startswith("asked for by ")
+    assert plan["finding"]["cause"] == "an operator's request (certain)"
+    assert plan["finding"]["summary"].startswith("requested by ")
     assert plan["params"]["topic"] == "orders"
     assert changes(weak) == []
 
@@ -65,18 +65,18 @@ def test_what_could_not_be_read_is_told_before_a_request(weak: FakeWiring) -> No
             "there is no topic 'order' on memory-cluster, did you mean 'orders'?",
         ),
         (["raise-topic-rf", "-p", "topic=a/b"], "'a/b' is not of the kind topic"),
-        (["cancel-reassignment"], "without a finding it is asked for by topic"),
-        (["move-replicas"], "makes the moves of a file: say which"),
-        (["raise-topic-rf", "-p", "topic=orders", "--json-in", "x.json"], "finds its moves itself"),
-        (["move-replicas", "--json-in", "/nowhere/x.json"], "the moves cannot be read"),
-        (["move-replicas", "--json-in", "/"], "the moves cannot be read"),
-        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "nan"], "--debounce is seconds"),
-        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "-1"], "--debounce is seconds"),
+        (["cancel-reassignment"], "to run it without one, name the topic"),
+        (["move-replicas"], "carries out the moves of a file: name it"),
+        (["raise-topic-rf", "-p", "topic=orders", "--json-in", "x.json"], "computes its own moves"),
+        (["move-replicas", "--json-in", "/nowhere/x.json"], "cannot read the moves"),
+        (["move-replicas", "--json-in", "/"], "cannot read the moves"),
+        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "nan"], "--debounce must be 0 to"),
+        (["raise-topic-rf", "-p", "topic=orders", "--debounce", "-1"], "--debounce must be 0 to"),
         (["raise-topic-rf", "-p", "topic=\udcff"], "is not UTF-8 text"),
-        (["raise-topic-rf", "-p", "topic=orders", "--diff", "/nowhere/p.json"], "there is no such plan"),
+        (["raise-topic-rf", "-p", "topic=orders", "--diff", "/nowhere/p.json"], "no such plan file"),
         (["raise-topic-rf", "-p", "topic=orders", "--policy", "/nowhere/p.yaml"], "there is no such policy"),
-        (["raise-topic-rf", "-p", "topic=orders", "-o", "/nowhere/p.json"], "cannot be written"),
-        (["raise-topic-rf", "-p", "topic=orders", "--json-out", "/nowhere/p.json"], "cannot be written"),
+        (["raise-topic-rf", "-p", "topic=orders", "-o", "/nowhere/p.json"], "cannot write"),
+        (["raise-topic-rf", "-p", "topic=orders", "--json-out", "/nowhere/p.json"], "cannot write"),
         (["raise-topic-rf", "-p", "topic=orders", "-o", "/new", "--json-out", "/new"], "name two files"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_file_that_is_no_reassignment_is_told_with_its_place(weak: FakeWiring,
     assert result.exit_code == 2
     assert f"{path}:2:15" in result.output
     path.write_text('{"version":1,"partitions":[]}')
-    assert "it holds no move" in kfix("plan", "move-replicas", "--json-in", str(path)).output
+    assert "it contains no move" in kfix("plan", "move-replicas", "--json-in", str(path)).output
 
 
 def test_moves_of_a_plan_can_be_taken_elsewhere_and_brought_back(weak: FakeWiring, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_nothing_differs_from_a_plan_just_made(weak: FakeWiring, tmp_path: Path)
     plan_file(tmp_path, "raise-topic-rf", "-p", "topic=orders")
     assert _diff(tmp_path, "raise-topic-rf", "-p", "topic=orders") == []
     told = kfix("plan", "raise-topic-rf", "-p", "topic=orders", "--diff", str(tmp_path / "plan.json"))
-    assert "nothing differs" in told.output
+    assert "no differences" in told.output
 
 
 def test_what_differs_is_told_as_it_was_and_as_it_is(weak: FakeWiring, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_fact_that_moved_differs_and_a_spent_plan_will_do(monkeypatch: pytest.
     assert rows["fact __consumer_offsets-26.live_replicas"]["was"] == "[3,2]"
     fake.cluster.brokers[1].alive = False
     kfix("apply", "--plan", str(path), "--approve", f"plan:{plan['plan_id'][:8]}")
-    assert "spent: run as" in kfix("show", str(path)).output
+    assert "it was already run as" in kfix("show", str(path)).output
 
 
 def test_plans_of_different_remedies_are_not_compared(weak: FakeWiring, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_plans_of_different_remedies_are_not_compared(weak: FakeWiring, tmp_path
         "plan", "durable-defaults", "-p", "topic=orders", "-p", "min_isr=1", "--diff", str(tmp_path / "plan.json")
     )
     assert result.exit_code == 2
-    assert "there is nothing to compare" in one_line(result.output)
+    assert "they cannot be compared" in one_line(result.output)
 
 
 # -- the look

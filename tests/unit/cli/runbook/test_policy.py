@@ -54,7 +54,7 @@ def test_an_older_plan_is_refused_by_name_under_the_policy_of_today(
     approval = f"step:{plan['plan_id'][:8]}"
     result = kfix("apply", "--plan", str(path), "--approve", approval, "--policy", str(policy))
     assert result.exit_code == 3
-    assert "step nudge: gate plan, two_person for reassign.noop" in one_line(result.output)
+    assert "step nudge: gate plan; the policy requires two_person for reassign.noop" in one_line(result.output)
     assert changes(wired) == []
     # A run that was declined is no way round it.
     kfix("apply", "--plan", str(path))
@@ -98,14 +98,14 @@ def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
     flags = ["--plan", str(path), "--policy", str(policy), "--ack", f"{step['id']}={step['phrase']}"]
     alone = kfix("apply", *flags)
     assert alone.exit_code == 4
-    assert "nobody else has signed this plan" in one_line(alone.output)
+    assert "a second person has not signed this plan" in one_line(alone.output)
     signed = tmp_path / "signed.json"
     told = kfix("countersign", str(path), "-o", str(signed), "--reason", "I looked at it", "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["plan_id"] == plan["plan_id"]
     mine = kfix("apply", *flags, "--countersign", str(signed))
     assert mine.exit_code == 4
-    assert "a second person has to sign" in one_line(mine.output)
+    assert "a second person must sign" in one_line(mine.output)
     assert changes(wired) == []
     me = os.getuid()
     monkeypatch.setattr("os.getuid", lambda: me + 1)
@@ -120,8 +120,8 @@ def test_a_plan_for_two_persons_needs_a_signature_the_phrase_and_another_user(
         (["countersign", "PLAN"], "Missing option"),
         (["countersign", "PLAN", "-o", "OUT", "--reason", " "], "--reason needs a reason"),
         (["countersign", "PLAN", "-o", "OUT", "--reason", "\udcff"], "is not UTF-8 text"),
-        (["countersign", "/nowhere.json", "-o", "OUT", "--reason", "x"], "there is no such plan"),
-        (["countersign", "/", "-o", "OUT", "--reason", "x"], "the plan cannot be read"),
+        (["countersign", "/nowhere.json", "-o", "OUT", "--reason", "x"], "no such plan file"),
+        (["countersign", "/", "-o", "OUT", "--reason", "x"], "cannot read the plan"),
     ],
 )
 def test_signing_wrongly_is_one_clear_line(wired: FakeWiring, tmp_path: Path, args: list[str], says: str) -> None:
@@ -137,4 +137,4 @@ def test_ones_own_plan_is_not_signed(wired: FakeWiring, tmp_path: Path, monkeypa
     path, _ = plan_file(tmp_path, STUCK)
     result = kfix("countersign", str(path), "-o", str(tmp_path / "s.json"), "--reason", "x")
     assert result.exit_code == 3
-    assert "a second person has to sign it" in one_line(result.output)
+    assert "a second person must sign it" in one_line(result.output)

@@ -49,12 +49,12 @@ def test_a_run_that_was_declined_half_way_is_resumed_and_proved(weak: FakeWiring
     short = run.name[-8:]
     result = kfix("resume", run.name, "--approve", f"step:{short}")
     assert result.exit_code == 0, result.output
-    assert "goes on; " in result.output
+    assert "resumed; " in result.output
     assert "PROVED HEALED" in result.output
     assert weak.cluster.records.assignments[ORDERS].replicas[2:] != ()
     again = kfix("resume", run.name, "--approve", f"step:{short}")
     assert again.exit_code == 3
-    assert "there is nothing to go on with" in again.output
+    assert "there is nothing to resume" in again.output
 
 
 def test_a_resumed_run_as_json_is_its_records(weak: FakeWiring, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_what_was_done_by_hand_is_believed_when_it_is_seen(monkeypatch: pytest.M
     fake.cluster.advance(5)
     result = kfix("resume", run.name, "--did", "nudge", "--approve", f"plan:{plan['plan_id'][:8]}")
     assert result.exit_code == 0, result.output
-    assert "nudge: done by hand, and seen to be there" in result.output
+    assert "nudge: done by hand and verified" in result.output
 
 
 def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: FakeWiring, tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_an_aborted_run_puts_back_what_it_left_on_and_says_what_stays(weak: Fake
     result = kfix("abort", run.name, "--reason", "the change window is over")
     assert result.exit_code == 0, result.output
     told = one_line(result.output).partition(f"{run.name}: aborted")[2]
-    assert "put back: remove the replication throttles of topic orders" in told
-    assert "stays changed: nothing" in told
+    assert "restored: remove the replication throttles of topic orders" in told
+    assert "changes that remain: none" in told
     assert "rollback" not in told
     assert journal(run)[-1]["outcome"] == "aborted"
     assert any("the change window is over" in r.get("text", "") for r in journal(run))
@@ -100,16 +100,16 @@ def test_a_run_is_taken_back_by_a_plan_of_its_own(lax: FakeWiring, tmp_path: Pat
     undo = tmp_path / "undo.json"
     made = kfix("rollback", run.name, "-o", str(undo))
     assert made.exit_code == 0, made.output
-    assert f"Take back run {run.name}" in made.output
+    assert f"Roll back run {run.name}" in made.output
     written = json.loads(undo.read_text())
     assert written["undoes"] == run.name
     told = kfix("show", str(undo))
-    assert f"note: takes back run {run.name}" in told.output
+    assert f"note: it rolls back run {run.name}" in told.output
     typed = [s for s in written["steps"] if s["gate"] == "typed"]
     acks = [word for s in typed for word in ("--ack", f"{s['id']}={s['phrase']}")]
     result = kfix("apply", "--plan", str(undo), "--approve", f"step:{written['plan_id'][:8]}", *acks)
     assert result.exit_code == 0, result.output
-    assert f"TAKEN BACK run {run.name}" in one_line(result.output)
+    assert f"ROLLED BACK run {run.name}" in one_line(result.output)
     assert lax.cluster.records.topic_configs["orders"] == {"unclean.leader.election.enable": "true"}
 
 
@@ -142,12 +142,12 @@ def test_another_throttle_is_left_for_a_run_that_goes_on(weak: FakeWiring, tmp_p
     (run / "journal.ndjson").write_bytes(b"".join(lines[:-1]))
     result = kfix("throttle", run.name, "5MB/s")
     assert result.exit_code == 0, result.output
-    assert "5.0 MB/s asked for; the run takes it up within seconds" in one_line(result.output)
-    assert json.loads((run / "throttle.wish.json").read_text())["rate"] == 5_000_000
+    assert "5.0 MB/s requested; the run applies it within seconds" in one_line(result.output)
+    assert json.loads((run / "throttle.request.json").read_text())["rate"] == 5_000_000
     assert json.loads(kfix("throttle", run.name, "1MB/s", "--json").stdout)["bytes_per_second"] == 1_000_000
     resumed = kfix("resume", run.name, "--approve", f"step:{run.name[-8:]}")
     assert resumed.exit_code == 0, resumed.output
-    assert "throttle to 1.0 MB/s, asked for by" in resumed.output
+    assert "throttle 1.0 MB/s, requested by" in resumed.output
     assert "throttle changed" in resumed.output
 
 
@@ -158,7 +158,7 @@ def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tm
         child.wait()
     dead = [line.replace(f'"pid":{os.getpid()}'.encode(), f'"pid":{child.pid}'.encode()) for line in lines]
     (run / "journal.ndjson").write_bytes(b"".join(dead))
-    assert "the run's process is gone" in one_line(kfix("throttle", run.name, "5MB/s").output)
+    assert "the run's process has ended" in one_line(kfix("throttle", run.name, "5MB/s").output)
 
 
 @pytest.mark.parametrize(
@@ -173,15 +173,15 @@ def test_a_throttle_for_a_run_whose_process_is_gone_says_so(weak: FakeWiring, tm
         (["resume", "nothing"], 2, "there is no run 'nothing'"),
         (["resume", "RUN", "--approve", "plan"], 2, "is not plan:<plan-id-8>"),
         (["resume", "RUN", "--approve", "plan:00000000"], 2, "names another plan"),
-        (["resume", "RUN", "--ack", "nudge"], 2, "is not STEP=PHRASE for a typed step"),
+        (["resume", "RUN", "--ack", "nudge"], 2, "is not STEP=PHRASE of a typed step"),
         (["resume", "RUN", "--did", "nothing"], 3, "the plan has no such step"),
-        (["resume", "RUN", "--countersign", "/nowhere"], 2, "there is no such signature"),
+        (["resume", "RUN", "--countersign", "/nowhere"], 2, "no such signature file"),
         (["rollback", "nothing"], 2, "there is no run 'nothing'"),
-        (["rollback", "RUN", "-o", "/nowhere/x"], 3, "was put back by the run itself"),
+        (["rollback", "RUN", "-o", "/nowhere/x"], 3, "reverted all of its changes itself"),
         (["resume", "../../etc"], 2, "there is no run"),
         (["resume", ""], 2, "there is no run"),
         (["verify", "RUN", "--finding", "x"], 2, "No such option"),
-        (["apply", "raise-topic-rf", "--countersign", "x"], 2, "they go with --plan FILE"),
+        (["apply", "raise-topic-rf", "--countersign", "x"], 2, "they require --plan FILE"),
     ],
 )
 def test_a_wrong_command_is_one_clear_line(
@@ -237,8 +237,8 @@ def test_a_run_that_failed_and_cannot_all_be_taken_back_says_so(lax: FakeWiring,
     result = kfix("apply", "--plan", str(rolling), "--approve", f"step:{back.short_id}")
     assert result.exit_code == 8, result.output
     said = one_line(result.output)
-    assert "step min-isr did not take" in said
-    assert "it could not all be taken back" in said
+    assert "step min-isr could not be verified" in said
+    assert "the rollback did not complete" in said
     assert "these steps were not approved: undo-" in said
 
 
@@ -273,6 +273,6 @@ def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytes
     monkeypatch.setattr(console, "behind", fake.app(tmp_path / "state", fake.cluster.clock, human))
     result = kfix("apply", "coordinator-stuck")
     assert result.exit_code == 0, result.output
-    assert "1 of 2, one after the other" in result.output
-    assert "KFX102:__consumer_offsets-26 is well already" in one_line(result.output)
+    assert "1 of 2 findings, one after the other" in result.output
+    assert "KFX102:__consumer_offsets-26 is already healthy" in one_line(result.output)
     assert fake.snapshots == 1

@@ -14,7 +14,7 @@ from kfix.adapters.fleet.places import place_of
 from kfix.errors import UsageError
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.embedded import EmbeddedEngine
-from tests.unit.fleet.nights import again, cluster, day_of, night, statuses, told
+from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, reported, statuses
 
 LAGS = "KFX401:broker 6"
 
@@ -30,8 +30,8 @@ def files_of(root: Path):
 
 def test_findings_are_new_then_still_then_fixed_and_count_their_days(tmp_path, engine):
     seen = []
-    for look, dead in enumerate((0, 1, 1, 0, 1)):
-        found = told(tmp_path, night(tmp_path, [cluster("a", look, dead=dead)], engine, look=look), engine)
+    for number, dead in enumerate((0, 1, 1, 0, 1)):
+        found = reported(tmp_path, audited(tmp_path, [cluster("a", number, dead=dead)], engine, number=number), engine)
         seen.append({f.key: (f.status, f.since, f.days) for f in found.findings}.get(LAGS))
     assert seen == [
         None,
@@ -43,40 +43,40 @@ def test_findings_are_new_then_still_then_fixed_and_count_their_days(tmp_path, e
 
 
 def test_more_partitions_by_half_or_a_higher_severity_is_worse(tmp_path, engine):
-    dead = [cluster("a", look, dead=1, partitions=n) for look, n in enumerate((300, 300, 900))]
-    results = [told(tmp_path, night(tmp_path, [c], engine, look=i), engine) for i, c in enumerate(dead)]
+    dead = [cluster("a", number, dead=1, partitions=n) for number, n in enumerate((300, 300, 900))]
+    results = [reported(tmp_path, audited(tmp_path, [c], engine, number=i), engine) for i, c in enumerate(dead)]
     assert [statuses(r, "KFX302") for r in results] == [
         {("a", "KFX302:without broker 6"): status} for status in ("new", "still", "worse")
     ]
 
 
 def test_a_cluster_that_is_not_read_keeps_its_findings_as_unknown(tmp_path, engine):
-    night(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
+    audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
     why = {"a": "no broker answered"}
-    away = told(tmp_path, night(tmp_path, [cluster("b", 1)], engine, look=1, failed=why), engine)
+    away = reported(tmp_path, audited(tmp_path, [cluster("b", 1)], engine, number=1, failed=why), engine)
     assert statuses(away)[("a", LAGS)] == "unknown"
     assert statuses(away)[("a", "KFX701:cluster")] == "new"
     [missed] = [c for c in away.clusters if c.cluster == "a"]
     assert (missed.score, missed.collected, missed.why, away.clusters[0]) == (-1, False, why["a"], missed)
     assert "last read on 2026-03-02" in next(f.summary for f in away.findings if f.code == "KFX701")
-    back = told(tmp_path, night(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, look=2), engine)
+    back = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, number=2), engine)
     row = next(f for f in back.findings if f.key == LAGS)
     assert (row.status, row.since, row.days) == ("still", day_of(0), 2)
     assert statuses(back)[("a", "KFX701:cluster")] == "fixed"
 
 
 def test_a_cluster_that_left_the_fleet_leaves_the_report(tmp_path, engine):
-    night(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
-    after = told(tmp_path, night(tmp_path, [cluster("b", 1)], engine, look=1), engine)
+    audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
+    after = reported(tmp_path, audited(tmp_path, [cluster("b", 1)], engine, number=1), engine)
     assert {c.cluster for c in after.clusters} == {f.cluster for f in after.findings} == {"b"}
 
 
 def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, engine):
-    for look in range(3):
-        night(tmp_path, [cluster("a", look, dead=look % 2)], engine, look=look)
+    for number in range(3):
+        audited(tmp_path, [cluster("a", number, dead=number % 2)], engine, number=number)
     before = files_of(tmp_path)
-    first = told(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine)
-    second = told(tmp_path, again(tmp_path, engine, look=1), engine)
+    first = reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine)
+    second = reported(tmp_path, again(tmp_path, engine, number=1), engine)
     after = files_of(tmp_path)
     mine = f"v1/audits/date={day_of(1)}/"
     assert {n: raw for n, raw in before.items() if not n.startswith(mine)} == {
@@ -84,7 +84,7 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
     }
     # The tables of the attempt before stay for whoever has just read its manifest, and go with the next one.
     assert len([n for n in after if n.startswith(mine)]) == 5
-    again(tmp_path, engine, look=1)
+    again(tmp_path, engine, number=1)
     assert len([n for n in files_of(tmp_path) if n.startswith(mine)]) == 5
     assert second.findings == first.findings
     # The time that a cluster took is another each time.
@@ -92,16 +92,18 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
 
 
 def test_two_runs_a_day_are_compared_with_each_other(tmp_path, engine):
-    night(tmp_path, [cluster("a")], engine, run="one")
-    later = told(tmp_path, night(tmp_path, [cluster("a", dead=1)], engine, run="two"), engine)
-    assert (later.before, statuses(later)[("a", LAGS)]) == ("one", "new")
+    audited(tmp_path, [cluster("a")], engine, run="one")
+    later = reported(tmp_path, audited(tmp_path, [cluster("a", dead=1)], engine, run="two"), engine)
+    assert (later.previous_run, statuses(later)[("a", LAGS)]) == ("one", "new")
     assert [(p.day, p.run) for p in later.trend] == [(day_of(0), "two")]
 
 
 def test_the_trend_has_the_last_audit_of_each_day(tmp_path, engine):
-    for look in range(4):
-        found = night(tmp_path, [cluster("a", look, dead=int(look > 1)), cluster("b", look)], engine, look=look)
-    report = told(tmp_path, found, engine)
+    for number in range(4):
+        found = audited(
+            tmp_path, [cluster("a", number, dead=int(number > 1)), cluster("b", number)], engine, number=number
+        )
+    report = reported(tmp_path, found, engine)
     assert [p.day for p in report.trend] == [day_of(n) for n in range(4)]
     assert [(p.clusters, p.collected) for p in report.trend] == [(2, 2)] * 4
     a, b = report.cluster_trends
@@ -110,9 +112,9 @@ def test_the_trend_has_the_last_audit_of_each_day(tmp_path, engine):
     assert [x.day for x in history(place_of(tmp_path), found, 2)] == [day_of(2), day_of(3)]
 
 
-def test_partitions_in_the_same_trouble_as_last_night_are_told(tmp_path, engine):
-    night(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
-    report = told(tmp_path, night(tmp_path, [cluster("a", 1, dead=1), cluster("b", 1)], engine, look=1), engine)
+def test_partitions_in_the_same_trouble_as_in_the_previous_audit_are_reported(tmp_path, engine):
+    audited(tmp_path, [cluster("a", dead=1), cluster("b")], engine)
+    report = reported(tmp_path, audited(tmp_path, [cluster("a", 1, dead=1), cluster("b", 1)], engine, number=1), engine)
     [stuck] = [f for f in report.findings if f.code == "KFX702"]
     lagging = {p for f in report.findings if f.code.startswith("KFX30") for p in f.partitions}
     assert (stuck.cluster, stuck.n_partitions > 0) == ("a", True)
@@ -122,14 +124,14 @@ def test_partitions_in_the_same_trouble_as_last_night_are_told(tmp_path, engine)
 @pytest.mark.parametrize("step", range(1, 10))
 def test_killed_at_any_write_the_last_audit_stays_whole(tmp_path, engine, step, monkeypatch):
     """A real process is killed at its `step`th write or removal, in the middle of a repeated and of a new audit."""
-    night(tmp_path, [cluster("a", dead=1)], engine)
-    before = told(tmp_path, find_audit(place_of(tmp_path)), engine)
-    for look in (0, 1):
+    audited(tmp_path, [cluster("a", dead=1)], engine)
+    before = reported(tmp_path, find_audit(place_of(tmp_path)), engine)
+    for number in (0, 1):
         child = os.fork()
         if child == 0:
             _die_at(step, monkeypatch)
-            if look:
-                night(tmp_path, [cluster("a", 1)], engine, look=1)
+            if number:
+                audited(tmp_path, [cluster("a", 1)], engine, number=1)
             else:
                 again(tmp_path, engine)
             os._exit(0)
@@ -137,16 +139,16 @@ def test_killed_at_any_write_the_last_audit_stays_whole(tmp_path, engine, step, 
         ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         assert ended in {0, signal.SIGKILL}
         last = [a for a in store.audits(place_of(tmp_path)) if a.day == day_of(0)]
-        assert [told(tmp_path, a, engine).findings for a in last] == [before.findings]
-    whole = told(tmp_path, _finished(tmp_path, engine), engine)
-    assert (whole.before_day, statuses(whole)[("a", LAGS)]) == (day_of(0), "fixed")
+        assert [reported(tmp_path, a, engine).findings for a in last] == [before.findings]
+    whole = reported(tmp_path, _finished(tmp_path, engine), engine)
+    assert (whole.previous_day, statuses(whole)[("a", LAGS)]) == (day_of(0), "fixed")
 
 
 def _finished(root, engine):
     try:
-        return again(root, engine, look=1)
+        return again(root, engine, number=1)
     except UsageError:
-        return night(root, [cluster("a", 1)], engine, look=1)
+        return audited(root, [cluster("a", 1)], engine, number=1)
 
 
 def _die_at(step, monkeypatch):
@@ -167,7 +169,7 @@ def _die_at(step, monkeypatch):
 def test_an_audit_that_is_not_there_is_one_line(tmp_path, engine):
     with pytest.raises(UsageError, match="no audit"):
         find_audit(place_of(tmp_path))
-    night(tmp_path, [cluster("a")], engine)
+    audited(tmp_path, [cluster("a")], engine)
     with pytest.raises(UsageError, match="no audit of run 'x'"):
         find_audit(place_of(tmp_path), "x")
     with pytest.raises(UsageError, match="no audit of 2026-03-03"):

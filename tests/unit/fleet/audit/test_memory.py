@@ -1,4 +1,4 @@
-"""What is not forgotten: what was out of sight, left out of a part, told to nobody; and nights that are damaged."""
+"""What the audit remembers: unread clusters, partial audits, unreported findings; and damaged audits."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +18,7 @@ from kfix.fleet.synthetic import snapshot_of
 from kfix.model.audit.inventory import Inventory, MaintenanceWindow, Mute
 from kfix.model.cluster.snapshot import Source
 from kfix.report.fleet.totals import has_news, news
-from tests.unit.fleet.nights import AT, again, cluster, day_of, entry, night, statuses, told
+from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry, reported, statuses
 
 LAGS = "KFX401:broker 6"
 
@@ -28,67 +28,67 @@ def engine():
     return EmbeddedEngine(1)
 
 
-def blind(root, engine, one, look):
-    """A night on which ZooKeeper of that cluster did not answer."""
+def blind(root, engine, one, number):
+    """An audit run in which ZooKeeper of that cluster did not answer."""
     seen = replace(
         snapshot_of(one),
         zookeeper=None,
         sources=(Source("zookeeper zk.a:2181", ok=False, seconds=1.0, error="no answer in time"),),
     )
-    writer = RunWriter(place_of(root), day_of(look), "n", at=AT + 86_400 * look)
+    writer = RunWriter(place_of(root), day_of(number), "n", at=AT + 86_400 * number)
     writer.write(one.name, seen)
     writer.finish()
-    return told(root, again(root, engine, look=look), engine)
+    return reported(root, again(root, engine, number=number), engine)
 
 
 def test_what_vanishes_with_a_source_is_unknown_and_not_fixed(tmp_path, engine):
-    sick = [cluster("a", look, sick=0.05, seed=3) for look in range(4)]
-    first = told(tmp_path, night(tmp_path, [sick[0]], engine), engine)
+    sick = [cluster("a", number, sick=0.05, seed=3) for number in range(4)]
+    first = reported(tmp_path, audited(tmp_path, [sick[0]], engine), engine)
     lost = set(statuses(first, "KFX201"))
     assert lost, "the cluster diverges from ZooKeeper"
-    for look in (1, 2):
-        seen = blind(tmp_path, engine, sick[look], look)
-        assert {statuses(seen)[k] for k in lost} == {"unknown"}, "on the second blind night too"
+    for number in (1, 2):
+        seen = blind(tmp_path, engine, sick[number], number)
+        assert {statuses(seen)[k] for k in lost} == {"unknown"}, "in the second blind audit too"
         assert seen.clusters[0].score < 100
-    back = told(tmp_path, night(tmp_path, [replace(sick[0], look=3)], engine, look=3), engine)
+    back = reported(tmp_path, audited(tmp_path, [replace(sick[0], day_number=3)], engine, number=3), engine)
     assert {statuses(back)[k] for k in lost if k in statuses(back)} <= {"still", "worse", "fixed"}
     assert all(f.since == day_of(0) for f in back.findings if (f.cluster, f.key) in lost)
 
 
 def test_an_audit_of_a_part_is_no_gap_for_the_rest(tmp_path, engine):
-    night(tmp_path, [cluster("a", dead=1), cluster("b", dead=1)], engine)
-    night(tmp_path, [cluster("a", 1, dead=1)], engine, look=1)
-    whole = told(tmp_path, night(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, look=2), engine)
+    audited(tmp_path, [cluster("a", dead=1), cluster("b", dead=1)], engine)
+    audited(tmp_path, [cluster("a", 1, dead=1)], engine, number=1)
+    whole = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, number=2), engine)
     seen = {(f.cluster, f.key): (f.status, f.since) for f in whole.findings}
     assert seen[("a", LAGS)] == ("still", day_of(0))
     assert seen[("b", LAGS)] == ("fixed", day_of(0))
 
 
 def test_a_trend_has_the_audit_of_most_clusters_of_a_day(tmp_path, engine):
-    night(tmp_path, [cluster("a"), cluster("b")], engine, run="night")
-    night(tmp_path, [cluster("a")], engine, run="part-at-noon")
-    last = night(tmp_path, [cluster("a", 1), cluster("b", 1)], engine, look=1)
+    audited(tmp_path, [cluster("a"), cluster("b")], engine, run="night")
+    audited(tmp_path, [cluster("a")], engine, run="part-at-noon")
+    last = audited(tmp_path, [cluster("a", 1), cluster("b", 1)], engine, number=1)
     assert [a.id for a in history(place_of(tmp_path), last)] == ["night", "n"]
 
 
-def test_an_id_is_remembered_over_a_night_unread(tmp_path, engine):
+def test_an_id_is_remembered_while_the_cluster_is_unread(tmp_path, engine):
     one = cluster("a")
-    night(tmp_path, [one], engine)
-    night(tmp_path, [], engine, look=1, failed={"a": "no answer"})
+    audited(tmp_path, [one], engine)
+    audited(tmp_path, [], engine, number=1, failed={"a": "no answer"})
     writer = RunWriter(place_of(tmp_path), day_of(2), "n", at=AT + 2 * 86_400)
-    seen = snapshot_of(replace(one, look=2))
+    seen = snapshot_of(replace(one, day_number=2))
     writer.write("a", replace(seen, cluster=replace(seen.cluster, id="another")))
     writer.finish()
-    assert statuses(told(tmp_path, again(tmp_path, engine, look=2), engine), "KFX704")
+    assert statuses(reported(tmp_path, again(tmp_path, engine, number=2), engine), "KFX704")
 
 
 def test_what_began_in_maintenance_is_news_when_it_is_over(tmp_path, engine):
     window = MaintenanceWindow("patching", weekdays=frozenset({0, 1}), at=60, minutes=180)  # Monday and Tuesday
     inventory = Inventory({"a": entry("a", windows=(window,))})
     seen = []
-    for look, dead in enumerate((0, 1, 1, 1)):
-        one = cluster("a", look, dead=dead)
-        report = told(tmp_path, night(tmp_path, [one], engine, look=look, inventory=inventory), engine)
+    for number, dead in enumerate((0, 1, 1, 1)):
+        one = cluster("a", number, dead=dead)
+        report = reported(tmp_path, audited(tmp_path, [one], engine, number=number, inventory=inventory), engine)
         seen.append((statuses(report).get(("a", LAGS)), has_news(report)))
     assert seen[1:] == [("new", False), ("new", True), ("still", False)]
     assert next(f for f in report.findings if f.key == LAGS).since == day_of(1)
@@ -98,19 +98,19 @@ def test_what_was_muted_is_news_when_the_mute_ends(tmp_path, engine):
     mute = Mute(("a",), ("KFX*",), "being moved", day_of(1))
     inventory = Inventory({"a": entry("a")}, (mute,))
     seen = []
-    for look in range(4):
-        one = cluster("a", look, dead=1)
-        report = told(tmp_path, night(tmp_path, [one], engine, look=look, inventory=inventory), engine)
+    for number in range(4):
+        one = cluster("a", number, dead=1)
+        report = reported(tmp_path, audited(tmp_path, [one], engine, number=number, inventory=inventory), engine)
         seen.append((statuses(report)[("a", LAGS)], bool(news(report))))
     assert seen == [("new", False), ("still", False), ("new", True), ("still", False)]
 
 
-def test_partitions_of_muted_findings_are_not_told_as_stuck(tmp_path, engine):
+def test_partitions_of_muted_findings_are_not_reported_as_stuck(tmp_path, engine):
     mute = Mute(("a",), ("KFX1*", "KFX2*", "KFX3*", "KFX4*", "KFX5*"), "known", day_of(9))
     inventory = Inventory({"a": entry("a")}, (mute,))
-    for look in (0, 1):
-        one = cluster("a", look, dead=1)
-        report = told(tmp_path, night(tmp_path, [one], engine, look=look, inventory=inventory), engine)
+    for number in (0, 1):
+        one = cluster("a", number, dead=1)
+        report = reported(tmp_path, audited(tmp_path, [one], engine, number=number, inventory=inventory), engine)
     assert not statuses(report, "KFX702")
 
 
@@ -133,19 +133,19 @@ def damage(kind, found):
 
 @pytest.mark.parametrize("kind", ["manifest", "odd manifest", "gone", "truncated", "no column"])
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_damaged_night_is_left_out_and_told_and_tonight_is_audited(tmp_path, engine, kind, which):
-    nights = [night(tmp_path, [cluster("a", look, dead=1)], engine, look=look) for look in range(2)]
-    damage(kind, nights[which])
-    report = told(tmp_path, night(tmp_path, [cluster("a", 2, dead=1)], engine, look=2), engine)
-    assert report.before_day == day_of(1 - which)
+def test_a_damaged_audit_is_skipped_and_named_and_the_next_one_runs(tmp_path, engine, kind, which):
+    runs = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
+    damage(kind, runs[which])
+    report = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1)], engine, number=2), engine)
+    assert report.previous_day == day_of(1 - which)
     assert statuses(report)[("a", LAGS)] == "still"
     assert [p.day for p in report.trend] == [day_of(1 - which), day_of(2)]
-    assert any(str(nights[which].place) in line for line in report.damaged)
+    assert any(str(runs[which].place) in line for line in report.damaged)
     assert find_audit(place_of(tmp_path)).day == day_of(2)
 
 
-def test_folders_that_somebody_copied_there_do_not_count(tmp_path, engine):
-    found = night(tmp_path, [cluster("a")], engine)
+def test_foreign_folders_do_not_count(tmp_path, engine):
+    found = audited(tmp_path, [cluster("a")], engine)
     top = tmp_path / "v1" / "audits"
     (top / f"date={day_of(0)}").rename(top / "date=copy")
     (top / "date=copy").rename(top / f"date={day_of(0)}")
@@ -155,9 +155,9 @@ def test_folders_that_somebody_copied_there_do_not_count(tmp_path, engine):
     assert find_audit(place_of(tmp_path)).place.path == found.place.path
 
 
-def test_a_store_below_a_folder_that_looks_like_one_of_ours(tmp_path, engine):
+def test_a_store_below_a_folder_named_like_one_of_a_store(tmp_path, engine):
     root = tmp_path / "date=2020-01-01" / "run=zz" / "partitions"
-    night(root, [cluster("a/b"), cluster("c")], engine)
+    audited(root, [cluster("a/b"), cluster("c")], engine)
     sql = "SELECT DISTINCT cluster, day, run FROM partitions ORDER BY cluster"
     rows = engine.query(sql, tables(place_of(root), days=1)).to_pylist()
     assert rows == [{"cluster": name, "day": day_of(0), "run": "n"} for name in ("a/b", "c")]
@@ -169,15 +169,15 @@ def test_a_lock_holds_whatever_the_store_is_called(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "store")
     with locked(str(tmp_path / "store")):
         for other in ("link", "store/", "store/../store"):
-            with pytest.raises(HeldError, match="another audit is at work"), locked(str(tmp_path / other)):
+            with pytest.raises(HeldError, match="another audit is running"), locked(str(tmp_path / other)):
                 pass
     with locked(str(tmp_path / "link")):
         pass
 
 
 def test_days_go_on_while_it_is_unread(tmp_path, engine):
-    night(tmp_path, [cluster("a", dead=1)], engine)
-    night(tmp_path, [], engine, look=1, failed={"a": "no answer"})
-    back = told(tmp_path, night(tmp_path, [cluster("a", 2, dead=1)], engine, look=2), engine)
+    audited(tmp_path, [cluster("a", dead=1)], engine)
+    audited(tmp_path, [], engine, number=1, failed={"a": "no answer"})
+    back = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1)], engine, number=2), engine)
     row = next(f for f in back.findings if f.key == LAGS)
     assert (row.status, row.days, row.since) == ("still", 2, back.day - timedelta(days=2))

@@ -1,4 +1,4 @@
-"""Scores, mutes, maintenance: what counts, how much, and that nothing is silent."""
+"""Scores, mutes, maintenance: what counts, how much, and that everything is shown."""
 
 from datetime import date, timedelta
 from pathlib import Path
@@ -10,7 +10,7 @@ from kfix.fleet.embedded import EmbeddedEngine
 from kfix.model.audit.audit import OPEN
 from kfix.model.audit.inventory import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import Expected
-from tests.unit.fleet.nights import FIRST, cluster, entry, night, told
+from tests.unit.fleet.audit_runs import FIRST, audited, cluster, entry, reported
 
 POINTS = {"critical": 40, "warning": 10}
 
@@ -36,7 +36,7 @@ def points(report, name):
 
 def test_a_score_is_100_less_the_points_of_open_heads(tmp_path, engine):
     sick = cluster("sick", sick=0.02)
-    report = told(tmp_path, night(tmp_path, [cluster("well"), sick, cluster("dead", dead=1)], engine), engine)
+    report = reported(tmp_path, audited(tmp_path, [cluster("well"), sick, cluster("dead", dead=1)], engine), engine)
     for name in ("well", "sick", "dead"):
         assert of(report, name).score == max(0, 100 - points(report, name))
     assert of(report, "well").score > of(report, "dead").score > of(report, "sick").score
@@ -51,7 +51,7 @@ def test_criticality_orders_the_worries(tmp_path, engine):
         }
     )
     clusters = [cluster("low", dead=1), cluster("high", dead=1)]
-    report = told(tmp_path, night(tmp_path, clusters, engine, inventory=inventory), engine)
+    report = reported(tmp_path, audited(tmp_path, clusters, engine, inventory=inventory), engine)
     low, high = of(report, "low"), of(report, "high")
     assert (low.score, high.risk) == (high.score, 4 * low.risk)
     assert report.clusters == (high, low)
@@ -61,7 +61,7 @@ def test_what_a_site_expects_is_judged(tmp_path, engine):
     inventory = Inventory(
         {"a": entry("a", expected=Expected(rf=2, min_isr=1)), "b": entry("b", expected=Expected(4, 2))}
     )
-    report = told(tmp_path, night(tmp_path, [cluster("a"), cluster("b")], engine, inventory=inventory), engine)
+    report = reported(tmp_path, audited(tmp_path, [cluster("a"), cluster("b")], engine, inventory=inventory), engine)
     assert {f.cluster for f in report.findings if f.code == "KFX601"} == {"b"}
 
 
@@ -73,7 +73,7 @@ def test_muted_findings_are_shown_and_do_not_count(tmp_path, engine):
     )
     inventory = Inventory({"a": entry("a"), "b": entry("b")}, mutes)
     clusters = [cluster("a", dead=1), cluster("b", dead=1)]
-    report = told(tmp_path, night(tmp_path, clusters, engine, inventory=inventory), engine)
+    report = reported(tmp_path, audited(tmp_path, clusters, engine, inventory=inventory), engine)
     muted = [f for f in report.findings if f.muted]
     assert {(f.cluster, f.code, f.mute_reason) for f in muted} == {("a", "KFX401", "being replaced")}
     assert of(report, "a").score > of(report, "b").score
@@ -88,23 +88,23 @@ def test_a_mute_lasts_through_its_last_day(tmp_path):
     assert (mute.expired(date(2026, 3, 2)), mute.expired(date(2026, 3, 3))) == (False, True)
 
 
-def test_a_cluster_under_maintenance_is_told_as_such(tmp_path, engine):
+def test_a_cluster_in_maintenance_is_shown_as_such(tmp_path, engine):
     # The looks are of Monday, 2 o'clock UTC.
     window = MaintenanceWindow("patching", weekdays=frozenset({6}), at=23 * 60, minutes=4 * 60)
     past = MaintenanceWindow("patching", weekdays=frozenset({0}), at=3 * 60, minutes=60)
     inventory = Inventory({"a": entry("a", windows=(window,)), "b": entry("b", windows=(past,))})
-    report = told(tmp_path, night(tmp_path, [cluster("a"), cluster("b")], engine, inventory=inventory), engine)
+    report = reported(tmp_path, audited(tmp_path, [cluster("a"), cluster("b")], engine, inventory=inventory), engine)
     assert (of(report, "a").maintenance, of(report, "b").maintenance) == ("patching", "")
 
 
-def test_a_newest_run_no_cluster_is_refused(tmp_path, engine):
-    with pytest.raises(UsageError, match="a run of no cluster"):
-        night(tmp_path, [], engine)
+def test_a_run_of_no_cluster_is_refused(tmp_path, engine):
+    with pytest.raises(UsageError, match="the run has no cluster"):
+        audited(tmp_path, [], engine)
 
 
 def test_offenders_are_the_codes_that_most_clusters_fail(tmp_path, engine):
     clusters = [cluster("a", dead=1), cluster("b", dead=1), cluster("c")]
-    report = told(tmp_path, night(tmp_path, clusters, engine), engine)
+    report = reported(tmp_path, audited(tmp_path, clusters, engine), engine)
     counted = {o.code: (o.clusters, o.findings, o.worst) for o in report.offenders}
     assert counted["KFX401"] == (2, 2, "warning")
     for code, (n, findings, _) in counted.items():
@@ -116,12 +116,12 @@ def test_offenders_are_the_codes_that_most_clusters_fail(tmp_path, engine):
 def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
     from kfix.adapters.fleet.places import place_of
     from kfix.adapters.fleet.runs import newest_run
-    from tests.unit.fleet.nights import again
+    from tests.unit.fleet.audit_runs import again
 
-    night(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)
+    audited(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)
     run = newest_run(place_of(tmp_path), FIRST, "n")
     with Path(run.table("a")).open("r+b") as file:
         file.truncate(100)
-    report = told(tmp_path, again(tmp_path, engine), engine)
+    report = reported(tmp_path, again(tmp_path, engine), engine)
     assert (of(report, "a").score, of(report, "b").collected) == (-1, True)
     assert "a.parquet: is damaged" in of(report, "a").why

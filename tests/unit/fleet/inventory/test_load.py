@@ -44,38 +44,35 @@ mutes:
   - {clusters: a, findings: kfx601, reason: "", until: 2026-13-01}
   - {clusters: [], until: 20260101}
 """
-NOWHERE = (
-    "neither bootstrap nor zookeeper says where it is, nor bootstrap.servers of its own command_config; "
-    "one of them is enough"
-)
-TOLD = f"""\
+NOWHERE = "has no address: set bootstrap or zookeeper, or bootstrap.servers in its own command_config"
+MISTAKES = f"""\
 f:4:3: unknown field 'ownr', did you mean 'owner'?
-f:5:30: min_isr 3 is more than rf 2: no partition could ever be written to
+f:5:30: min_isr 3 is more than rf 2: no partition could accept writes with acks=all
 f:8:16: bootstrap: 'a' is not HOST:PORT: the port is missing (column 2)
 f:9:16: zookeeper: the chroot is given once, after the last server: zk1:2181,zk2:2181/kafka
 f:10:18: criticality is 'critcal', wanted 'low', 'normal', 'high' or 'critical', did you mean 'critical'?
-f:11:25: min_isr 4 is more than rf 2: no partition could ever be written to
+f:11:25: min_isr 4 is more than rf 2: no partition could accept writes with acks=all
 f:12:14: timeout: 5 is not a duration such as 200ms, 90s, 2m or 1h
 f:14:21: weekdays #1 is 'tues', wanted 'mon', 'tue', 'wed', 'thu', 'fri', 'sat' or 'sun', did you mean 'tue'?
 f:14:32: 22:00 is read differently by every tool: quote it, or write it plainly
 f:14:44: for: 90s is not a number of whole minutes up to 24h
-f:15:17: start: '2026-01-01T10:00' names no time zone: add Z for UTC, or an offset such as +02:00
-f:15:40: end: '2026-02-30T10:00Z' is no time of the calendar
-f:16:41: the window ends at 2026-01-01T10:00Z, before it begins
-f:17:9: a window is either once (start, end) or every week (weekdays, at, for)
-f:18:20: the window is on no day
-f:18:28: at: '25:00' is no time of day such as "22:30"
+f:15:17: start: '2026-01-01T10:00' has no time zone: add Z for UTC, or an offset such as +02:00
+f:15:40: end: '2026-02-30T10:00Z' is not a time of the calendar
+f:16:41: the window ends at 2026-01-01T10:00Z, before it starts
+f:17:9: a window is either a single one (start, end) or weekly (weekdays, at, for)
+f:18:20: the window has no day
+f:18:28: at: '25:00' is not a time of day such as "22:30"
 f:18:42: for: 25h is not a number of whole minutes up to 24h
 f:19:3: b: {NOWHERE}
 f:20:3: c: {NOWHERE}
-f:21:23: command_config: FOLDER/nowhere.properties: there is no such file
+f:21:23: command_config: FOLDER/nowhere.properties: the file does not exist
 f:22:3: the key 'a' is already on line 7
-f:23:3: 'e*' is no name of a cluster: * ? [ ] are for patterns
-f:23:27: bootstrap: 'PLAINTEXT://y:2' is a URL, wanted HOST:PORT without a protocol
+f:23:3: 'e*' is not a valid cluster name: * ? [ ] are reserved for patterns
+f:23:27: bootstrap: 'PLAINTEXT://y:2' is a URL, expected HOST:PORT without a protocol
 f:23:46: bootstrap: 'h:99999' is not HOST:PORT: a port is a number from 1 to 65535 (column 3)
-f:25:29: 'kfx601' matches no finding: wanted a code or a key, such as KFX601 or KFX601:*
-f:25:45: reason: '' is no plain text of one line
-f:25:56: until: '2026-13-01' is no day of the calendar
+f:25:29: 'kfx601' matches no finding: expected a code or a key, such as KFX601 or KFX601:*
+f:25:45: reason: '' is not plain text on one line
+f:25:56: until: '2026-13-01' is not a day of the calendar
 f:26:5: mutes #2 lacks 'findings'
 f:26:5: mutes #2 lacks 'reason'
 f:26:16: clusters: value should have at least 1 item after validation, not 0
@@ -106,13 +103,13 @@ def test_the_example_is_read_as_its_comments_say():
     assert loaded.inventory.mutes[0].matches("playground", "KFX601", "KFX601:x")
 
 
-def test_all_mistakes_are_told_with_their_places(tmp_path):
+def test_all_mistakes_are_reported_with_their_positions(tmp_path):
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(BAD, "f", tmp_path)
-    assert "\n".join(caught.value.problems).replace(str(tmp_path), "FOLDER") == TOLD
+    assert "\n".join(caught.value.problems).replace(str(tmp_path), "FOLDER") == MISTAKES
 
 
-def test_what_nobody_says_is_the_models_own():
+def test_missing_values_are_the_models_defaults():
     assert read("clusters: {a: {zookeeper: 'zk:2181/kafka'}}\n") == Inventory(
         {"a": ClusterEntry("a", zookeeper="zk:2181/kafka")}, (), "f"
     )
@@ -143,20 +140,20 @@ def test_a_time_with_an_offset_is_taken_in_utc():
     ("body", "said"),
     [
         ("", "the inventory lacks 'clusters'"),
-        ("clusters:\n", "a fleet of no cluster"),
-        ("clusters: {}\n", "a fleet of no cluster"),
+        ("clusters:\n", "has no cluster"),
+        ("clusters: {}\n", "has no cluster"),
         ("clusters: [a]\n", "clusters: input should be a valid dictionary"),
         ("clusters: {a: {bootstrap: ''}}\n", "names no server"),
         ("clusters: {a: {bootstrap: 'h:1', timeout: 0s}}\n", "0 s is not more than 0 s"),
         ("clusters: {a: {bootstrap: 'h:1', timeout: 2h}}\n", "at most 1 h"),
-        ("clusters: {a: {bootstrap: 'h:1', command_config: \"x\\0y\"}}\n", "is no path"),
+        ("clusters: {a: {bootstrap: 'h:1', command_config: \"x\\0y\"}}\n", "is not a valid path"),
         ("clusters: {a: {bootstrap: 'h:1', expected: {rf: 1}}}\n", "min_isr 2 is more than rf 1"),
-        ("clusters: {'a ': {bootstrap: 'h:1'}}\n", "no space at its ends"),
+        ("clusters: {'a ': {bootstrap: 'h:1'}}\n", "without spaces at the ends"),
         (f"clusters: {{{'a' * 201}: {{bootstrap: 'h:1'}}}}\n", "longer than 200"),
         ("clusters: {a: {bootstrap: 'h:1'}}\nmutes: [{clusters: a, findings: K, reason: r, until: 2026-1-1}]\n",
-         "no date such as"),
+         "not a date such as"),
         ("clusters: {a: {bootstrap: 'h:1', windows: [{start: 0001-01-01T00:00+10:00, end: 0002-01-01T00:00Z}]}}\n",
-         "is no time of the calendar"),
+         "is not a time of the calendar"),
         ("clusters: {a: {bootstrap: 'h:1', windows: [{weekdays: [mon], at: '10:00'}]}}\n", "the window lacks 'for'"),
     ],
 )  # fmt: skip
@@ -167,7 +164,7 @@ def test_a_mistake_is_one_line_with_its_place(body, said):
     assert all(line.startswith("f:") for line in caught.value.problems)
 
 
-def test_a_broken_properties_file_is_told_with_both_places(tmp_path):
+def test_a_broken_properties_file_is_reported_with_both_positions(tmp_path):
     (tmp_path / "c.properties").write_text("security.protocol=TLS\nbootstrap.servers=h:1\n")
     with pytest.raises(InvalidFileError) as caught:
         parse_inventory(f"{HEAD}clusters:\n  a: {{command_config: c.properties}}\n", "f", tmp_path)
@@ -183,7 +180,7 @@ def test_the_servers_of_a_properties_file_are_checked_too(tmp_path):
     assert line.endswith("c.properties: bootstrap.servers: 'h' is not HOST:PORT: the port is missing (column 2)")
 
 
-def test_an_expired_mute_is_allowed_and_told(tmp_path):
+def test_an_expired_mute_is_allowed_and_reported(tmp_path):
     path = tmp_path / "fleet.yaml"
     body = (
         "clusters: {a: {bootstrap: 'h:1'}}\nmutes:\n- {clusters: [a, b-*], findings: KFX601, reason: r, "
@@ -192,9 +189,9 @@ def test_an_expired_mute_is_allowed_and_told(tmp_path):
     path.write_text(HEAD + body)
     last, after = load_inventory(path, date(2026, 6, 30)), load_inventory(path, date(2026, 7, 1))
     [never] = last.warnings
-    assert never == f"{path}: the mute of KFX601 on a, b-*: no cluster is called 'b-*'"
+    assert never == f"{path}: the mute of KFX601 on a, b-*: no cluster matches 'b-*'"
     assert after.warnings[0] == (
-        f"{path}: the mute of KFX601 on a, b-* ended on 2026-06-30: it covers nothing; prolong it, or take it out"
+        f"{path}: the mute of KFX601 on a, b-* expired on 2026-06-30 and covers nothing: extend it or remove it"
     )
     assert load_inventory(tmp_path, date(2026, 6, 30)) == last
 

@@ -57,7 +57,7 @@ KFX601|rf-below-policy|warning|p|9|have fewer replicas than 3|raise-topic-rf
 KFX602|min-isr-below-policy|warning|p|7|have min.insync.replicas below 2|set-min-isr
 KFX603|min-isr-equals-rf|warning|p|4|stop at the first lost broker|
 KFX604|unclean-election-on|warning|p|3|would lose records to an unclean election|
-KFX606|racks-missing|warning|p|5|no rack is told|
+KFX606|racks-missing|warning|p|5|no rack is shown|
 KFX608|leaders-skewed|info|p|6|broker 3 leads twice its share|preferred-leaders
 KFX611|many-partitions|info|p|3|a broker has 4 812 partitions|
 KFX613|end-of-life|info|p|6|Kafka 2.7.1 gets no fixes since 2022|
@@ -140,7 +140,7 @@ def _finding(dice, cluster, check, mean, hostile, collected):
             {"text": remedy, "command": command, "runbook": runbook},
             {"text": "Wait until the broker is back", "command": "", "runbook": ""},
         ],
-        "never": ["do not edit the state znode by hand: no broker is told"],
+        "never": ["do not edit the state znode by hand: brokers do not notice it"],
     }
     return FindingRow(
         cluster=cluster,
@@ -167,7 +167,7 @@ def _finding(dice, cluster, check, mean, hostile, collected):
         muted=muted,
         mute_reason=(dice.choice(HOSTILE) if hostile else "the owner moves it in April") if muted else "",
         document=json.dumps(document),
-        told=True,
+        reported=True,
     )
 
 
@@ -244,8 +244,8 @@ def _report(dice, clusters, rows, days, hostile):
     return AuditReport(
         day=DAY,
         run=f"r{days}",
-        before=f"r{days - 1}" if days else "",
-        before_day=DAY - timedelta(days=1) if days else None,
+        previous_run=f"r{days - 1}" if days else "",
+        previous_day=DAY - timedelta(days=1) if days else None,
         store="s3://kafka-audit/store",
         kfix="0.1.0",
         engine="local",
@@ -277,7 +277,7 @@ def empty():
 
 
 def dark():
-    """No cluster could be looked at."""
+    """A fleet of which no cluster could be read."""
     made = report(4, days=2, findings=0)
     gone = {"collected": False, "why": "connection refused", "score": -1, "risk": 100, "taken_at": -1.0, "seconds": 0.0}
     clusters = tuple(replace(c, **gone, **QUIET) for c in made.clusters)

@@ -113,7 +113,7 @@ def expanded(runs):
         yield from range(int(first), int(last or first) + 1) if run else [""]
 
 
-def test_partitions_are_told_as_ranges():
+def test_partitions_are_shown_as_ranges():
     assert ranges([f"a-b-{n}" for n in (0, 1, 2, 7, 9, 10)] + ["none", "x-"]) == [
         ("a-b", "0-2 7 9-10"),
         ("none", ""),
@@ -130,7 +130,7 @@ def test_a_chart_without_anything_to_show_is_left_out():
 def test_unknown_clusters_are_unknown_in_every_chart():
     given = dark()
     drawn = figures(given)
-    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: not collected"}
+    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: could not be read"}
     assert [line["y"][-1] for line in drawn["trend"]["data"]] == [None, None, None]
     assert spread(given.clusters)["unknown"] == 4
     some = report(45)
@@ -152,7 +152,7 @@ def test_muted_findings_and_expired_mutes_are_shown():
     text = render_html(report(45))
     assert "the owner moves it in April" in text
     assert '<span class="badge warning">expired</span>' in text
-    assert "nothing any more" in text
+    assert "nothing (expired)" in text
 
 
 def luminance(colour):

@@ -20,11 +20,11 @@ REPORTS = [report(1), report(30), report(20, hostile=True), empty(), dark()]
 SCORE = {"type": ["integer", "null"], "minimum": 0, "maximum": 100}
 SCHEMA = {
     "type": "object",
-    "required": ["schema", "day", "run", "before", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],
+    "required": ["schema", "day", "run", "previous", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],
     "properties": {
         "schema": {"const": "kfix.audit/v1"},
         "exit_code": {"enum": [0, 20, 21, 22]},
-        "before": {"type": ["object", "null"]},
+        "previous": {"type": ["object", "null"]},
         "totals": {"type": "object", "properties": {"score": SCORE, "unknown": {"type": "integer"}}},
         "clusters": {
             "type": "array",
@@ -77,9 +77,9 @@ def test_csv_has_a_row_a_finding_and_a_row_a_cluster(given):
     assert len(rows) == len(given.findings)
     assert text.splitlines()[0] == ",".join(FINDINGS)
     assert text.endswith("\r\n")
-    for row, told in zip(given.findings, rows, strict=True):
-        assert told["n_partitions"] == str(row.n_partitions)
-        assert told["summary"].lstrip("'") == one_line(row.summary).lstrip("'")
+    for row, shown in zip(given.findings, rows, strict=True):
+        assert shown["n_partitions"] == str(row.n_partitions)
+        assert shown["summary"].lstrip("'") == one_line(row.summary).lstrip("'")
     cards = list(csv.DictReader(io.StringIO(audit_csv(given, clusters=True), newline=""), strict=True))
     assert tuple(cards[0]) == CLUSTERS
     assert [c["score"] for c in cards] == [str(c.score) if c.collected else "" for c in given.clusters]

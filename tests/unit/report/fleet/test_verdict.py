@@ -53,7 +53,7 @@ def test_what_was_not_read_is_22_unless_something_critical_was_seen():
     assert unread(one(clusters=(LOST,), unread=("b: refused",))) == ("b: refused",)
 
 
-def test_a_cluster_in_maintenance_alarms_nobody():
+def test_a_cluster_in_maintenance_raises_no_alert():
     at_work = replace(CLUSTER, maintenance="upgrade")
     away = replace(LOST, maintenance="upgrade")
     given = one(finding("critical", "new"), clusters=(away, at_work), unread=("a: zookeeper: refused",))
@@ -61,7 +61,7 @@ def test_a_cluster_in_maintenance_alarms_nobody():
     assert not has_news(given)
 
 
-def test_a_word_that_is_no_threshold_is_told():
+def test_an_unknown_threshold_is_refused():
     assert fail_on("new-critical") is FailOn.NEW_CRITICAL
     with pytest.raises(UsageError, match="--fail-on: 'often' is not one of warning, critical, "):
         fail_on("often")
@@ -79,7 +79,7 @@ def test_news_are_new_and_worse_heads_critical_first():
 def test_a_mute_that_ended_since_the_audit_before_is_news():
     mute = report(1).mutes[1]
     for ago, fresh in ((0, True), (1, True), (2, False)):
-        given = replace(one(), mutes=(replace(mute, until=BASE.before_day - timedelta(days=ago - 1)),))
+        given = replace(one(), mutes=(replace(mute, until=BASE.previous_day - timedelta(days=ago - 1)),))
         assert bool(fresh_expiries(given)) is fresh
         assert has_news(given) is fresh
 
@@ -92,4 +92,4 @@ def test_totals_are_sums_of_the_score_cards():
     assert totals(replace(BASE, trend=())).score == sums.score
     assert totals(dark()).score == -1
     assert totals(dark()).unknown == 4
-    assert (totals(empty()).score, totals(empty()).score_before) == (100, -1)
+    assert (totals(empty()).score, totals(empty()).previous_score) == (100, -1)

@@ -46,14 +46,14 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(writing.os, "fsync", full)
-    with pytest.raises(UsageError, match="cannot be written: No space left on device; what was there is as it was"):
+    with pytest.raises(UsageError, match="cannot be written: No space left on device; the old file is unchanged"):
         write_output("new", str(path))
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_no_folder_and_a_folder_are_told(tmp_path):
-    with pytest.raises(UsageError, match="there is no folder"):
+def test_a_missing_folder_and_a_folder_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="does not exist"):
         write_output("x", str(tmp_path / "none" / "x"))
     with pytest.raises(UsageError, match="is a folder"):
         write_output("x", str(tmp_path))

@@ -13,7 +13,7 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import CheckCall
 from kfix.report.console import console_on
 from kfix.report.runbook.progress import progress_words, time_words
-from kfix.report.runbook.run import Teller, closing
+from kfix.report.runbook.run import RunReporter, closing
 from tests.unit.runbook.stage import Stage, reseal
 
 
@@ -24,7 +24,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
     console = (
         Console(file=out, width=80, force_terminal=False, markup=False, highlight=False) if tty else console_on(out)
     )
-    teller = Teller(stage.plan(), console)
+    teller = RunReporter(stage.plan(), console)
     for at, record in enumerate(records):
         teller({"mono": float(at), "run": "R", **record})
     return out.getvalue()
@@ -34,35 +34,38 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
     ("record", "says"),
     [
         ({"type": "run.start"}, "run R"),
-        ({"type": "run.start", "undoes": "Q"}, "run R, takes back Q"),
-        ({"type": "run.resumed", "done": ["a"], "open": []}, "run R goes on; 1 step done before"),
-        ({"type": "run.resumed", "done": [], "open": ["b"]}, "run R goes on; 0 steps done before, not known of: b"),
-        ({"type": "lock.lost", "scope": "ZooKeeper"}, "the lock is lost: ZooKeeper"),
+        ({"type": "run.start", "undoes": "Q"}, "run R, rolls back Q"),
+        ({"type": "run.resumed", "done": ["a"], "open": []}, "run R resumed; 1 step done before"),
+        ({"type": "run.resumed", "done": [], "open": ["b"]}, "run R resumed; 0 steps done before, unknown: b"),
+        ({"type": "lock.lost", "scope": "ZooKeeper"}, "the lock was lost: ZooKeeper"),
         (
             {"type": "invariant", "check": "c()", "observed": "2", "action": "pause"},
             "invariant broken: c(): 2",
         ),
         (
             {"type": "pause", "why": "x", "until": "2026-09-21T14:13:20.000Z", "seconds_left": 600},
-            "paused until 14:13:20 UTC at most, 10 min 00 s: x; Ctrl-C stops here",
+            "paused until 14:13:20 UTC at the latest (10 min 00 s): x; Ctrl-C stops the run",
         ),
         (
             {"type": "pause.batch", "until": "2026-09-21T14:13:20.000Z", "seconds_left": 10},
-            "pause after this batch until 14:13:20 UTC, 10 s",
+            "pause after this batch until 14:13:20 UTC (10 s)",
         ),
-        ({"type": "gate.early", "seconds": 0.02, "least": 0.5}, "an answer after 0.02 s was not taken"),
+        (
+            {"type": "gate.early", "seconds": 0.02, "least": 0.5},
+            "an answer after 0.02 s was rejected: too fast to have been read",
+        ),
         (
             {"type": "interrupted", "choice": "leave", "why": "no answer"},
-            "interrupted while replicas are copied: they are left as they are (no answer)",
+            "interrupted while replicas were being copied: the copies continue unchanged (no answer)",
         ),
-        ({"type": "resume", "seconds": 4.5}, "it holds again, the run goes on after 4.5 s"),
-        ({"type": "limit.hit", "limit": "max_duration", "seconds": 61.0, "cap": 60.0}, "seconds 61.0, 60 allowed"),
-        ({"type": "limit.hit", "limit": "max_concurrent_moves", "moving": 7, "cap": 5}, "moving 7, 5 allowed"),
+        ({"type": "resume", "seconds": 4.5}, "the invariant holds again; the run continues after 4.5 s"),
+        ({"type": "limit.hit", "limit": "max_duration", "seconds": 61.0, "cap": 60.0}, "seconds 61.0, the limit is 60"),
+        ({"type": "limit.hit", "limit": "max_concurrent_moves", "moving": 7, "cap": 5}, "moving 7, the limit is 5"),
         ({"type": "note", "text": "hello"}, "note: hello"),
         ({"type": "note", "step": "nudge", "text": "hello"}, "nudge: note: hello"),
-        ({"type": "run.end", "left": ["throttle of 1"]}, "LEFT ON: throttle of 1"),
-        ({"type": "facts.recheck", "step": "nudge", "key": "k", "was": 1, "is_": 2}, "k was 1, is 2"),
-        ({"type": "step.refused", "step": "nudge", "text": "no"}, "nudge: left, the others go on: no"),
+        ({"type": "run.end", "left": ["throttle of 1"]}, "NOT RESTORED: throttle of 1"),
+        ({"type": "facts.recheck", "step": "nudge", "key": "k", "was": 1, "is_": 2}, "k was 1, is now 2"),
+        ({"type": "step.refused", "step": "nudge", "text": "no"}, "nudge: skipped, the others continue: no"),
         (
             {
                 "type": "step.waiting",
@@ -71,19 +74,19 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
                 "until": "2026-09-21T14:13:20.000Z",
                 "seconds_left": 90,
             },
-            "nudge: waits until 14:13:20 UTC at most, 1 min 30 s, for: reassign",
+            "nudge: waiting until 14:13:20 UTC at the latest (1 min 30 s) for: reassign",
         ),
-        ({"type": "step.skipped", "step": "nudge", "why": "left_out"}, "nudge: left out by a person"),
+        ({"type": "step.skipped", "step": "nudge", "why": "left_out"}, "nudge: skipped by the operator"),
         ({"type": "step.skipped", "step": "nudge", "why": "new_reason"}, "nudge: new_reason"),
-        ({"type": "step.operator_did", "step": "nudge", "text": "x"}, "nudge: done by hand, and seen to be there"),
+        ({"type": "step.done_by_hand", "step": "nudge", "text": "x"}, "nudge: done by hand and verified"),
         (
             {"type": "step.result", "step": "nudge", "ok": True, "changed": True, "adopted": True},
-            "it had been made before the run was cut off",
+            "the change had been made before the run was killed",
         ),
-        ({"type": "step.intent", "step": "undo-nudge"}, "undo-nudge: takes back: reassign"),
+        ({"type": "step.intent", "step": "undo-nudge"}, "undo-nudge: reverts: reassign"),
         (
             {"type": "throttle.intent", "step": "nudge", "args": {"rate": 5_000_000}, "by": "al"},
-            "throttle to 5.0 MB/s, asked for by al",
+            "throttle 5.0 MB/s, requested by al",
         ),
         ({"type": "throttle.result", "step": "nudge", "ok": True, "error": ""}, "throttle changed"),
         ({"type": "throttle.result", "step": "nudge", "ok": False, "error": "X"}, "throttle not changed: X"),
@@ -93,7 +96,7 @@ def test_each_record_in_words(stage: Stage, record: dict[str, Any], says: str) -
     assert says in _told(stage, record)
 
 
-@pytest.mark.parametrize("kind", ["lock.taken", "gate.asked", "facts.moved_on", "run.end", "of.a.later.kfix"])
+@pytest.mark.parametrize("kind", ["lock.taken", "gate.asked", "facts.updated", "run.end", "of.a.later.kfix"])
 def test_what_only_the_journal_needs_is_not_told(stage: Stage, kind: str) -> None:
     assert _told(stage, {"type": kind, "left": []}) == ""
     assert _told(stage, {"type": kind, "step": "nudge", "left": []}) == ""
@@ -145,11 +148,11 @@ def test_the_end_tells_what_was_left_and_what_is_still_to_come(stage: Stage) -> 
         stage.plan(), ("nudge: x",), 1.0, "R", standing=((call, answer),), left=("grow:t-1 was refused",)
     ).plain
     assert "PROVED HEALED" in text
-    assert "left out:  grow:t-1 was refused" in text
-    assert "still to come:  isr_full(partition=t-0): isr [2]; wanted: all replicas" in text
+    assert "skipped:  grow:t-1 was refused" in text
+    assert "still pending:  isr_full(partition=t-0): isr [2]; expected: all replicas" in text
 
 
 def test_the_end_of_a_run_that_takes_back(stage: Stage) -> None:
     undo = reseal(stage.plan(), undoes="Q")
-    assert closing(undo, ("undo-nudge: x",), 1.0, "R").plain.startswith("TAKEN BACK  run Q: nudge, 1.00 s")
-    assert closing(undo, (), 1.0, "R").plain.startswith("NOTHING TO TAKE BACK  of run Q")
+    assert closing(undo, ("undo-nudge: x",), 1.0, "R").plain.startswith("ROLLED BACK  run Q: nudge, 1.0 s")
+    assert closing(undo, (), 1.0, "R").plain.startswith("NOTHING TO ROLL BACK  of run Q")

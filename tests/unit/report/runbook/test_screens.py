@@ -12,7 +12,7 @@ from kfix.actions.registry import described
 from kfix.report.console import console_on
 from kfix.report.runbook.page import ActionWords, page
 from kfix.report.runbook.plan import print_plan, print_runbooks
-from kfix.report.runbook.run import Teller, closing
+from kfix.report.runbook.run import RunReporter, closing
 from kfix.runbook.file.catalogue import load, load_all
 from kfix.runbook.plan.explain import explain
 from tests.unit.runbook import golden
@@ -51,7 +51,7 @@ def test_a_run_as_it_is_told(stage: Stage) -> None:
     plan = stage.plan()
     out = io.StringIO()
     console = console_on(out)
-    healed = stage.run(plan, listener=Teller(plan, console))
+    healed = stage.run(plan, listener=RunReporter(plan, console))
     console.print(closing(plan, healed.changed, healed.seconds, healed.run))
     golden.check("run", out.getvalue().replace(plan.short_id, "PLAN-ID8"))
 
@@ -60,7 +60,7 @@ def test_a_run_whose_answer_was_lost(stage: Stage) -> None:
     stage.cluster.faults.lose_answer("reassign", applied=True)
     plan = stage.plan()
     out = io.StringIO()
-    stage.run(plan, listener=Teller(plan, console_on(out)))
+    stage.run(plan, listener=RunReporter(plan, console_on(out)))
     golden.check("run-lost-answer", out.getvalue().replace(plan.short_id, "PLAN-ID8"))
 
 
@@ -89,4 +89,4 @@ def test_an_output_that_is_gone_does_not_disturb_a_run(stage: Stage) -> None:
             raise BrokenPipeError
 
     plan = stage.plan()
-    assert stage.run(plan, listener=Teller(plan, console_on(Gone()))).changed
+    assert stage.run(plan, listener=RunReporter(plan, console_on(Gone()))).changed

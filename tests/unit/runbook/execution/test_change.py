@@ -69,7 +69,7 @@ def test_the_intent_is_on_the_disk_when_the_call_leaves(bench: Bench) -> None:
     bench.cluster.faults.before("reassign", lambda: seen.append(bench.types()))
     assert bench.make().accepted
     assert seen == [["step.intent"]]
-    assert bench.types() == ["step.intent", "step.result", "facts.moved_on"]
+    assert bench.types() == ["step.intent", "step.result", "facts.updated"]
 
 
 def test_the_intent_holds_what_is_needed_to_take_the_change_back(bench: Bench) -> None:

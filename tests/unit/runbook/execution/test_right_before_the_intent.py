@@ -83,7 +83,7 @@ def test_a_lock_that_is_lost_in_any_reading_before_the_intent_is_seen(stages: Ca
         stage = stages("coordinator-stuck")
         plan = stage.plan()
         losing_the_lock(stage, number)
-        with pytest.raises(KfixError, match="the lock is lost"):
+        with pytest.raises(KfixError, match="the lock was lost"):
             stage.run(plan)
         issued = len(stage.methods())
         assert ("step.intent" in [r["type"] for r in stage.records]) == bool(issued)

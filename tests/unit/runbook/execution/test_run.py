@@ -88,7 +88,7 @@ def test_a_rung_that_does_not_take_gives_way_to_the_next(stage: Stage) -> None:
     stage.run()
     assert stage.methods() == ["reassign", "elect"]
     assert stage.cluster.faults.calls[1].args == (TP, True)
-    assert stage.types().count("step.unproved") == 1
+    assert stage.types().count("step.not_verified") == 1
 
 
 def test_the_last_rung_is_the_fenced_re_election_of_the_controller(stage: Stage) -> None:
@@ -105,7 +105,7 @@ def test_a_goal_that_is_met_before_the_first_step_changes_nothing(stage: Stage) 
     stage.cluster.reassign(TP, (3, 1, 2))
     stage.cluster.faults.calls.clear()
     healed = stage.run(plan)
-    assert healed.outcome is Outcome.ALREADY_WELL
+    assert healed.outcome is Outcome.ALREADY_HEALTHY
     assert stage.methods() == []
 
 
@@ -205,7 +205,7 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stage: Stage) 
     stage.cluster.faults.answer("elect", ChangeResult(0, "NONE"))
     stage.cluster.faults.before("elect", lost_race)
     stage.human = Answers(["y", "y"])
-    with pytest.raises(NotProvedError, match=r"wanted: a leader among \[2\]"):
+    with pytest.raises(NotProvedError, match=r"expected: a leader among \[2\]"):
         stage.run()
 
 

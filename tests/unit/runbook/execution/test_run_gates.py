@@ -53,7 +53,7 @@ def test_details_and_why_are_shown_and_are_no_answer(stage: Stage) -> None:
     stage.human = Answers(["d", "?", "y"])
     stage.run()
     assert "by hand" in stage.human.shown[1]
-    assert "covers every step of the level 'plan'" in stage.human.shown[2]
+    assert "covers all steps of the level 'plan'" in stage.human.shown[2]
 
 
 def test_without_a_terminal_nothing_is_changed_and_what_to_pass_is_told(stage: Stage) -> None:
@@ -63,7 +63,7 @@ def test_without_a_terminal_nothing_is_changed_and_what_to_pass_is_told(stage: S
         stage.run(plan)
     assert caught.value.exit_code == 4
     apply = f"kfix runbook apply --plan {stage.last_run.plan_path} --approve"
-    later = f"(or, for the steps that may follow as well: --approve step:{plan.short_id})"
+    later = f"(to approve the later steps as well: --approve step:{plan.short_id})"
     assert caught.value.hint == f"{apply} plan:{plan.short_id}   {later}"
     assert stage.methods() == []
 
@@ -132,8 +132,8 @@ def test_a_wrong_ack_is_called_wrong_and_the_right_one_is_named(stage: Stage) ->
     _typed(stage)
     with pytest.raises(ApprovalError) as caught:
         stage.run(acks=["nudge=memory-cluster/__consumer_offsets-26/replicas 1,2,3"])
-    assert "--ack nudge: 'memory-cluster/__consumer_offsets-26/replicas 1,2,3' is the wrong phrase" in str(caught.value)
-    assert f"the phrase of this step is {PHRASE!r}" in str(caught.value)
+    assert "--ack nudge: wrong phrase 'memory-cluster/__consumer_offsets-26/replicas 1,2,3'" in str(caught.value)
+    assert f"the phrase for this step is {PHRASE!r}" in str(caught.value)
 
 
 def test_all_missing_flags_are_named_at_once_also_those_that_were_given(stage: Stage) -> None:
@@ -155,7 +155,7 @@ def test_the_question_why_says_that_the_phrase_may_be_given_beforehand(stage: St
     stage.human = Answers(["?", ""])
     with pytest.raises(ApprovalError):
         stage.run()
-    assert "given beforehand with --ack while the plan is at most 5 minutes old" in stage.human.shown[1]
+    assert "pass it with --ack while the plan is at most 5 minutes old" in stage.human.shown[1]
 
 
 def test_an_ack_for_a_step_that_is_not_typed_is_refused(stage: Stage) -> None:

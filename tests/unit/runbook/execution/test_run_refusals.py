@@ -75,7 +75,7 @@ def test_every_fact_a_plan_can_rest_on_has_a_test_of_its_change(stage: Stage) ->
 @pytest.mark.parametrize("key", [f"{TP}.assignment", f"{TP}.leader_epoch", "__consumer_offsets-0.partition_count"])
 def test_a_fact_that_changes_while_the_human_thinks_stops_the_step(stage: Stage, key: str) -> None:
     stage.human.then = lambda: FACTS[key](stage)
-    with pytest.raises(RefusedError, match="the world changed"):
+    with pytest.raises(RefusedError, match="the cluster has changed"):
         stage.run()
     assert stage.methods() == []
 
@@ -95,7 +95,7 @@ def test_a_slow_disk_makes_the_facts_be_read_again_after_the_intent(stage: Stage
             stage.cluster.clock.sleep(2)
             FACTS[f"{TP}.assignment"](stage)
 
-    with pytest.raises(RefusedError, match="the world changed"):
+    with pytest.raises(RefusedError, match="the cluster has changed"):
         stage.run(listener=slow)
     assert stage.methods() == []
     result = next(r for r in stage.journal() if r["type"] == "step.result")
@@ -121,7 +121,7 @@ def test_a_plan_of_another_cluster_is_refused(stage: Stage) -> None:
 
 def test_a_plan_of_another_kfix_is_refused(stage: Stage) -> None:
     plan = stage.plan()
-    with pytest.raises(RefusedError, match=r"was made by kfix 9\.9, this is"):
+    with pytest.raises(RefusedError, match=r"was made by kfix 9\.9; this is"):
         stage.run(reseal(plan, created=replace(plan.created, kfix="9.9")))
 
 
@@ -148,7 +148,7 @@ def test_two_runs_for_one_finding_wait_for_the_cooldown(stage: Stage, tmp_path: 
     healed = stage.run()
     again = Stage("coordinator-stuck", tmp_path)
     again.cluster.clock.slept = stage.cluster.clock.slept + 10
-    with pytest.raises(HeldError, match=f"acted on .* as {healed.run}") as caught:
+    with pytest.raises(HeldError, match=f"changed .* in run {healed.run}") as caught:
         again.run()
     assert caught.value.exit_code == 9
     again.cluster.clock.slept += 60

@@ -12,7 +12,7 @@ import pytest
 from kfix.errors import NotProvedError, StoppedError
 from kfix.report.console import console_on
 from kfix.report.runbook.progress import ProgressLine, wait_words
-from kfix.report.runbook.run import Teller
+from kfix.report.runbook.run import RunReporter
 from tests.unit.runbook.stage import Answers, Stage, leave_stuck
 
 WAIT: Mapping[str, Any] = {
@@ -74,20 +74,22 @@ def test_in_a_pipe_it_is_told_now_and_then(stage: Stage) -> None:
     assert (
         told[0]
         .strip()
-        .startswith("0.00 s  nudge: waits until 14:13:20 UTC at most, 1 min 35 s left, for partition_has")
+        .startswith("0.00 s  nudge: waiting until 14:13:20 UTC at the latest (1 min 35 s left) for partition_has")
     )
-    assert told[0].endswith("leader -1; wanted: a live leader")
+    assert told[0].endswith("leader -1; expected: a live leader")
 
 
 def test_on_a_terminal_it_is_one_line_that_is_written_over(stage: Stage) -> None:
     leave_stuck(stage, "reassign")
     out = OnTerminal()
     plan = stage.plan()
-    stage.run(plan, listener=Teller(plan, console_on(out)))
+    stage.run(plan, listener=RunReporter(plan, console_on(out)))
     assert "\r" in out.getvalue()
-    assert "nudge: waits until " in out.getvalue()
+    assert "nudge: waiting until " in out.getvalue()
 
 
 def test_the_words_of_a_wait_that_no_step_has() -> None:
     bare = {k: v for k, v in WAIT.items() if k != "step"}
-    assert wait_words(bare).startswith("waits until 14:13:20 UTC at most, 1 min 35 s left, for partition_has_leader")
+    assert wait_words(bare).startswith(
+        "waiting until 14:13:20 UTC at the latest (1 min 35 s left) for partition_has_leader"
+    )

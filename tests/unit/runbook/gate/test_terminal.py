@@ -18,7 +18,7 @@ behind = FakeWiring(incident.cluster, incident.finding).app(pathlib.Path(os.envi
 from kfix.cli.app import app
 app(["runbook", "apply", "coordinator-stuck"], obj=behind)
 """
-PROMPT = r"leave this one out > "
+PROMPT = r"skip this one > "
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_no_and_the_end_of_input_change_nothing(terminal: pexpect.spawn, answer:
 
 def test_enter_alone_asks_again(terminal: pexpect.spawn) -> None:
     terminal.sendline("")
-    terminal.expect("that is no answer")
+    terminal.expect("Not a valid answer.")
     terminal.expect(PROMPT)
     terminal.sendline("n")
     assert _ends(terminal)[0] == 4

@@ -23,7 +23,7 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Gate
 from kfix.model.cluster.reading import ChangeResult
 from kfix.report.console import console_on
-from kfix.report.runbook.run import Teller, Terminal
+from kfix.report.runbook.run import RunReporter, Terminal
 from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook.gate import gates
 from kfix.runbook.gate.gates import Given
@@ -45,7 +45,7 @@ given = Given(countersigned="somebody") if level is Gate.TWO_PERSON else Given()
 print("READY", flush=True)
 sys.stdin.readline()
 time.sleep(float(os.environ["BUSY"]))
-stage.run(plan, human=Terminal(console), given=given, clock=SystemClock(), listener=Teller(plan, console))
+stage.run(plan, human=Terminal(console), given=given, clock=SystemClock(), listener=RunReporter(plan, console))
 """
 PHRASE = "memory-cluster/__consumer_offsets-26/replicas 3,1,2"
 # A person's time to read a screen, and to type after it.
@@ -74,7 +74,7 @@ class Desk:
 
     @property
     def prompt(self) -> str:
-        return r"\[\?\] why(?: am I asked)?(?:  \[s\] leave this one out)?\)? > "
+        return r"\[\?\] why this gate(?:  \[s\] skip this one)?\)? > "
 
     def paste(self, text: str) -> None:
         """At once, as a terminal hands over what was pasted."""
@@ -131,7 +131,7 @@ def test_a_line_that_was_begun_before_the_screen_stood_is_not_part_of_the_answer
     desk.child.expect(desk.prompt)
     desk.answers("")
     if desk.level < Gate.TYPED:
-        desk.child.expect("that is no answer")
+        desk.child.expect("Not a valid answer.")
         desk.child.expect(desk.prompt)
         desk.answers("n")
     assert {r["type"] for r in _ended(desk)} & {"step.intent"} == set()
@@ -142,7 +142,7 @@ def test_an_answer_faster_than_a_person_reads_is_not_taken(at_each: Callable[...
     desk.paste("\n")
     desk.child.expect(desk.prompt)
     desk.paste(f"{desk.yes}\n")
-    desk.child.expect("before anybody could have read this screen")
+    desk.child.expect("too fast to have read this screen")
     desk.child.expect(desk.prompt)
     assert desk.of_type("step.intent") == []
     desk.answers(desk.yes)
@@ -194,7 +194,7 @@ def test_an_answer_of_several_lines_is_a_pasted_block_and_no_answer(at_each: Cal
     desk.paste("\n")
     desk.child.expect(desk.prompt)
     desk.answers(f"{desk.yes}\n{desk.yes}\n{desk.yes}")
-    desk.child.expect("that is no answer")
+    desk.child.expect("Not a valid answer.")
     desk.child.expect(desk.prompt)
     desk.answers("n")
     assert "step.intent" not in {r["type"] for r in _ended(desk)}

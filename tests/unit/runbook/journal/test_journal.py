@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_dropped_and_told(stage: Stage) -> None:
     path.write_bytes(path.read_bytes() + b'{"v":1,"seq":99')
     back = read_back(path)
     assert (back.records, back.torn, back.broken) == (whole, True, "")
-    assert "torn" in " ".join(summary(stage.last_run).notes)
+    assert "incomplete" in " ".join(summary(stage.last_run).notes)
 
 
 def test_an_edited_line_breaks_the_chain_there(stage: Stage) -> None:
@@ -240,7 +240,7 @@ def test_a_relative_state_folder_is_refused() -> None:
 def test_a_run_is_found_by_a_part_of_its_id_that_only_it_has(stage: Stage) -> None:
     healed = stage.run()
     assert stage.store.find(healed.run[-8:]).id == healed.run
-    with pytest.raises(UsageError, match=f"there is no run 'x'; the last one is {healed.run}"):
+    with pytest.raises(UsageError, match=f"there is no run 'x'; the latest is {healed.run}"):
         stage.store.find("x")
 
 
@@ -263,7 +263,7 @@ def test_a_run_that_was_killed_has_no_end_and_that_is_told(stage: Stage) -> None
     path.write_bytes(b"".join(lines[:8]))
     told = summary(stage.last_run)
     assert told.outcome == "unknown"
-    assert told.notes == ("it has no end: killed, or still going on",)
+    assert told.notes == ("no end recorded: the run was killed or is still running",)
 
 
 def test_an_empty_store_has_no_runs(tmp_path: Path) -> None:

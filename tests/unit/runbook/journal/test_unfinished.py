@@ -75,7 +75,7 @@ def test_a_run_that_was_killed_after_a_change_is_unfinished_and_says_what_it_did
     assert (run.changed, run.doubtful, run.throttles, run.broken) == (("throttle:1",), ("move",), True, False)
 
 
-@pytest.mark.parametrize("outcome", ["proved", "already_well", "aborted"])
+@pytest.mark.parametrize("outcome", ["proved", "already_healthy", "aborted"])
 def test_a_run_that_came_to_its_end_is_not_told(tmp_path: Path, dead: int, outcome: str) -> None:
     write(tmp_path, "r1", MOVE, done("move"), end(outcome), pid=dead)
     assert unfinished(tmp_path / "runs", "prod") == ()

@@ -95,7 +95,7 @@ def test_a_plan_for_typed_steps_lives_five_minutes_only(stage: Stage) -> None:
 def test_over_the_cap_the_planner_refuses_and_cuts_nothing(stages: Stages) -> None:
     stage = stages("coordinator-stuck-five-partitions")
     stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, max_partitions=4))
-    with pytest.raises(RefusedError, match=r"5 partitions, 4 are allowed \(limits.max_partitions"):
+    with pytest.raises(RefusedError, match=r"5 partitions; the limit is 4 \(limits.max_partitions"):
         stage.plan()
 
 
@@ -113,7 +113,7 @@ def test_a_runbook_is_not_planned_for_a_finding_of_another(stage: Stage) -> None
 
 def test_a_fact_the_finding_does_not_tell_decides_nothing(stage: Stage) -> None:
     stage.finding = replace(stage.finding, facts={})
-    with pytest.raises(RefusedError, match=r"says nothing about finding\.group"):
+    with pytest.raises(RefusedError, match=r"has no fact finding\.group"):
         stage.plan()
 
 
@@ -186,7 +186,7 @@ def _edited(stage: Stage, edit: Callable[[dict[str, Any]], object]) -> str:
     ],
 )
 def test_an_edited_plan_is_refused(stage: Stage, edit: Callable[[dict[str, Any]], object]) -> None:
-    with pytest.raises(UsageError, match="the plan was changed after it was made"):
+    with pytest.raises(UsageError, match="the plan was edited after it was made"):
         planfile.from_json(_edited(stage, edit), "p.json")
 
 
@@ -213,7 +213,7 @@ def test_a_forged_plan_below_a_floor_is_refused(stage: Stage) -> None:
 def test_a_forged_plan_without_the_guards_is_refused(stage: Stage) -> None:
     plan = stage.plan()
     steps = (replace(plan.steps[0], require=()),)
-    with pytest.raises(UsageError, match=r"guards or facts that reassign\.noop rests on are missing"):
+    with pytest.raises(UsageError, match=r"guards or facts that reassign\.noop needs are missing"):
         planfile.from_json(planfile.to_json(reseal(plan, steps=steps)), "p")
 
 
@@ -221,7 +221,7 @@ def test_a_forged_plan_with_an_unknown_action_or_argument_is_refused(stage: Stag
     plan = stage.plan()
     for change, says in (
         ({"action": "sh"}, "unknown action 'sh'"),
-        ({"args": plan.steps[0].args.with_(x=1)}, "argument 'x' is missing or surplus"),
+        ({"args": plan.steps[0].args.with_(x=1)}, "argument 'x' is missing or unexpected"),
     ):
         forged = reseal(plan, steps=(replace(plan.steps[0], **change),))
         with pytest.raises(UsageError, match=re.escape(says)):

@@ -53,7 +53,7 @@ def test_all_mistakes_are_told_with_their_places() -> None:
             "policy.yaml:1:13: apiVersion is 'kfix/v2', wanted 'kfix/v1'",
             "policy.yaml:4:3: unknown action 'reassign.nop', did you mean 'reassign.noop'?",
             "policy.yaml:5:25: gate 'step' is below the floor 'typed' of action leader.elect_unclean",
-            "policy.yaml:6:3: throttle.restore asks nobody: it changes nothing, or puts back what was there",
+            "policy.yaml:6:3: throttle.restore has no gate to raise: it changes nothing, or restores earlier settings",
             "policy.yaml:7:15: config.set is 'auto', wanted 'step', 'typed' or 'two_person'",
             "policy.yaml:7:15: gate 'auto' is below the floor 'plan' of action config.set",
             "policy.yaml:9:3: unknown field 'max_partitons', did you mean 'max_partitions'?",
@@ -108,7 +108,7 @@ def test_a_plan_is_made_with_the_policy_and_passes_it(stage: Stage) -> None:
 
 
 def test_a_plan_over_the_policys_limits_is_not_made(stages: Callable[[str], Stage]) -> None:
-    with pytest.raises(RefusedError, match="5 partitions, 4 are allowed"):
+    with pytest.raises(RefusedError, match="5 partitions; the limit is 4"):
         _made(stages("coordinator-stuck-five-partitions"), Policy(limits={"max_partitions": 4}))
 
 
@@ -117,10 +117,10 @@ def test_an_older_plan_is_held_to_the_policy_of_today(stage: Stage) -> None:
     with pytest.raises(RefusedError) as caught:
         policy.refuse(stage.plan())
     text = str(caught.value)
-    assert "falls short of the policy site.yaml" in text
-    assert "step nudge: gate plan, typed for reassign.noop" in text
-    assert "limits.max_partitions: 50, the policy says 3" in text
-    assert "limits.max_duration: none, the policy says 60" in text
+    assert "violates the policy site.yaml" in text
+    assert "step nudge: gate plan; the policy requires typed for reassign.noop" in text
+    assert "limits.max_partitions: 50; the policy requires 3" in text
+    assert "limits.max_duration: none; the policy requires 60" in text
     assert "nothing was changed" in text
 
 

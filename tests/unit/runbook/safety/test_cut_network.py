@@ -26,7 +26,7 @@ def test_every_kind_of_cut_refuses(make):
     with pytest.raises(RefusedError, match="no election, no reassignment") as caught:
         refuse_while_cut(found)
     assert cuts_in(found)[0].key in str(caught.value)
-    assert "mend the network" in caught.value.hint
+    assert "repair the network" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_sick_cluster_that_is_not_cut_is_healed():
 
 def test_one_that_has_just_begun_refuses_until_it_is_looked_at_again():
     [head] = diagnose(cut_clusters.zone_isolated()).findings
-    with pytest.raises(RefusedError, match="may be about to be cut") as caught:
+    with pytest.raises(RefusedError, match="may be partitioned") as caught:
         refuse_while_cut([replace(head, unsettled=True)])
-    assert "look again" in caught.value.hint
+    assert "diagnose again" in caught.value.hint
     sure = replace(head, cause=Cause("x", Confidence.POSSIBLE))
     assert cuts_in([sure]) == ()

@@ -87,13 +87,13 @@ def with_changed_facts(site: Site) -> None:
 
 
 REFUSED: list[tuple[Callable[[Site], None], str]] = [
-    (below_the_policy, "falls short of the policy"),
+    (below_the_policy, "violates the policy"),
     (while_the_network_is_cut, "while the network is cut"),
     (after_it_expired, "expired at"),
     (on_another_cluster, "is for cluster memory-cluster, this is another-one"),
-    (over_another_listener, "this is SASL_SSL with SCRAM-SHA-512"),
+    (over_another_listener, "this connection uses SASL_SSL with SCRAM-SHA-512"),
     (with_more_partitions, "partition_count"),
-    (with_changed_facts, "the world changed since plan"),
+    (with_changed_facts, "the cluster has changed since plan"),
 ]
 
 
@@ -168,7 +168,7 @@ def test_the_network_is_looked_at_again_after_a_person_thought_for_long(stage: S
 def test_a_passage_sends_nothing_that_its_plan_does_not_have(stage: Stage) -> None:
     passage = door_of(stage, []).admit(stage.plan())
     step = stage.plan().steps[0]
-    with pytest.raises(ReadOnlyViolationError, match="elect_unclean is no action"):
+    with pytest.raises(ReadOnlyViolationError, match="elect_unclean is not an action"):
         passage.send("leader.elect_unclean", step.args)
     ending = door_of(stage, []).admit_endings(stage.plan())
     with pytest.raises(ReadOnlyViolationError):
@@ -183,12 +183,12 @@ def test_a_resumed_run_comes_through_the_same_door(tmp_path: Path) -> None:
     stage.human = Answers([], interactive=False)
     with pytest.raises(ApprovalError):
         stage.run()
-    scene = stage.scene(door=Door(stage.cluster, NO_POLICY, lambda: CUT, stage.cluster.clock))
+    context = stage.context(door=Door(stage.cluster, NO_POLICY, lambda: CUT, stage.cluster.clock))
     with pytest.raises(RefusedError, match="while the network is cut"):
-        resume(stage.last_run, scene)
+        resume(stage.last_run, context)
     strict = Policy({"reassign.noop": Gate.TYPED})
-    with pytest.raises(RefusedError, match="falls short"):
-        resume(stage.last_run, stage.scene(door=Door(stage.cluster, strict, tuple, stage.cluster.clock)))
+    with pytest.raises(RefusedError, match="violates"):
+        resume(stage.last_run, stage.context(door=Door(stage.cluster, strict, tuple, stage.cluster.clock)))
     assert stage.methods() == []
 
 

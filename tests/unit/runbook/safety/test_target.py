@@ -42,8 +42,8 @@ def test_a_plan_made_over_sasl_is_refused_over_another_listener(stage: Stage, wo
     reach(stage, OTHERS[words])
     with pytest.raises(RefusedError) as refused:
         stage.run(plan)
-    said = f"plan {plan.short_id} was made over SASL_SSL with SCRAM-SHA-512, this is {words}; nothing was changed"
-    assert str(refused.value) == said
+    made = f"plan {plan.short_id} was made over SASL_SSL with SCRAM-SHA-512"
+    assert str(refused.value) == f"{made}, this connection uses {words}; nothing was changed"
     assert refused.value.exit_code == 3
     assert "--command-config FILE" in refused.value.hint
     assert stage.methods() == []
@@ -53,7 +53,9 @@ def test_a_plan_made_over_sasl_is_refused_over_another_listener(stage: Stage, wo
 def test_a_plan_made_without_sasl_is_refused_over_sasl(stage: Stage) -> None:
     plan = stage.plan()
     reach(stage, SCRAM)
-    with pytest.raises(RefusedError, match="was made over PLAINTEXT, this is SASL_SSL with SCRAM-SHA-512") as refused:
+    with pytest.raises(
+        RefusedError, match="was made over PLAINTEXT, this connection uses SASL_SSL with SCRAM-SHA-512"
+    ) as refused:
         stage.run(plan)
     assert "without --command-config" in refused.value.hint
 
@@ -71,11 +73,13 @@ def test_a_run_over_sasl_is_resumed_aborted_and_taken_back_over_sasl_only(stage:
     run, before = stage.last_run, stage.methods()
     reach(stage, PLAINTEXT)
     for go_on in (
-        lambda: resume(run, stage.scene()),
-        lambda: abort(run, stage.scene(), "a reason"),
+        lambda: resume(run, stage.context()),
+        lambda: abort(run, stage.context(), "a reason"),
         lambda: make_rollback(run, stage.cluster, created(stage.cluster.clock.now()), everything=True),
     ):
-        with pytest.raises(RefusedError, match="was made over SASL_SSL with SCRAM-SHA-512, this is PLAINTEXT"):
+        with pytest.raises(
+            RefusedError, match="was made over SASL_SSL with SCRAM-SHA-512, this connection uses PLAINTEXT"
+        ):
             go_on()
     assert stage.methods() == before
 
@@ -87,7 +91,7 @@ def test_the_way_to_the_cluster_is_under_the_plans_hash(stage: Stage, tmp_path: 
     planfile.write(plan, path)
     assert planfile.read(path).cluster.security == SCRAM
     path.write_text(path.read_text().replace("SASL_SSL", "PLAINTEXT"))
-    with pytest.raises(Exception, match="the plan was changed after it was made"):
+    with pytest.raises(Exception, match="the plan was edited after it was made"):
         planfile.read(path)
 
 

@@ -1,4 +1,4 @@
-// Starts when the page stands; the first paint does not wait for it.
+// Starts after the first paint.
 async function start() {
   const data = JSON.parse(await unpacked(byId("index").textContent));
   const table = clusterTable(data, json("details"));
@@ -20,7 +20,7 @@ async function start() {
     if (event.key !== "Escape" || !field.value) return;
     search("");
     field.focus();
-    say("The filter is cleared");
+    say("Filter cleared");
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy], [data-open], [data-search]");
@@ -29,7 +29,7 @@ async function start() {
     else if (button.dataset.open !== undefined) { search(""); table.show(button.dataset.open); }
     else { search(button.dataset.search); byId("clusters").scrollIntoView(); field.focus({ preventScroll: true }); }
   });
-  // The field may have text already: typed while the page loaded, or kept by the browser over a reload.
+  // The field may already have text: typed while the page loaded, or restored by the browser after a reload.
   search(field.value);
   const figures = JSON.parse(await unpacked(byId("figures").textContent));
   chartArea(figures, json("colours"), json("cells"), data.clusters.map((c) => c.name), (place) => {
@@ -40,7 +40,7 @@ async function start() {
 }
 
 if (typeof DecompressionStream === "undefined") {
-  trouble("This browser is too old for charts, search and details (it cannot unpack gzip). The tables are all there.");
+  trouble("This browser is too old for charts, search and details (it cannot unpack gzip). All tables are shown.");
 } else {
   requestAnimationFrame(() => setTimeout(() => {
     start().catch((error) => trouble(`The report could not be unpacked: ${error.message}`));

@@ -1,4 +1,4 @@
-// What all parts use. Text comes into the page as text only: nothing here reads a name as HTML.
+// Shared helpers. Text enters the page as text only: no name is parsed as HTML.
 const byId = (id) => document.getElementById(id);
 
 function el(tag, given, ...children) {
@@ -46,7 +46,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(text);
     done = true;
   } catch (refused) {
-    // A page opened from a folder may not use the clipboard everywhere; the old way works there.
+    // Some browsers deny the clipboard to a page opened from a folder; execCommand works there.
     const field = el("textarea", { readonly: true, "aria-hidden": "true", class: "unseen" });
     field.value = text;
     document.body.append(field);
@@ -56,6 +56,6 @@ async function copy(button) {
     button.focus();
   }
   button.textContent = done ? "Copied" : "Select and copy";
-  say(done ? "Command copied" : "The command could not be copied; select it");
+  say(done ? "Command copied" : "The command could not be copied; select it instead");
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }

@@ -1,4 +1,4 @@
-// The charts, drawn when they come near the window; the library is unpacked for the first of them.
+// Draws the charts when they come near the viewport; the library is unpacked for the first one.
 const WINDOW = 30;
 const ROW = 24;
 
@@ -19,7 +19,7 @@ function chartArea(given, colours, cells, names, show) {
     return library;
   }
 
-  // The figures have the light scheme's colours; what is shown has those of the scheme in force.
+  // The figures have the colours of the light scheme; they are replaced by those of the active scheme.
   function coloured(value, style) {
     if (typeof value === "string") return colours[value] ? style.getPropertyValue(`--${colours[value]}`).trim() : value;
     if (Array.isArray(value)) return value.map((v) => coloured(v, style));
@@ -27,7 +27,7 @@ function chartArea(given, colours, cells, names, show) {
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, coloured(v, style)]));
   }
 
-  // Of a chart with a row a cluster: the rows from `start` on.
+  // The visible rows of a chart with a row per cluster, from `start` on.
   function cut(name, figure) {
     const total = names.length;
     if (name !== "score" && name !== "heat") return figure;
@@ -51,7 +51,7 @@ function chartArea(given, colours, cells, names, show) {
     return rows * ROW + t + b;
   }
 
-  // On a small window: shorter names, the bare score behind its bar, and room for the bar.
+  // On a small window: shorter names, only the score behind its bar, and more room for the bar.
   function narrow(name, figure) {
     if (document.documentElement.clientWidth > 700) return figure;
     if (name === "trend") {
@@ -72,7 +72,7 @@ function chartArea(given, colours, cells, names, show) {
   async function draw(place) {
     const name = place.dataset.chart;
     if (!given[name]) {
-      place.replaceChildren(el("p", { class: "empty" }, "Nothing to draw."));
+      place.replaceChildren(el("p", { class: "empty" }, "No data."));
       return;
     }
     try {
@@ -95,7 +95,7 @@ function chartArea(given, colours, cells, names, show) {
   function pager(box) {
     const name = box.dataset.pager;
     const [back, on] = box.querySelectorAll("button");
-    const told = () => {
+    const update = () => {
       const start = starts[name] || 0;
       const end = Math.min(start + WINDOW, names.length);
       box.querySelector("[data-range]").textContent = `clusters ${start + 1} to ${end} of ${names.length}`;
@@ -107,13 +107,13 @@ function chartArea(given, colours, cells, names, show) {
       const button = event.target.closest("button");
       if (!button) return;
       starts[name] = Math.max(0, (starts[name] || 0) + Number(button.dataset.step) * WINDOW);
-      told();
+      update();
       say(box.querySelector("[data-range]").textContent);
-      // A button that was just disabled loses the focus: the other one takes it.
+      // A button that was just disabled loses the focus; the other one gets it.
       if (button.disabled) (button === back ? on : back).focus();
       draw(document.querySelector(`[data-chart="${name}"]`));
     });
-    told();
+    update();
   }
 
   document.querySelectorAll("[data-pager]").forEach(pager);

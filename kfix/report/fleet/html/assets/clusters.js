@@ -1,4 +1,4 @@
-// The table of clusters: opening a row, the filter, sorting.
+// The table of clusters: opening rows, filtering, sorting.
 function partitionFits(parts, word) {
   const at = word.lastIndexOf("-");
   const digits = at > 0 && /^\d+$/.test(word.slice(at + 1)) ? word.slice(at + 1) : null;
@@ -21,7 +21,7 @@ function clusterTable(data, packedDetails) {
   let wanted = [];
 
   const headText = (head) => head.text || (head.text = [head.code, (data.checks[head.code] || {}).slug, head.object,
-    head.summary, head.severity, head.status, head.muted ? "muted" : "", head.prevention ? "prevention" : ""]
+    head.summary, head.severity, head.status, head.muted ? "muted" : "", head.prevention ? "latent risk" : ""]
     .join(" ").toLowerCase());
 
   function fits(place, head) {
@@ -72,7 +72,7 @@ function clusterTable(data, packedDetails) {
     inside.cells[0].replaceChildren(...clusterLines(cluster, boxes.length), ...boxes);
     if (left) {
       const button = el("button", { type: "button", on: { click: () => fill(inside, place, true) } },
-        `Show ${amount(left, "more finding")} that the filter hides`);
+        `Show ${amount(left, "more finding")} hidden by the filter`);
       inside.cells[0].append(button);
     }
   }
@@ -94,15 +94,15 @@ function clusterTable(data, packedDetails) {
       if (inside && shown && expanded) fill(inside, place);
       const note = row.querySelector(".hits");
       note.hidden = !wanted.length || !shown;
-      const fitting = whole ? `fits; ${amount(heads.length, "finding")}` : `${amount(hits, "finding")} ${hits === 1 ? "fits" : "fit"}`;
+      const fitting = whole ? `matches; ${amount(heads.length, "finding")}` : `${amount(hits, "finding")} ${hits === 1 ? "matches" : "match"}`;
       note.textContent = wanted.length ? fitting : "";
       if (shown) { clusters += 1; findings += hits; }
     }
     byId("none-found").hidden = clusters > 0;
     byId("cluster-table").dataset.filter = text;
     byId("found").textContent = wanted.length
-      ? `${clusters} of ${amount(rows.length, "cluster")}, ${amount(findings, "finding")} fit the filter.`
-      : `${amount(rows.length, "cluster")}, ${amount(findings, "finding")}, the fixed and muted ones too.`;
+      ? `${clusters} of ${amount(rows.length, "cluster")}, ${amount(findings, "finding")} match the filter.`
+      : `${amount(rows.length, "cluster")}, ${amount(findings, "finding")}, including fixed and muted ones.`;
     return clusters;
   }
 
@@ -115,7 +115,7 @@ function clusterTable(data, packedDetails) {
     for (const other of head.parentElement.cells) other.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const value = (row) => (numbers ? Number(row.cells[at].dataset.v) : row.cells[at].dataset.v);
-    // Unknown (below nothing) stays on top in either direction: it is no good and no bad score.
+    // Unknown values (negative) stay on top in either direction.
     const unknown = (row) => numbers && value(row) < 0;
     rows.sort((a, b) => unknown(b) - unknown(a)
       || (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1)
@@ -150,10 +150,10 @@ function clusterLines(cluster, n) {
   const lines = [];
   if (cluster.maintenance) lines.push(el("p", {}, el("strong", {}, "In maintenance: "), cluster.maintenance));
   if (cluster.collected) lines.push(el("p", { class: "soft" }, cluster.seen));
-  else lines.push(el("p", {}, badge("unknown"), ` could not be looked at: ${cluster.why || "no reason told"}`));
+  else lines.push(el("p", {}, badge("unknown"), ` could not be read: ${cluster.why || "no reason given"}`));
   if (cluster.past.length > 1) lines.push(...pastLine(cluster.past));
-  if (!n) lines.push(el("p", {}, cluster.collected ? "No findings." : "What it has is not known."));
-  else if (!cluster.collected) lines.push(el("p", {}, "As it was last seen:"));
+  if (!n) lines.push(el("p", {}, cluster.collected ? "No findings." : "State unknown."));
+  else if (!cluster.collected) lines.push(el("p", {}, "Findings of the last audit that read it:"));
   return lines;
 }
 

@@ -1,10 +1,10 @@
-// One finding, from its line to its partitions. `head` is of the index, `more` of the cluster's own part.
+// One finding, from its summary to its partitions. `head` is from the index, `more` from the cluster's details.
 function findingHeading(head) {
   return el("span", { class: "heading" },
     badge(head.severity), " ", status(head.status), " ",
     head.muted ? [badge("muted", "muted"), " "] : null,
     el("code", {}, head.code), " ", el("strong", {}, head.object), ": ", head.summary, " ",
-    head.prevention ? status("prevention") : null);
+    head.prevention ? status("latent risk") : null);
 }
 
 function findingBox(head, more, checks, titleOf) {
@@ -23,17 +23,17 @@ function findingBody(head, more, checks, titleOf) {
   const check = checks[head.code];
   const body = [];
   if (check) body.push(el("p", { class: "soft" }, `${check.slug}: ${check.title}`));
-  if (head.muted) body.push(el("p", {}, el("strong", {}, "Muted: "), more.mute || "no reason told"));
-  if (head.head) body.push(el("p", {}, "Follows from ", el("strong", {}, titleOf(head.head)), "."));
+  if (head.muted) body.push(el("p", {}, el("strong", {}, "Muted: "), more.mute || "no reason given"));
+  if (head.head) body.push(el("p", {}, "Consequence of ", el("strong", {}, titleOf(head.head)), "."));
   body.push(el("p", { class: "soft" },
-    `Seen since ${more.since}${more.unsettled ? "; unsettled: it has just begun" : ""}`));
+    `Seen since ${more.since}${more.unsettled ? "; unsettled: it began moments ago" : ""}`));
   body.push(el("p", {}, el("strong", {}, `Cause (${more.confidence}): `), more.cause));
   body.push(...blockedLines(more.blocked || {}));
   if (more.evidence.length) body.push(el("h4", {}, "Evidence"), evidenceTable(more.evidence));
-  body.push(el("h4", {}, "What helps, least harm first"), el("ol", {}, more.remedies.map(remedyItem)));
+  body.push(el("h4", {}, "Remedies, safest first"), el("ol", {}, more.remedies.map(remedyItem)));
   if (!more.remedies.some((remedy) => remedy.command)) body.push(command(more.next));
   if (more.never.length) {
-    body.push(el("h4", {}, "What not to do"), el("ul", {}, more.never.map((text) => el("li", {}, text))));
+    body.push(el("h4", {}, "Do not"), el("ul", {}, more.never.map((text) => el("li", {}, text))));
   }
   if (head.parts.length) body.push(partitionBox(head));
   return body;
@@ -47,7 +47,7 @@ function blockedLines(blocked) {
   const said = [];
   if (blocked.who) said.push(String(blocked.who));
   if (blocked.groups && blocked.groups.length) said.push(`groups ${blocked.groups.join(", ")}`);
-  if (blocked.others_unknown) said.push("maybe other groups: no source can list them");
+  if (blocked.others_unknown) said.push("possibly other groups: no source can list them");
   return said.length ? [el("p", {}, el("strong", {}, "Blocked: "), said.join("; "))] : [];
 }
 

@@ -1,4 +1,4 @@
-"""What the proofs run over: every shipped runbook's test that heals, and scenes in which a run is longer than there.
+"""What the proofs run over: every shipped runbook's test that heals, and scenarios in which a run is longer than there.
 
 Moves take time here, so that a run can be killed in the middle of one.
 """
@@ -30,7 +30,7 @@ def _as_it_is(_cluster: MemoryCluster) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scenario:
     """`prepare` is what else is wrong, before the plan; `at_the_gate` what a person does when told to do something.
 
     The first calls of the methods in `swallows` are accepted, and nothing happens: the run climbs on.
@@ -58,14 +58,14 @@ class Scene:
         return self.name
 
 
-def _shipped() -> list[Scene]:
+def _shipped() -> list[Scenario]:
     found = []
     for runbook in RUNBOOKS.values():
         healing = [t for t in runbook.tests if t.expect.healed]
         for number, test in enumerate(healing):
             name = runbook.id if number == 0 else f"{runbook.id}: {test.name}"
             slow = {"throttle": RATE} if "throttle" in runbook.params else {}
-            found.append(Scene(name, runbook.id, test.cluster, {**test.params, **slow}))
+            found.append(Scenario(name, runbook.id, test.cluster, {**test.params, **slow}))
     return found
 
 
@@ -99,37 +99,37 @@ _GIVEN: Moves = (
 )
 
 _LONGER = (
-    Scene("ladder of two rungs", "coordinator-stuck", "coordinator-stuck", swallows=("reassign",)),
-    Scene(
+    Scenario("ladder of two rungs", "coordinator-stuck", "coordinator-stuck", swallows=("reassign",)),
+    Scenario(
         "ladder of three rungs",
         "coordinator-stuck",
         "coordinator-stuck",
         swallows=("reassign", "elect"),
     ),
-    Scene(
+    Scenario(
         "coordinator led from elsewhere",
         "coordinator-not-answering",
         "coordinator-silent",
         prepare=_preferred_is_the_phantom,
         swallows=("reassign",),
     ),
-    Scene(
+    Scenario(
         "min isr after the goal",
         "raise-offsets-rf",
         "offsets-rf1-all-alive",
         {"min_isr": 2, "batch": 12, "throttle": RATE},
     ),
-    Scene(
+    Scenario(
         "over others' throttles",
         "raise-topic-rf",
         "weak-topic",
         {"topic": "orders", "batch": 2, "throttle": RATE},
         prepare=_throttled,
     ),
-    Scene("given moves", "move-replicas", "replicas-in-one-rack", {"batch": 2, "throttle": RATE}, _GIVEN),
-    Scene("isr dead, brought back", "isr-dead", "isr-gone", at_the_gate=_revive(1)),
-    Scene("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
+    Scenario("given moves", "move-replicas", "replicas-in-one-rack", {"batch": 2, "throttle": RATE}, _GIVEN),
+    Scenario("isr dead, brought back", "isr-dead", "isr-gone", at_the_gate=_revive(1)),
+    Scenario("under min isr, brought back", "under-min-isr", "under-min-isr", at_the_gate=_revive(2, 3)),
 )
 
-SHIPPED: Mapping[str, Scene] = {scene.name: scene for scene in _shipped()}
-SCENES: Mapping[str, Scene] = {**SHIPPED, **{scene.name: scene for scene in _LONGER}}
+SHIPPED: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _shipped()}
+SCENARIOS: Mapping[str, Scenario] = {**SHIPPED, **{scenario.name: scenario for scenario in _LONGER}}

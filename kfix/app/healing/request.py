@@ -1,4 +1,4 @@
-"""What a person wants healed: a runbook, its parameters, and the findings of a fresh diagnosis that it is for."""
+"""A request to heal: a runbook, its parameters, and the findings of a fresh diagnosis that it applies to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kfix.actions.words import several
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
 from kfix.documents.opening import read_file
@@ -37,7 +38,7 @@ Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class HealRequest:
-    """`topic` is what a person named, "" where nobody did. `moves` are those of `moves_file`."""
+    """A request to heal. `topic` is "" if none was named. `moves` holds the content of `moves_file`."""
 
     runbook: Runbook
     params: Args
@@ -50,7 +51,7 @@ class HealRequest:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The findings that a runbook is for, one plan each. `nothing` says for people why there is none."""
+    """The findings that a runbook applies to, one plan each. `nothing` states why there is none."""
 
     findings: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
@@ -59,12 +60,12 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Nothing is to be done for a finding: it is well already. `lines` say what was seen."""
+    """There is nothing to do for a finding: it is healthy already. `lines` show what was read."""
 
     lines: tuple[str, ...]
 
 
-def wanted(
+def read_request(
     site: Site,
     name: str,
     runbooks: Path | None = None,
@@ -74,16 +75,16 @@ def wanted(
     moves_file: Path | None = None,
     policy: Path | None = None,
 ) -> HealRequest:
-    """Reads everything that can be wrong before a cluster is asked. `params` are NAME=VALUE.
+    """Reads and checks runbook, parameters and files before the cluster is read. `params` are NAME=VALUE.
 
-    Raises UsageError for an unknown runbook or parameter, and for a file that is not what it should be.
+    Raises UsageError for an unknown runbook or parameter, and for an invalid file.
     """
     runbook = site.load(name, runbooks)
     needs_moves = runbook.placement is not None and runbook.placement.kind == _GIVEN
     if moves_file is not None and not needs_moves:
-        raise UsageError(f"{runbook.id} finds its moves itself; --json-in is for runbooks whose placement is 'given'")
+        raise UsageError(f"{runbook.id} computes its own moves; --json-in is for runbooks whose placement is 'given'")
     if moves_file is None and needs_moves:
-        raise UsageError(f"{runbook.id} makes the moves of a file: say which", hint="--json-in FILE")
+        raise UsageError(f"{runbook.id} carries out the moves of a file: name it", hint="--json-in FILE")
     args, topic = _params(runbook, params)
     rules = site.policy(policy)
     moves = () if moves_file is None else _moves(moves_file)
@@ -91,7 +92,7 @@ def wanted(
 
 
 def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
-    """The topic of a request need not be given where a finding may name it."""
+    """Returns parameters and topic. The topic is optional if a finding may name it."""
     for text in given:
         utf8("--param", text)
     named = any(text.partition("=")[0] == TOPIC for text in given)
@@ -107,18 +108,18 @@ def _moves(path: Path) -> Moves:
     try:
         text = read_file(path)
     except OSError as error:
-        raise UsageError(f"{path}: the moves cannot be read: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot read the moves: {error.strerror}") from error
     found = parse(text, str(path))
     if not found:
-        raise UsageError(f"{path}: it holds no move")
+        raise UsageError(f"{path}: it contains no move")
     return found
 
 
 def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
-    """What the runbook is for; where that is nothing, what a person may ask for all the same.
+    """Returns the findings that the runbook applies to or, without any, the stand-in finding of a request.
 
-    Raises RefusedError while the network is cut, and UnreachableError where nothing was found but not everything was
-    read: that is no good news.
+    Raises RefusedError while the network is cut, and UnreachableError if nothing was found but not everything could be
+    read.
     """
     runbook = asked.runbook
     refuse_while_cut(diagnosis.findings)
@@ -131,26 +132,31 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
         return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis))
     if diagnosis.could_not_read:
         unread = "; ".join(diagnosis.could_not_read)
-        raise UnreachableError(
-            f"nothing found for {runbook.id}, but whether there is nothing is unknown: could not read {unread}"
-        )
-    looked_at = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
-    nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; looked at {looked_at}"
+        raise UnreachableError(f"no finding for {runbook.id}, but the diagnosis is incomplete: could not read {unread}")
+    read = ", ".join(f"{n} {what}" for what, n in diagnosis.looked_at.items()) or "the whole cluster"
+    nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; read {read}"
     return Matched((), nothing=nothing)
 
 
 def _warnings(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Who asks for something on a sick cluster should know that it is sick, and how much of it was read."""
+    """Returns critical findings and unread sources, which an operator should know before a change on request."""
     critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
     lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
-    lines += [f"and {len(critical) - _SHOWN} more critical findings: kfix diagnose"] if len(critical) > _SHOWN else []
+    lines += (
+        [f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose"]
+        if len(critical) > _SHOWN
+        else []
+    )
     return (*lines, *(f"could not read {source}" for source in diagnosis.could_not_read))
 
 
 def plan_for(
     asked: HealRequest, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
 ) -> tuple[Plan | Nothing, tuple[str, ...]]:
-    """Returns the plan, or what shows that the finding is well already; and warnings about moves that a person gave."""
+    """Returns the plan, or `Nothing` if the finding is healthy already; and warnings about moves from a file.
+
+    Raises as `make_plan` does.
+    """
     params, topics = asked.params, topics_of(finding)
     if asked.runbook.request == TOPIC and not asked.topic and len(topics) == 1:
         params = params.with_(topic=next(iter(topics)))
@@ -161,18 +167,18 @@ def plan_for(
         reader,
         created=created_now(now),
         params=params,
-        look=PlacementInput(snapshot, asked.moves),
+        placement_input=PlacementInput(snapshot, asked.moves),
         policy=asked.policy,
     )
     if isinstance(made, AlreadyMet):
         why = f": {made.why}" if made.why else ""
-        head = f"nothing to do: {finding.key} is well already{why}"
+        head = f"nothing to do: {finding.key} is already healthy{why}"
         return Nothing((head, *(f"  {call}: {answer.observed}" for call, answer in made.answers))), warnings
     return made, warnings
 
 
 def _judged(asked: HealRequest, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:
-    """Whoever made the moves: what must not be sent is refused, all of it at once; what is unwise is a warning."""
+    """Checks moves from a file. Returns warnings; raises RefusedError with all errors at once."""
     problems = [
         (p.severity, f"{asked.moves_file}: {f'{p.tp}: ' if p.tp is not None else ''}{p.text}")
         for p in judge(asked.moves, world_of(snapshot, reader))

@@ -7,7 +7,7 @@ from pathlib import Path
 from kfix.adapters.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from kfix.runbook.journal.unfinished import unfinished
 from tests.proofs.killing import Uninterrupted
-from tests.proofs.scenes import SCENES
+from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Moment
 
 
@@ -19,7 +19,7 @@ def is_throttled(moment: Moment) -> bool:
 
 
 def test_a_run_killed_at_any_moment_is_told_once_it_may_have_changed_something(tmp_path: Path) -> None:
-    good = Uninterrupted(SCENES["raise-topic-rf"], tmp_path)
+    good = Uninterrupted(SCENARIOS["raise-topic-rf"], tmp_path)
     told = 0
     for moment in good.moments:
         found = unfinished(moment.home / "runs", good.plan.cluster.name)

@@ -1,4 +1,4 @@
-"""Looks for the tests of collecting, in a module of its own: a new process finds them by name."""
+"""A fake reader for the tests of collecting, in a module of its own: a new process imports it by name."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from pathlib import Path
 from kfix.errors import UnreachableError, UsageError
 from tests.unit.diagnostics.clusters import base
 
-#: Where looks say that they were asked; a folder, for processes.
+#: The variable with the folder in which each call is recorded.
 ASKED = "KFIX_TEST_ASKED"
 
 
-def look(entry):
-    """By the name: `well-3`, `dead-3`, `bug-3`, `odd-3`, `slow-3` (hangs past its deadline), `kill-3` (its process)."""
+def take(entry):
+    """Behaves by name: `well-3`, `dead-3`, `bug-3`, `odd-3`, `slow-3` (past its deadline), `kill-3` (its process)."""
     if folder := os.environ.get(ASKED):
         with (Path(folder) / entry.name).open("a") as file:
             file.write("x")

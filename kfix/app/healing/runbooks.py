@@ -1,4 +1,4 @@
-"""Runbooks as documents: listed, validated, tested on clusters in memory, shown as a page with the way by hand."""
+"""Runbooks as documents: validated, tested on in-memory clusters, rendered as a page with manual commands."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kfix.runbook.testing import Tested, run_tests
 
 
 def shipped(runbook: Runbook) -> bool:
+    """Returns whether the runbook is shipped with kfix."""
     return Path(runbook.origin).parent == catalogue.shipped_dir()
 
 
@@ -31,16 +32,16 @@ def page_of(runbook: Runbook) -> str:
     for step in runbook.steps:
         action, known = ACTIONS[step.action], dict[str, ArgValue]()
         for name, value in step.with_.items():
-            # A reference is not known before there is a finding; within what a person is told it says enough.
-            told = not action.changes and action.kinds[name] is ArgKind.TEXT
-            if told or "${" not in str(value):
+            # References are unknown without a finding. In the text of an instruction they may stay as they are.
+            instruction = not action.changes and action.kinds[name] is ArgKind.TEXT
+            if instruction or "${" not in str(value):
                 known[name] = coerce(action.kinds[name], value)
         by_hand[step.id] = action.preview(example(action).with_(**known)).command
     return page(runbook, words, by_hand)
 
 
 def validated(site: Site, files: Sequence[Path], folder: Path | None) -> tuple[Runbook, ...]:
-    """Returns the runbooks; no `files` means all that there are. Raises InvalidFileError with every mistake at once."""
+    """Returns the runbooks; without `files`, all of them. Raises InvalidFileError with every mistake."""
     if files and folder is not None:
         raise UsageError("give files or --runbooks, not both")
     known = tuple(files or site.files(folder).values())
@@ -48,7 +49,7 @@ def validated(site: Site, files: Sequence[Path], folder: Path | None) -> tuple[R
 
 
 def tested(site: Site, names: Sequence[str], folder: Path | None) -> Iterator[Tested]:
-    """Runs the tests that stand in runbooks; no `names` means all runbooks."""
+    """Runs the tests of these runbooks; without `names`, of all runbooks."""
     found = [site.load_or_file(n, folder) for n in names] if names else site.load_all(folder)
     with tempfile.TemporaryDirectory(prefix="kfix-test-") as home:
         for runbook in found:

@@ -1,0 +1,44 @@
+"""Audit runs of small synthetic fleets, as `kfix audit` does them."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import newest_run
+from kfix.app.audit import audit, report
+from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.synthetic import write_fleet
+from kfix.model.audit.inventory import ClusterEntry, Inventory
+
+FIRST = date(2026, 3, 2)
+AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()
+
+
+def cluster(name, number=0, *, sick=0.0, dead=0, partitions=300, **more):
+    return SyntheticCluster(name, partitions, 6, 3, sick, dead, taken_at=AT, day_number=number, **more)
+
+
+def day_of(number):
+    return FIRST + timedelta(days=number)
+
+
+def audited(root, clusters, engine, *, number=0, failed=None, inventory=None, run="n"):
+    """Writes the clusters of day `number` as a run and returns its audit."""
+    write_fleet(str(root), day_of(number), run, clusters, processes=1, failed=failed, at=AT + 86_400 * number)
+    return again(root, engine, number=number, inventory=inventory, run=run)
+
+
+def again(root, engine, *, number=0, inventory=None, run="n"):
+    found = newest_run(place_of(root), day_of(number), run)
+    return audit(place_of(root), found, inventory or Inventory(), engine)
+
+
+def reported(root, found, engine):
+    return report(place_of(root), found, engine)
+
+
+def statuses(report, prefix="KFX"):
+    return {(f.cluster, f.key): f.status for f in report.findings if f.code.startswith(prefix)}
+
+
+def entry(name, **more):
+    return ClusterEntry(name, bootstrap=f"{name}.invalid:9092", **more)
