@@ -70,6 +70,6 @@ def test_a_folder_of_client_properties_is_a_fleet(kfix, lab, tmp_path):
         (folder / name).write_text(f"bootstrap.servers={lab.bootstrap_servers}\n")
     said = kfix.run("fleet", "collect", "-i", folder, "--store", tmp_path / "store", "--quiet", timeout=60)
     assert said.code == 0, said.err
-    assert "2 of 2 clusters collected" in said.out
+    assert "collected 2 of 2 clusters" in said.out
     [run] = runs(place_of(tmp_path / "store"))
     assert set(run.clusters) == {"lab", "nested"}

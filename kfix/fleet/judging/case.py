@@ -34,8 +34,8 @@ def open_stored(table: str, restart_grace: float = TIMING.restart_grace, expecte
     columns = Columns(place, ())
     if document.get("partitions") != columns.rows:
         raise UsageError(
-            f"{table}: has {columns.rows} rows, its cluster's document tells of {document.get('partitions')}: "
-            "the two are not of one look",
+            f"{table}: has {columns.rows} rows, but the cluster's document states {document.get('partitions')}: "
+            "they are from different snapshots",
             hint="collect the cluster again",
         )
     try:

@@ -58,7 +58,7 @@ def test_a_cluster_that_is_not_read_keeps_its_findings_as_unknown(tmp_path, engi
     assert statuses(away)[("a", "KFX701:cluster")] == "new"
     [missed] = [c for c in away.clusters if c.cluster == "a"]
     assert (missed.score, missed.collected, missed.why, away.clusters[0]) == (-1, False, why["a"], missed)
-    assert "last read on 2026-03-02" in next(f.summary for f in away.findings if f.code == "KFX701")
+    assert "last collected on 2026-03-02" in next(f.summary for f in away.findings if f.code == "KFX701")
     back = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1), cluster("b", 2)], engine, number=2), engine)
     row = next(f for f in back.findings if f.key == LAGS)
     assert (row.status, row.since, row.days) == ("still", day_of(0), 2)
