@@ -53,6 +53,7 @@ def test_zookeeper_alone_is_enough(kfix, lab):
 
 
 def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
+    lab.break_("healthy")  # replicas name the broker, also once its session has expired
     hung = lab.broker_ids[-1]
     lab.stop(hung)
     try:

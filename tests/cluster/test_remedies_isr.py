@@ -189,7 +189,7 @@ def test_a_broker_id_that_is_gone_with_all_copies_is_not_replaced(operator, clus
     said = operator.not_planned("replace-broker")
     assert "nothing to copy from" in said
     assert f"{min(TopicPartition(*each) for each in broken.partitions)} and 2 more" in said
-    assert f"a broker of [{broken.dead[0]}] must come back" in said
+    assert f"one of brokers [{broken.dead[0]}] must come back" in said
     # What has copies left can be replaced without waiting for what has not.
     planned = operator.plan("replace-broker", params={"without_copy": "leave"})
     lost = {f"{topic}-{number}" for topic, number in broken.partitions}
