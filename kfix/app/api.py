@@ -91,14 +91,14 @@ def carry_out(
 ) -> RunResult:
     """Carries out a plan behind its gates and returns the proof that it helped.
 
-    `approval` is what was approved beforehand; `human` is asked for the rest (None: nobody is there, and a gate that
-    was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
+    `approval` is what was approved beforehand; `human` is asked for the rest (None: no person is present, and a gate
+    that was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
     `listener` hears each record of the run's journal once it is on the disk.
 
     Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that is stale,
     expired, spent, of another cluster or below the policy, and while the network is cut; ApprovalError (nothing was
     changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
-    something was changed (docs/exit-codes.md); HeldError where somebody else acts on the cluster.
+    something was changed (docs/exit-codes.md); HeldError if another run holds the cluster's lock.
     """
     used = app or App.live()
     approval.to(plan)

@@ -55,7 +55,7 @@ class SnapshotOptions:
 
 
 class Clusters(Protocol):
-    """Where clusters come from. Each raises UsageError for an access that is none, UnreachableError where nobody
+    """Where clusters come from. Each raises UsageError for an unusable access, UnreachableError if no broker
     answers.
     """
 

@@ -39,7 +39,7 @@ class UnfinishedRun:
 
     `began` and `last` are the times of its first and last record. `outcome` is "" where the run has no end; then it was
     killed, or `alive` says that its process still carries it out. `changed` and `doubtful` are steps, the latter those
-    whose result nobody recorded. `throttles`: it has set throttles that it has not put back. `broken`: its journal is
+    whose result was never recorded. `throttles`: it has set throttles that it has not removed. `broken`: its journal is
     damaged, so that there may be more.
     """
 

@@ -1,7 +1,9 @@
 """One vocabulary in everything that a person reads: output, pages, runbooks, help texts and docs."""
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,8 +48,8 @@ NOUNS = (
     "partition|broker|record|replica|group|topic|step|server|snapshot|finding|cluster|run|source|second|line|item|file"
 )
 PLURAL = (
-    rf"\b1 (?:{NOUNS})s\b(?! of)"
-    rf"|(?<![\w.,])(?:[2-9]|[1-9]\d+) (?:{NOUNS})\b(?![-/s:'(]| (?:of|id|ids|name|settings?|order|\d))"
+    rf"(?<![\w.])1 (?:{NOUNS})s\b(?! of)"
+    rf"|(?<![\w.,-])(?<!type )(?:[2-9]|[1-9]\d+) (?:{NOUNS})\b(?![-/s:'(]|\.\w| (?:of|id|ids|name|settings?|order|\d))"
     r"|\bbrokers \d+(?:, \d+)+ (?:is|was|has|does|lives)\b|(?<!, )\bbroker \d+ (?:are|were|have)\b"
 )
 LONG_DURATION = r"\b\d+\.\d{3,} ?s\b"
@@ -106,6 +108,28 @@ def test_help_texts_keep_to_the_vocabulary(words: tuple[str, ...], command: obje
         pytest.skip("still to be rewritten")
     helps = [command.help, *(getattr(p, "help", "") or "" for p in command.params)]  # type: ignore[attr-defined]
     assert [breach for text in helps for breach in wrong(text)] == [], " ".join(words)
+
+
+def prose_of(path: Path) -> Iterator[str]:
+    """Yields the docstrings and the comments of a file of code, without code spans."""
+    text = path.read_text()
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and (docstring := ast.get_docstring(node)):
+            yield without_code(docstring)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield without_code(token.string)
+
+
+@pytest.mark.parametrize("folder", ["kfix", "diagnostics", "spark", "examples"])
+def test_docstrings_and_comments_keep_to_the_vocabulary(folder: str) -> None:
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    assert paths
+    found = [
+        f"{path.relative_to(ROOT)}: {breach}" for path in paths for text in prose_of(path) for breach in wrong(text)
+    ]
+    assert found == []
 
 
 def test_no_class_name_is_defined_twice() -> None:

@@ -187,7 +187,8 @@ def describe_groups(r: ByteReader) -> list[DescribedGroup]:
 def describe_configs(r: ByteReader) -> list[DescribedConfig]:
     """Returns configs without sensitive values, which the broker sends as null: they never enter a snapshot.
 
-    `sources` has the source of every key: 1 topic, 2 broker, 3 cluster-wide default, 4 server.properties, 5 default.
+    `sources` has the source of every key: topic (1), broker (2), cluster-wide default (3), server.properties (4),
+    default (5).
     `defaults` are the built-in defaults, if synonyms were requested.
     """
     r.i32()

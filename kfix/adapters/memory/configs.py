@@ -1,6 +1,6 @@
 """Dynamic configuration of the in-memory cluster: defaults, precedence and refusals as on 2.7.1 (tried there).
 
-Precedence (kafka-facts G): topic, then the broker's own dynamic value, then server.properties, then Kafka's default.
+Precedence (docs/facts/defaults.md): topic, then the broker's own value, then server.properties, then the default.
 """
 
 from __future__ import annotations

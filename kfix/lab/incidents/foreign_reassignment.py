@@ -1,4 +1,4 @@
-"""Another operator moves a partition, slowly: a throttle of a few bytes a second holds the move up. Nobody is dead."""
+"""Another operator moves a partition under a throttle of a few bytes per second. No broker is dead."""
 
 from __future__ import annotations
 

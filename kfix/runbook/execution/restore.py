@@ -82,7 +82,7 @@ def _undone(progress: RunProgress, step: PlannedStep, words: str) -> None:
 def still_moving(progress: RunProgress, reader: ClusterReader) -> tuple[PlannedStep, ...]:
     """Returns the moves of this run that Kafka is still carrying out. Raises UnreachableError.
 
-    A move of the same partition to other brokers belongs to somebody else and is left out.
+    A move of the same partition to other brokers belongs to another operator and is left out.
     """
     moves = [s for s in progress.issued if s.action == "reassign.move" and s.id not in progress.undone]
     under_way = reader.reassignments() if moves else {}

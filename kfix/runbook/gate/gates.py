@@ -78,7 +78,7 @@ class AnswerReader:
 
 
 def reading_seconds(answer: str) -> float:
-    """Returns the least time in seconds to read a prompt and type this answer, for somebody who knows the screen."""
+    """Returns the least time in seconds to read a prompt and type this answer, for a person who knows the screen."""
     return _READING_SECONDS + _SECONDS_A_CHARACTER * max(0, len(answer) - len("yes"))
 
 
