@@ -145,7 +145,7 @@ def _worst(row: ClusterRow) -> str:
 
 def _score_text(row: ClusterRow) -> str:
     if _worst(row) == "unknown":
-        return "unknown: could not be read"
+        return "unknown: not read"
     parts = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
     return " · ".join([str(row.score), *parts])
 

@@ -77,7 +77,7 @@ def files_of(root):
         (("--store", "STORE", "--collect", "no", "--date", "yesterday"), "--date: "),
         (("--store", "STORE", "--collect", "no", "--fail-on", "often"), "--fail-on: 'often'"),
         (("--store", "STORE", "--collect", "no", "--html", "/no/such/folder/x.html"), "no such folder"),
-        (("--store", "STORE", "--collect", "no", "--html", "-", "--json"), "standard output takes one"),
+        (("--store", "STORE", "--collect", "no", "--html", "-", "--json"), "standard output takes only one"),
         (("--store", "STORE", "--collect", "no", "--spark-conf", "x"), "--spark-conf: 'x' is not KEY=VALUE"),
         (("show", "--store", "STORE", "--run", "nope"), "no audit of run 'nope'"),
         (("query", "SELECT 1", "--store", "EMPTY"), "no complete run"),

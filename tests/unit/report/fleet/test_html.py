@@ -130,7 +130,7 @@ def test_a_chart_without_anything_to_show_is_left_out():
 def test_unknown_clusters_are_unknown_in_every_chart():
     given = dark()
     drawn = figures(given)
-    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: could not be read"}
+    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: not read"}
     assert [line["y"][-1] for line in drawn["trend"]["data"]] == [None, None, None]
     assert spread(given.clusters)["unknown"] == 4
     some = report(45)
