@@ -50,7 +50,7 @@ def test_a_silent_coordinator_is_named_by_all_and_refuses_until_leadership_moves
     assert cluster.fetched(broken.group, broken.details["led_before"])[0] == 0
     assert alive(cluster)
     assert in_sync(cluster, where)
-    assert any("does not lead" in each for each in trouble(cluster.access, cluster.lab.broker_ids))
+    assert any("it is not the leader" in each for each in trouble(cluster.access, cluster.lab.broker_ids))
     cluster.access.elect([where], unclean=False)
     wait_until(lambda: cluster.works(broken.group), "the group works again")
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_merged_is_refused_with_the_name_of_its_file(tmp_path: Pa
     written(tmp_path, "late.json", replace(other, taken_at=other.taken_at + 600))
     written(tmp_path, "same.json", replace(other, vantages=(replace(other.vantages[0], name="az1"),)))
     wanted = {
-        "pasted.txt": "pasted.txt: is no snapshot; text tells neither of which cluster nor from where",
+        "pasted.txt": "pasted.txt: is not a snapshot; text names neither its cluster nor its vantage",
         "torn.json": "torn.json:1:",
         "no-such.json": "no-such.json: cannot be read: no such file or directory",
         "prod-2.json": "az1.json is of cluster paper, prod-2.json is of cluster prod-2: only snapshots of one cluster",
