@@ -125,7 +125,7 @@ def test_the_lock_of_a_store_is_refused_where_something_was_planted(home: Path, 
     (lock,) = (home / "audits").iterdir()
     lock.unlink()
     lock.symlink_to(victim) if how == "symbolic link" else lock.hardlink_to(victim)
-    with pytest.raises(UsageError, match="the lock cannot be taken"), store_lock(home, place_of(home / "fleet")):
+    with pytest.raises(UsageError, match="cannot take the lock"), store_lock(home, place_of(home / "fleet")):
         pass
     assert victim.read_text() == PRECIOUS
 
