@@ -198,7 +198,7 @@ def test_a_plan_that_is_carried_out_tells_the_password_to_nobody(kfix, lab, tmp_
         apply = ("runbook", "apply", "--plan", planned.path, *planned.answers("plan", typed=True))
         elsewhere = ann.run(*apply, "--bootstrap-server", lab.bootstrap_servers)
         assert elsewhere.code == 3
-        assert "was made over SASL_PLAINTEXT with SCRAM-SHA-256, this is PLAINTEXT" in elsewhere.err
+        assert "was made over SASL_PLAINTEXT with SCRAM-SHA-256, this connection uses PLAINTEXT" in elsewhere.err
         said = ann.healed(planned)
         run = ann.ran(planned)
         told = [ann.on("runbook", "verify", run.id), ann.run("runbook", "history", run.id), said]
