@@ -127,7 +127,7 @@ def test_a_frozen_controller_is_reported_from_its_log(kfix, lab, tmp_path):
     assert "became the controller" in texts
     assert f"broker {first} lost its ZooKeeper session" in texts
     assert f"broker {first} resigned as controller" in texts
-    assert re.search(rf"broker {first} registered", texts)
+    assert re.search(rf"broker {first} re-registered", texts)
     values = [s["value"] for s in report["picture"]["controller"]["spans"] if s["proof"] == "known"]
     assert values[0] == first
     assert values[-1] != first
