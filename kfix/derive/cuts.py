@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kfix.derive.isolation import Gap, ReturnLoss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
-from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.wording import brokers_named
 
 _BATCH_MS = 60_000
 
