@@ -164,5 +164,5 @@ class Details:
         """Reads where leader epochs ended; `asked` is {broker: {partition: epoch}}, `name` is the
         name of the source.
         """
-        told = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
-        return {tp: end for found in told.values() for tp, end in found.items()}
+        found_ends = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+        return {tp: end for found in found_ends.values() for tp, end in found.items()}

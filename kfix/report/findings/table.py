@@ -111,15 +111,15 @@ def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evide
 
 
 def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
-    said = [blocked.who] if blocked.who else []
+    parts = [blocked.who] if blocked.who else []
     if blocked.groups:
         shown = blocked.groups[:GROUPS_SHOWN]
         rest = len(blocked.groups) - len(shown)
-        said.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
+        parts.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
     if blocked.others_unknown:
-        said.append("possibly other groups, which no source can list")
-    if said:
-        yield Line(f"blocked: {'; '.join(said)}", indent, hang=STEP)
+        parts.append("possibly other groups, which no source can list")
+    if parts:
+        yield Line(f"blocked: {'; '.join(parts)}", indent, hang=STEP)
 
 
 def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line]:
