@@ -1,4 +1,4 @@
-"""Reads the Parquet file of one cluster column by column, on demand. No value becomes a Python object unasked."""
+"""Reads the partitions of one cluster column by column, on demand. No value becomes a Python object unasked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ _TOPIC = "topic"
 
 
 class Columns:
-    """The columns of one partitions file. `first` are read together at the start: every diagnosis needs them."""
+    """The columns of the row groups `groups` of a file of `partitions`; None: of all.
 
-    def __init__(self, place: StoreLocation, first: Iterable[str]) -> None:
+    `first` are read together at the start: every diagnosis needs them.
+    """
+
+    def __init__(self, place: StoreLocation, first: Iterable[str], groups: Sequence[int] | None = None) -> None:
         self._place = place
+        self._groups = groups
         with readable_errors(place):
             try:
                 self._file = pq.ParquetFile(
@@ -31,7 +35,9 @@ class Columns:
                 )
             except KeyError:
                 raise missing(_TOPIC, str(place)) from None
-        self.rows: int = self._file.metadata.num_rows
+        metadata = self._file.metadata
+        chosen = range(metadata.num_row_groups) if groups is None else groups
+        self.rows: int = sum(metadata.row_group(i).num_rows for i in chosen)
         self._known: dict[str, Any] = {}
         self.read(first)
 
@@ -46,7 +52,11 @@ class Columns:
             return
         has = present(self._schema, wanted, str(self._place))
         with readable_errors(self._place):
-            table = self._file.read(columns=has, use_threads=False)
+            table = (
+                self._file.read(columns=has, use_threads=False)
+                if self._groups is None
+                else self._file.read_row_groups(self._groups, columns=has, use_threads=False)
+            )
         for name, column in zip(wanted, completed(table, wanted), strict=True):
             self._known[name] = _whole(column, name, str(self._place))
 

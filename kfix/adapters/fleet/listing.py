@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import (
     BEGUN,
     CLUSTERS,
     DOCUMENT,
-    MANIFEST,
+    STAGING,
     StoreLocation,
-    exists,
     files,
     read_bytes,
     run_folders,
 )
 from kfix.adapters.fleet.runs import read_run
-from kfix.adapters.fleet.schema import VERSION
+from kfix.adapters.fleet.tables import RUNS
 from kfix.errors import UsageError
 
 #: The age in seconds up to which an unfinished run is resumed.
@@ -48,8 +48,14 @@ class Listed:
 
 def listed(root: StoreLocation, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
     """Returns all runs, or those of a day or a name, oldest first; () if the store does not exist."""
-    there = run_folders(root / f"v{VERSION}", lambda of: day in (None, of))
-    found = [_listed(of, name, place) for of, name, place in there if run in ("", name)]
+    complete = {n for n in Table(root, RUNS).nights() if day in (None, n[0]) and run in ("", n[1])}
+    staged = run_folders(root / STAGING, lambda of: day in (None, of))
+    found = [_complete(root, of, name) for of, name in complete]
+    found += [
+        Listed(of, name, "unfinished", len(files(place / CLUSTERS, DOCUMENT)), began=_began(place))
+        for of, name, place in staged
+        if run in ("", name) and (of, name) not in complete
+    ]
     return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
 
 
@@ -69,15 +75,13 @@ def unfinished_day(root: StoreLocation, run: str) -> date | None:
     return days[0] if days else None
 
 
-def _listed(day: date, run: str, place: StoreLocation) -> Listed:
-    if exists(place / MANIFEST):
-        try:
-            known = read_run(place)
-        except UsageError as error:
-            return Listed(day, run, "damaged", len(files(place / CLUSTERS, DOCUMENT)), why=str(error))
-        rows = sum(known.clusters.values())
-        return Listed(day, run, "complete", len(known.clusters), len(known.failed), rows, known.began, known.ended)
-    return Listed(day, run, "unfinished", len(files(place / CLUSTERS, DOCUMENT)), began=_began(place))
+def _complete(root: StoreLocation, day: date, run: str) -> Listed:
+    try:
+        known = read_run(root, day, run)
+    except UsageError as error:
+        return Listed(day, run, "damaged", 0, why=str(error))
+    rows = sum(known.clusters.values())
+    return Listed(day, run, "complete", len(known.clusters), len(known.failed), rows, known.began, known.ended)
 
 
 def _began(place: StoreLocation) -> float | None:

@@ -1,9 +1,7 @@
 """Locations in the store: a local folder, or any URL that pyarrow reads (s3://, gs://, abfs://, hdfs://, file://).
 
-    <root>/v1/date=YYYY-MM-DD/run=<id>/partitions/<cluster>.parquet
-    <root>/v1/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz
-    <root>/v1/date=YYYY-MM-DD/run=<id>/begun.json
-    <root>/v1/date=YYYY-MM-DD/run=<id>/manifest.json
+    <root>/tables/<table>/...                       the tables (`delta`)
+    <root>/staging/date=YYYY-MM-DD/run=<id>/...     runs that are not complete (`runs`)
 
 On a local disk a file is written under a temporary name and renamed; on an object store it is uploaded in one piece.
 No reader ever sees a partial file.
@@ -25,14 +23,12 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 from pyarrow import fs
 
-from kfix.adapters.fleet.schema import VERSION
 from kfix.documents.opening import LARGEST, read_file
 from kfix.errors import UnreachableError, UsageError
 from kfix.private import make_folders, new_private
 
-PARTITIONS: Final = "partitions"
+STAGING: Final = "staging"
 CLUSTERS: Final = "clusters"
-MANIFEST: Final = "manifest.json"
 BEGUN: Final = "begun.json"
 TABLE: Final = ".parquet"
 DOCUMENT: Final = ".json.gz"
@@ -95,7 +91,8 @@ def place_of(text: str | os.PathLike[str]) -> StoreLocation:
 
 
 def run_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
-    return root / f"v{VERSION}" / f"date={day.isoformat()}" / f"run={run_name(run)}"
+    """Returns the staging folder of a run. Raises UsageError if the name of the run is not valid."""
+    return root / STAGING / f"date={day.isoformat()}" / f"run={run_name(run)}"
 
 
 def run_name(run: str) -> str:
@@ -130,22 +127,6 @@ def is_day(text: str) -> bool:
 
 def cluster_name(file: str) -> str:
     return unquote(file)
-
-
-def document_place(table: StoreLocation) -> StoreLocation:
-    """Returns the location of the document of the cluster whose partitions are in `table`.
-
-    Raises UsageError if `table` is not a partitions file of a fleet store.
-    """
-
-    def beside(path: str) -> str:
-        folder, _, name = path.rpartition("/")
-        above, _, kind = folder.rpartition("/")
-        if kind != PARTITIONS or not name.endswith(TABLE):
-            raise UsageError(f"{table}: is not a file of a fleet store, which is .../{PARTITIONS}/<cluster>{TABLE}")
-        return f"{above}/{CLUSTERS}/{name.removesuffix(TABLE)}{DOCUMENT}"
-
-    return StoreLocation(beside(table.base), beside(table.path), table.system, table.options)
 
 
 def read_bytes(place: StoreLocation) -> bytes:

@@ -1,4 +1,11 @@
-"""Runs of the store. A run is complete once its manifest exists, which is written last."""
+"""Runs of the store: collected into a staging folder, cluster by cluster, then committed to the tables.
+
+    <root>/staging/date=YYYY-MM-DD/run=<id>/begun.json                  written first
+    <root>/staging/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz  written last for each cluster
+    <root>/tables/partitions/day=YYYY-MM-DD/run=<id>/*.parquet          the partitions of each cluster, not yet committed
+
+`finish` commits the tables; the last one is `runs`, which makes the run complete. Until then it can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +14,22 @@ import json
 import platform
 import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kfix import __version__
+from kfix.adapters.fleet import flat
+from kfix.adapters.fleet.delta import NewFile, Table, TableFile
 from kfix.adapters.fleet.places import (
     BEGUN,
     CLUSTERS,
     DOCUMENT,
-    MANIFEST,
-    PARTITIONS,
     TABLE,
     StoreLocation,
     cluster_name,
@@ -29,20 +37,47 @@ from kfix.adapters.fleet.places import (
     file_name,
     files,
     left_out,
+    place_of,
     read_bytes,
-    run_folders,
+    readable_errors,
+    remove_folder,
+    run_name,
     run_place,
     writing,
 )
 from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.schema import VERSION
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITIONS, RUNS, SNAPSHOTS, SOURCES, TOPICS
 from kfix.documents.opening import unpacked
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.harmless import lines
 from kfix.model.cluster.snapshot import Snapshot
 
-FORMAT = "kfix.fleet-run"
+#: Rows of `snapshots` in one row group: reading one document reads this many.
+_DOCUMENTS: Final = 8
+_AT_ONCE: Final = 16
+_SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]]] = {
+    TOPICS: flat.topic_rows,
+    BROKERS: flat.broker_rows,
+    GROUPS: flat.group_rows,
+    SOURCES: flat.source_rows,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCluster:
+    """Where a cluster of a run is: a file of `partitions` (a path or URL), and its row in a file of `snapshots`.
+
+    `groups` are the row groups of the cluster, None where the file has no other cluster.
+    """
+
+    name: str
+    partitions: str
+    document: str
+    row: int
+    groups: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +87,7 @@ class Run:
     `began` and `ended` are in seconds since the epoch.
     """
 
-    place: StoreLocation
+    root: StoreLocation
     day: date
     id: str
     began: float
@@ -63,14 +98,41 @@ class Run:
     #: The whole manifest, with the extra fields that `finish` was given: durations, inputs, versions.
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
-    def table(self, cluster: str) -> str:
-        """Returns the path or URL of a cluster's partitions file, the input of a worker task."""
-        return str(self.place / PARTITIONS / f"{file_name(cluster)}{TABLE}")
+    def stored(self) -> Mapping[str, StoredCluster]:
+        """Returns where each cluster of the run is, by name. Raises UsageError if a file cannot be read."""
 
-    @property
-    def tables(self) -> Mapping[str, str]:
-        """Returns the partitions files of all clusters by name, sorted."""
-        return {name: self.table(name) for name in sorted(self.clusters)}
+        def here(day: date, run: str) -> bool:
+            return (day, run) == (self.day, self.id)
+
+        snapshots = Table(self.root, SNAPSHOTS).files(here)
+        documents = {
+            name: (str(each.place), row) for each in snapshots for row, name in enumerate(_clusters_in(each.place))
+        }
+        found = {}
+        for each in Table(self.root, PARTITIONS).files(here):
+            for name, groups in _parts(each).items():
+                if name in documents:
+                    found[name] = StoredCluster(name, str(each.place), *documents[name], groups)
+        return dict(sorted(found.items()))
+
+
+def _parts(file: TableFile) -> Mapping[str, tuple[int, ...] | None]:
+    """Returns the row groups of each cluster in a file of `partitions`."""
+    if file.clusters is not None and file.clusters[0] == file.clusters[1]:
+        return {file.clusters[0]: None}
+    found: dict[str, list[int]] = {}
+    with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
+        metadata = pq.read_metadata(opened)
+        at = metadata.schema.to_arrow_schema().get_field_index("cluster")
+        for number in range(metadata.num_row_groups):
+            found.setdefault(metadata.row_group(number).column(at).statistics.min, []).append(number)
+    return {name: tuple(numbers) for name, numbers in found.items()}
+
+
+def _clusters_in(place: StoreLocation) -> list[str]:
+    with readable_errors(place), place.system.open_input_file(place.path) as opened:
+        found: list[str] = pq.read_table(opened, columns=["cluster"]).column(0).to_pylist()
+        return found
 
 
 def new_id(at: datetime | None = None) -> str:
@@ -79,7 +141,7 @@ def new_id(at: datetime | None = None) -> str:
 
 
 class RunWriter:
-    """Writes one run. It can be resumed after a crash until its manifest exists."""
+    """Writes one run. It can be resumed after a crash until it is complete."""
 
     def __init__(self, root: StoreLocation, day: date, run: str, *, at: float | None = None) -> None:
         """`at` is the time of synthetic snapshots in seconds since the epoch; None means now.
@@ -87,18 +149,17 @@ class RunWriter:
         Raises UsageError if the run is complete.
         """
         self.place = run_place(root, day, run)
-        self._day, self._id = day, run
-        self._rows: dict[str, int] = {}
+        self._root, self._day, self._id = root, day, run
         self._at = at
         self._began = self._now()
-        if exists(self.place / MANIFEST):
-            raise UsageError(f"{self.place}: the run is already complete", hint="choose another name for a new run")
+        if is_complete(root, day, run):
+            raise UsageError(f"{root}: the run {run!r} of {day} is complete", hint="choose another name for a new run")
 
     def _now(self) -> float:
         return datetime.now(UTC).timestamp() if self._at is None else self._at
 
     def there(self) -> tuple[str, ...]:
-        """Returns the clusters that are complete, of this or an earlier attempt: their document is written last."""
+        """Returns the clusters that are stored, by this or an earlier attempt."""
         return tuple(cluster_name(n) for n in files(self.place / CLUSTERS, DOCUMENT))
 
     def begin(self) -> None:
@@ -120,47 +181,81 @@ class RunWriter:
 
     def write(self, cluster: str, snapshot: Snapshot) -> int:
         """Returns the number of partitions. Raises UsageError for a value that is not valid in Kafka."""
-        if cluster in self._rows:
+        if cluster in self.there():
             self.refuse(cluster)
-        self._rows[cluster] = rows = write_snapshot(self.place, cluster, snapshot)
-        return rows
-
-    def write_stored(self, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
-        if cluster in self._rows:
-            self.refuse(cluster)
-        name = file_name(cluster)
-        rows = write_cluster(self.place, name, table, document)
-        self._rows[cluster] = rows
-        return rows
+        return write_snapshot(self.place, cluster, snapshot)
 
     @staticmethod
     def refuse(cluster: str) -> NoReturn:
         raise UsageError(f"two clusters of the run are named {cluster!r}")
 
-    def count(self, cluster: str, rows: int) -> None:
-        """Counts a cluster that another process or an earlier attempt has written."""
-        self._rows[cluster] = rows
-
     def finish(self, failed: Mapping[str, str] | None = None, **more: Any) -> Run:
-        """Writes the manifest and returns the run. `more` is added unchanged: durations, inputs, versions."""
-        for cluster in self.there():
-            if cluster not in self._rows:
-                self._rows[cluster] = int(read_document(self.place, cluster)["partitions"])
+        """Commits the tables and returns the run. `more` is added to the manifest: durations, inputs, versions."""
+        unread = dict(sorted((failed or {}).items()))
+        names = self.there()
+        with ThreadPoolExecutor(_AT_ONCE, "kfix-read") as threads:
+            documents = list(threads.map(lambda name: read_document(self.place, name), names))
         manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "kfix": __version__,
-            "date": self._day.isoformat(),
-            "run": self._id,
             "began": self._began,
             "ended": self._now(),
-            "rows": sum(self._rows.values()),
-            "clusters": dict(sorted(self._rows.items())),
-            "failed": dict(sorted((failed or {}).items())),
+            "kfix": __version__,
+            "clusters": {d["cluster"]: int(d["partitions"]) for d in documents},
+            "failed": unread,
             **more,
         }
-        _write_bytes(self.place / MANIFEST, json.dumps(manifest, indent=1).encode())
-        return _run(self.place, manifest)
+        self._commit(documents, unread, manifest)
+        remove_folder(self.place)
+        return _run(self._root, self._day, self._id, manifest)
+
+    def _commit(self, documents: list[dict[str, Any]], unread: Mapping[str, str], manifest: Mapping[str, Any]) -> None:
+        day, run = self._day, self._id
+        partitions = [NewFile(d["file"], d["size"], d["partitions"], (d["cluster"],) * 2) for d in documents]
+        Table(self._root, PARTITIONS).replace(day, run, partitions)
+        for spec, rows in _SMALL.items():
+            self._replace(spec, (row for document in documents for row in rows(document)))
+        taken = manifest.get("entries", {})
+        clusters = [
+            *map(flat.snapshot_row, documents),
+            *(flat.unread_row(name, why, taken.get(name, {}).get("seconds", 0.0)) for name, why in unread.items()),
+        ]
+        self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
+        self._replace(RUNS, [_run_row(manifest)])
+
+    def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int | None = None) -> None:
+        replace_night(self._root, spec, self._day, self._id, flat.table_of(spec, rows), group=group)
+
+
+def replace_night(
+    root: StoreLocation, spec: TableSpec, day: date, run: str, rows: Any, *, group: int | None = None
+) -> None:
+    """Replaces the rows of one night in a small table, by one new file; `group` is the most rows of a row group."""
+    table = Table(root, spec)
+    new = [] if not rows.num_rows else [write_file(table.night(day, run), spec.name, rows, group=group)]
+    table.replace(day, run, new)
+
+
+def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None = None) -> NewFile:
+    """Writes one file under a name that is used only once; no reader sees it before it is committed."""
+    place = folder / f"{name}-{secrets.token_hex(4)}{TABLE}"
+    with writing(place) as out:
+        pq.write_table(rows, out, compression="zstd", store_schema=False, row_group_size=group)
+    size = place.system.get_file_info(place.path).size
+    clusters = None
+    if rows.num_rows and "cluster" in rows.column_names:
+        clusters = (rows["cluster"][0].as_py(), rows["cluster"][-1].as_py())
+    return NewFile(place.path.rpartition("/")[2], size, rows.num_rows, clusters)
+
+
+def _run_row(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "began": datetime.fromtimestamp(manifest["began"], UTC),
+        "ended": datetime.fromtimestamp(manifest["ended"], UTC),
+        "kfix": manifest["kfix"],
+        "clusters": len(manifest["clusters"]),
+        "failed": len(manifest["failed"]),
+        "partitions": sum(manifest["clusters"].values()),
+        "manifest": json.dumps(manifest, allow_nan=False),
+    }
 
 
 def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
@@ -169,61 +264,76 @@ def write_snapshot(run: StoreLocation, cluster: str, snapshot: Snapshot) -> int:
         table, document = stored(snapshot, cluster)
     except (pa.ArrowException, ValueError, OverflowError) as error:
         raise UsageError(f"{cluster}: cannot be stored: {str(error).splitlines()[0]}") from None
-    return write_cluster(run, file_name(cluster), table, document)
+    return write_cluster(run, cluster, table, document)
 
 
-def write_cluster(run: StoreLocation, name: str, table: Any, document: Mapping[str, Any]) -> int:
-    """Writes both files and returns the number of partitions. The document is last: it marks the cluster complete."""
-    with writing(run / PARTITIONS / f"{name}{TABLE}") as out:
-        pq.write_table(table, out, compression="zstd", store_schema=False)
-    raw = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
-    _write_bytes(run / CLUSTERS / f"{name}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))
+def write_cluster(run: StoreLocation, cluster: str, table: Any, document: Mapping[str, Any]) -> int:
+    """Writes partitions and document and returns the number of partitions. The document is last: it marks the cluster
+    as stored.
+    """
+    day, name = run.path.rpartition("/date=")[2].split("/run=")
+    night = Table(run.parent.parent.parent, PARTITIONS).night(date.fromisoformat(day), name)
+    rows = table.add_column(0, PARTITIONS.file_schema.field(0), pa.repeat(pa.scalar(cluster), table.num_rows))
+    file = write_file(night, file_name(cluster), rows.cast(PARTITIONS.file_schema))
+    whole = {**document, **flat.counted(table), "file": file.name, "size": file.size}
+    raw = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
+    _write_bytes(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))
     return int(table.num_rows)
 
 
+def is_complete(root: StoreLocation, day: date, run: str) -> bool:
+    return (day, run_name(run)) in Table(root, RUNS).nights()
+
+
 def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | None = None) -> tuple[Run, ...]:
-    """Returns the complete runs, oldest first. A folder without a manifest is an unfinished run.
+    """Returns the complete runs, oldest first.
 
     Runs that cannot be read are skipped and described in `damaged`; without that list UsageError is raised.
     """
-    top = root / f"v{VERSION}"
     found = []
-    for _, _, place in run_folders(top, lambda of: day in (None, of)):
-        if exists(place / MANIFEST):
-            with left_out(damaged):
-                found.append(read_run(place))
+    for each in Table(root, RUNS).files(lambda of, _: day in (None, of)):
+        with left_out(damaged):
+            found.append(_read(root, each))
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
 def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
-    """Returns the last complete run, of a day or a name if given. Raises UsageError if there is none."""
-    damaged: list[str] = []
-    found = [r for r in runs(root, day, damaged=damaged) if not run or r.id == run]
-    if not found:
+    """Returns the last complete run, of a day or a name if given.
+
+    Raises UsageError if there is none, or if a run of that day is damaged: an older one must not pass for it.
+    """
+    there = Table(root, RUNS).files(lambda of, name: day in (None, of) and run in ("", name))
+    if not there:
         what = " ".join(["no complete run", *([repr(run)] if run else []), *([f"of {day}"] if day else [])])
         raise UsageError(
-            lines(f"{root}: {what}", *damaged),
+            lines(f"{root}: {what}"),
             hint="kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
-    return found[-1]
+    return max((_read(root, f) for f in there if f.day == there[-1].day), key=lambda r: (r.began, r.id))
 
 
-def read_run(place: StoreLocation) -> Run:
-    """Raises UsageError if the manifest is missing, damaged, or written by a newer kfix."""
+def read_run(root: StoreLocation, day: date, run: str) -> Run:
+    """Raises UsageError if the run is not complete, or damaged."""
+    found = Table(root, RUNS).files(lambda of, name: (of, name) == (day, run))
+    if not found:
+        raise UsageError(f"{root}: no complete run {run!r} of {day}")
+    return _read(root, found[0])
+
+
+def _read(root: StoreLocation, file: TableFile) -> Run:
+    with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
+        texts = pq.read_table(opened, columns=["manifest"]).column(0).to_pylist()
     try:
-        manifest = json.loads(read_bytes(place / MANIFEST))
-        if manifest["format"] != FORMAT or manifest["version"] > VERSION:
-            raise UsageError(f"{place / MANIFEST}: is not a manifest that this version of kfix can read")
-        return _run(place, manifest)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{place / MANIFEST}: is damaged: {type(error).__name__} at {error}") from None
+        return _run(root, file.day, file.run, json.loads(texts[0]))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise UsageError(f"{file.place}: is damaged: {type(error).__name__} at {error}") from None
 
 
-def _run(place: StoreLocation, manifest: Mapping[str, Any]) -> Run:
+def _run(root: StoreLocation, day: date, run: str, manifest: Mapping[str, Any]) -> Run:
     return Run(
-        place,
-        date.fromisoformat(manifest["date"]),
-        str(manifest["run"]),
+        root,
+        day,
+        run,
         float(manifest["began"]),
         float(manifest["ended"]),
         str(manifest["kfix"]),
@@ -234,16 +344,40 @@ def _run(place: StoreLocation, manifest: Mapping[str, Any]) -> Run:
 
 
 def read_document(run: StoreLocation, cluster: str) -> dict[str, Any]:
-    return parse_document(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}")
-
-
-def parse_document(place: StoreLocation) -> dict[str, Any]:
+    """Returns the document of a staged cluster. Raises UsageError if it is damaged."""
+    place = run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}"
     try:
-        document = json.loads(unpacked(read_bytes(place), str(place)))
+        return parsed(unpacked(read_bytes(place), str(place)), str(place))
+    except (EOFError, zlib.error) as error:
+        raise _damaged(str(place), error) from None
+
+
+def read_stored_document(cluster: StoredCluster) -> dict[str, Any]:
+    """Returns the document of a cluster of a complete run. Raises UsageError if it is damaged."""
+    place = place_of(cluster.document)
+    with readable_errors(place), place.system.open_input_file(place.path) as opened:
+        file = pq.ParquetFile(opened)
+        at, row = 0, cluster.row
+        while at < file.num_row_groups and row >= (rows := file.metadata.row_group(at).num_rows):
+            at, row = at + 1, row - rows
+        if at == file.num_row_groups:
+            raise UsageError(f"{place}: has no row {cluster.row}: it is damaged", hint="collect the cluster again")
+        found = file.read_row_group(at, columns=["cluster", "document"], use_threads=False).slice(row, 1).to_pylist()[0]
+    if found["cluster"] != cluster.name or found["document"] is None:
+        raise UsageError(f"{place}: row {cluster.row} is not {cluster.name}: it is damaged", hint="collect it again")
+    return parsed(found["document"], f"{place}: {cluster.name}")
+
+
+def parsed(text: str | bytes, where: str) -> dict[str, Any]:
+    """Returns a document. Raises UsageError, which names `where`, if it is damaged."""
+    try:
+        document = json.loads(text)
         if document["format"] != "kfix.fleet-cluster" or document["version"] > VERSION:
-            raise UsageError(f"{place}: is not a cluster that this version of kfix can read")
-    except (EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"{place}: is damaged: {type(error).__name__}: {error}", hint="collect the cluster again"
-        ) from None
+            raise UsageError(f"{where}: is not a cluster that this version of kfix can read")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _damaged(where, error) from None
     return dict(document)
+
+
+def _damaged(where: str, error: BaseException) -> UsageError:
+    return UsageError(f"{where}: is damaged: {type(error).__name__}: {error}", hint="collect the cluster again")

@@ -9,9 +9,9 @@ from typing import Any
 
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.mappings import StoredMapping, assignment_in, state_in, view_in
-from kfix.adapters.fleet.places import document_place, place_of
+from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import with_partitions
-from kfix.adapters.fleet.runs import parse_document
+from kfix.adapters.fleet.runs import StoredCluster, read_stored_document
 from kfix.adapters.saved.decode import decode
 from kfix.adapters.saved.shape import COLUMNS, SnapshotShape
 from kfix.derive.background import background_of
@@ -23,26 +23,28 @@ from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
 
-def open_stored(table: str, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED) -> CaseFile:
-    """Opens one cluster; `table` is the path or URL of its partitions, `restart_grace` is in seconds.
+def open_stored(
+    stored: StoredCluster, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
+) -> CaseFile:
+    """Opens one cluster of a run; `restart_grace` is in seconds.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
     UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
     """
-    place = place_of(table)
-    document = parse_document(document_place(place))
-    columns = Columns(place, ())
+    document = read_stored_document(stored)
+    columns = Columns(place_of(stored.partitions), (), stored.groups)
     if document.get("partitions") != columns.rows:
         raise UsageError(
-            f"{table}: has {columns.rows} rows, but the cluster's document states {document.get('partitions')}: "
-            "they are from different snapshots",
+            f"{stored.partitions}: has {columns.rows} rows of {stored.name}, but the cluster's document states "
+            f"{document.get('partitions')}: they are from different snapshots",
             hint="collect the cluster again",
         )
     try:
         return _opened(columns, document, restart_grace, expected)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
-            f"{document_place(place)}: is damaged: {type(error).__name__} at {error}", hint="collect the cluster again"
+            f"{stored.document}: {stored.name}: is damaged: {type(error).__name__} at {error}",
+            hint="collect the cluster again",
         ) from None
 
 

@@ -1,0 +1,196 @@
+"""The tables of a fleet store in the Delta format, which Spark, DuckDB, pyarrow and others read without kfix.
+
+kfix writes the Parquet files itself, one row group for each cluster, and commits them with `deltalake`. A commit
+replaces one night (`day`, `run`) as a whole: a reader sees the night before it or after it, never twice and never half
+of it. A file that was written, but never committed, is in no table; `clean` deletes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.spec import NIGHT, TableSpec
+from kfix.errors import HeldError, UnreachableError, UsageError
+from kfix.private import make_folders
+
+TABLES: Final = "tables"
+_CONFIGURATION: Final = {
+    # One listing and one file open a table, however many nights it has.
+    "delta.checkpointInterval": "10",
+    "delta.logRetentionDuration": "interval 30 days",
+}
+_RETRIES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that was written for a table; `name` is relative to the night's folder, `clusters` are first and last."""
+
+    name: str
+    size: int
+    rows: int
+    clusters: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A committed file of a table. `clusters` are its first and last cluster, None where the table has no clusters."""
+
+    place: StoreLocation
+    day: date
+    run: str
+    rows: int
+    size: int
+    clusters: tuple[str, str] | None
+
+
+class Table:
+    """One table of the store at `root`; it is created by the first commit."""
+
+    def __init__(self, root: StoreLocation, spec: TableSpec) -> None:
+        self.spec = spec
+        self.place = root / TABLES / spec.name
+
+    def night(self, day: date, run: str) -> StoreLocation:
+        """Returns the folder for the files of a night."""
+        return self.place / f"day={day.isoformat()}" / f"run={run}"
+
+    def replace(self, day: date, run: str, files: Sequence[NewFile]) -> None:
+        """Commits: the rows of this night are those of `files`, whatever they were before.
+
+        Raises HeldError if another commit changed the same night meanwhile, UnreachableError if the store cannot be
+        written.
+        """
+        keys = {"day": day.isoformat(), "run": run}
+        now = int(time.time() * 1000)
+        folder = f"day={day.isoformat()}/run={run}"
+        added: list[AddAction | RemoveAction] = [
+            AddAction(f"{folder}/{f.name}", f.size, keys, now, True, _stats(f)) for f in files
+        ]
+        with self._errors():
+            table = self._opened() or self._created()
+            table.create_write_transaction(
+                added,
+                "overwrite",
+                self.spec.schema,
+                [*NIGHT],
+                [(key, "=", value) for key, value in keys.items()],
+                commit_properties=CommitProperties(max_commit_retries=_RETRIES),
+            )
+
+    def remove(self, day: date, run: str) -> None:
+        """Commits that the table has no rows of this night."""
+        if any((f.day, f.run) == (day, run) for f in self.files()):
+            self.replace(day, run, ())
+
+    def files(self, wanted: Callable[[date, str], bool] = lambda _day, _run: True) -> list[TableFile]:
+        """Returns the committed files of the wanted nights, by day, run and path; [] if there is no table yet."""
+        with self._errors():
+            table = self._opened()
+            actions = [] if table is None else pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        found = [self._file(a) for a in actions if wanted(a["partition.day"], a["partition.run"])]
+        return sorted(found, key=lambda f: (f.day, f.run, f.place.path))
+
+    def nights(self) -> list[tuple[date, str]]:
+        """Returns (day, run) of all nights, sorted."""
+        return sorted({(f.day, f.run) for f in self.files()})
+
+    def clean(self, hours: int) -> int:
+        """Deletes files that no commit of the last `hours` hours names. Returns how many there were."""
+        with self._errors():
+            table = self._opened()
+            if table is None:
+                return 0
+            gone = table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
+            table.cleanup_metadata()
+            return len(gone)
+
+    def _file(self, action: Mapping[str, Any]) -> TableFile:
+        first, last = action.get("min.cluster"), action.get("max.cluster")
+        return TableFile(
+            self.place / unquote(action["path"]),
+            action["partition.day"],
+            action["partition.run"],
+            action["num_records"],
+            action["size_bytes"],
+            None if first is None or last is None else (first, last),
+        )
+
+    def _opened(self) -> DeltaTable | None:
+        try:
+            return DeltaTable(_uri(self.place), storage_options=_options(self.place))
+        except TableNotFoundError:
+            return None
+
+    def _created(self) -> DeltaTable:
+        if self.place.local:
+            # Folders that only the owner can open: deltalake writes its log with the permissions of the umask.
+            make_folders(Path(self.place.path) / "_delta_log")
+        return DeltaTable.create(
+            _uri(self.place),
+            self.spec.schema,
+            mode="ignore",
+            partition_by=[*NIGHT],
+            name=self.spec.name,
+            description=self.spec.row,
+            configuration=_CONFIGURATION,
+            storage_options=_options(self.place),
+        )
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except CommitFailedError as error:
+            raise HeldError(
+                f"{self.place}: another process changed the same night: {_line(error)}",
+                hint="repeat the command once the other has ended",
+            ) from None
+        except DeltaError as error:
+            raise UsageError(f"{self.place}: is damaged, or not a table of a fleet store: {_line(error)}") from None
+        except OSError as error:
+            raise UnreachableError(f"{self.place}: cannot be reached: {_line(error)}") from None
+
+
+def _stats(file: NewFile) -> str:
+    known: dict[str, Any] = {"numRecords": file.rows}
+    if file.clusters is not None:
+        first, last = file.clusters
+        known |= {"minValues": {"cluster": first}, "maxValues": {"cluster": last}, "nullCount": {"cluster": 0}}
+    return json.dumps(known)
+
+
+def _uri(place: StoreLocation) -> str:
+    return place.path if place.local else place.base
+
+
+def _options(place: StoreLocation) -> dict[str, str]:
+    """Returns the options of a URL by the names that deltalake knows; credentials come from the environment."""
+    given = {key: values[-1] for key, values in parse_qs(place.options).items()}
+    found = {}
+    if endpoint := given.get("endpoint_override"):
+        scheme = given.get("scheme", "https")
+        found["AWS_ENDPOINT_URL"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        if found["AWS_ENDPOINT_URL"].startswith("http://"):
+            found["AWS_ALLOW_HTTP"] = "true"
+    if region := given.get("region"):
+        found["AWS_REGION"] = region
+    return found
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -1,0 +1,65 @@
+"""How a table of the fleet store is declared: its columns with a comment and a unit, for every engine and the docs.
+
+All tables are partitioned by `day` and `run`: a night is one partition, which a commit replaces as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+
+INTS: Final = pa.list_(pa.int64())
+STRINGS: Final = pa.list_(pa.string())
+TIME: Final = pa.timestamp("us", "UTC")
+#: What rows are partitioned by. The files do not have these columns: their values are part of the commit.
+NIGHT: Final = ("day", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `unit` is "" for names, flags and ids; `null` says what a missing value means, "" if none is."""
+
+    name: str
+    type: Any
+    comment: str
+    unit: str = ""
+    null: str = ""
+
+    @property
+    def field(self) -> Any:
+        unit = f" ({self.unit})" if self.unit else ""
+        comment = self.comment + unit + (f"; null: {self.null}" if self.null else "")
+        return pa.field(self.name, self.type, nullable=bool(self.null), metadata={"comment": comment})
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table: its name, what a row is, and the columns after `day` and `run`."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def schema(self) -> Any:
+        """The columns as readers see them."""
+        return pa.schema([*(column.field for column in _NIGHT), *self.file_schema])
+
+    @cached_property
+    def file_schema(self) -> Any:
+        """The columns of a file."""
+        return pa.schema([column.field for column in self.columns])
+
+    @cached_property
+    def comments(self) -> Mapping[str, str]:
+        return {field.name: field.metadata[b"comment"].decode() for field in self.schema}
+
+
+_NIGHT: Final = (
+    Column("day", pa.date32(), "the day of the run", "UTC date"),
+    Column("run", pa.string(), "the name of the run; unique within its day"),
+)

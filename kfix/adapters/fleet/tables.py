@@ -1,0 +1,194 @@
+"""The tables of the fleet store and their columns. docs/fleet-store.md is generated from these declarations.
+
+Columns are added, never renamed, and never change their type. All integers have 64 bits, all times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.spec import INTS, TIME, Column, TableSpec
+from kfix.derive.partition_facts import FACT_TYPES
+
+_TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
+_TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
+_CLUSTER: Final = Column("cluster", _TEXT, "the cluster's name in the inventory")
+#: Fact -> (comment, unit). No fact is ever null: -1 is unknown, -2 means that no source names one.
+_FACTS: Final[Mapping[str, tuple[str, str]]] = {
+    "topic": ("the topic", ""),
+    "partition": ("the number of the partition", ""),
+    "leader": (
+        "the leader by ZooKeeper's record, else by the view with the highest epoch; -1 none, -2 unknown",
+        "broker id",
+    ),
+    "leaderless": ("there is no leader, or one that is known to be dead", ""),
+    "leader_live": ("the leader is alive", ""),
+    "leader_in_isr": ("the leader is in the ISR", ""),
+    "leader_epoch": ("the leader epoch of the newest view; -2 if no broker knows the partition", "epoch"),
+    "view_leader": ("the leader of the same view", "broker id"),
+    "preferred": ("the preferred leader, the first replica; -1 if there is no assignment", "broker id"),
+    "preferred_in_live_isr": ("the preferred leader is alive and in the ISR", ""),
+    "n_replicas": ("assigned replicas", "replicas"),
+    "n_isr": ("members of the ISR", "replicas"),
+    "n_live_replicas": ("assigned replicas on live brokers; -1 unknown", "replicas"),
+    "n_live_isr": ("members of the ISR on live brokers; -1 unknown", "replicas"),
+    "n_unknown_replicas": ("replicas on broker ids that no longer exist", "replicas"),
+    "target_rf": ("the replication factor once a reassignment has ended", "replicas"),
+    "advised_rf": ("the replication factor that the number of brokers allows, at most 3", "replicas"),
+    "n_racks": ("racks with a replica", "racks"),
+    "racks_known": ("the racks of all replicas are known", ""),
+    "cluster_racks": ("racks of the cluster", "racks"),
+    "min_isr": ("min.insync.replicas of the topic; -1 not read", "replicas"),
+    "unclean": ("unclean.leader.election.enable of the topic", ""),
+    "unclean_known": ("that setting was read", ""),
+    "internal": ("an internal topic of Kafka", ""),
+    "offsets": ("a partition of __consumer_offsets", ""),
+    "reassigning": ("a reassignment is in progress", ""),
+    "deleting": ("the topic is being deleted", ""),
+    "zk_known": ("ZooKeeper's record was read and is the authority", ""),
+    "zk_leader": ("the leader in ZooKeeper's record", "broker id"),
+    "zk_leader_epoch": ("the leader epoch in ZooKeeper's record", "epoch"),
+    "zk_version": ("the version of the znode: how often leader or ISR changed", "writes"),
+    "zk_agrees": ("ZooKeeper's record agrees with the newest view", ""),
+    "n_views": ("brokers that responded and know the partition", "brokers"),
+    "views_agree": ("they all name the same leader and epoch", ""),
+    "liveness_known": ("it is known which brokers are alive", ""),
+    "state_age": ("since the znode was written; -1 unknown", "s"),
+    "stable_for": ("how long the row has been like this, at least; -1 unknown", "s"),
+}
+_NO_RECORD: Final = "ZooKeeper has no record, or was not read"
+_NOT_SEEN: Final = "no broker knows the partition"
+_RAW: Final = (
+    Column("replicas", INTS, "assigned replicas, the preferred leader first", "broker ids", "no assignment was read"),
+    Column("adding", INTS, "replicas that a reassignment adds", "broker ids", "none"),
+    Column("removing", INTS, "replicas that a reassignment removes", "broker ids", "none"),
+    Column("state_leader", _INT, "the leader in ZooKeeper's record, -1 for none", "broker id", _NO_RECORD),
+    Column("state_epoch", _INT, "the leader epoch in ZooKeeper's record", "epoch", _NO_RECORD),
+    Column("state_isr", INTS, "the ISR in ZooKeeper's record", "broker ids", _NO_RECORD),
+    Column("state_controller_epoch", _INT, "the epoch of the controller that wrote the record", "epoch", _NO_RECORD),
+    Column("state_version", _INT, "the version of the znode", "writes", _NO_RECORD),
+    Column("state_mzxid", _INT, "ZooKeeper's transaction that wrote the record", "zxid", _NO_RECORD),
+    Column("state_mtime_ms", _INT, "when the record was written", "ms since the epoch", _NO_RECORD),
+    Column("seen_leader", _INT, "the leader by the first broker that knows the partition", "broker id", _NOT_SEEN),
+    Column("seen_epoch", _INT, "the leader epoch by the same broker", "epoch", _NOT_SEEN),
+    Column("seen_replicas", INTS, "the replicas by the same broker", "broker ids", "as in `replicas`, or not seen"),
+    Column("seen_isr", INTS, "the ISR by the same broker", "broker ids", "as in `state_isr`, or not seen"),
+    Column("seen_offline", INTS, "offline replicas by the same broker", "broker ids", "none"),
+    Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
+    Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
+    Column("sample", _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
+)
+PARTITIONS: Final = TableSpec(
+    "partitions",
+    "one row for each partition of a collected cluster",
+    (
+        _CLUSTER,
+        *(Column(name, _TYPES[kind], *_FACTS[name]) for name, kind in FACT_TYPES.items()),
+        *_RAW,
+    ),
+)
+_UNREGISTERED: Final = "not registered, or not known"
+_NOT_READ: Final = "the cluster was not read"
+SNAPSHOTS: Final = TableSpec(
+    "snapshots",
+    "one row for each cluster of a run, read or not",
+    (
+        _CLUSTER,
+        Column("collected", _FLAG, "the cluster was read"),
+        Column("why", _TEXT, "why it was not read, in one line", "", "it was read"),
+        Column("taken_at", TIME, "when reading began, by the clock of the host that read it", "UTC", _NOT_READ),
+        Column("seconds", _REAL, "how long reading took", "s"),
+        Column("cluster_id", _TEXT, "the cluster's own id", "", "not known"),
+        Column("mode", _TEXT, "zookeeper, kraft or unknown", "", _NOT_READ),
+        Column("controller", _INT, "the controller", "broker id", "not known"),
+        Column("brokers", _INT, "brokers that any source names", "brokers"),
+        Column("topics", _INT, "topics", "topics"),
+        Column("partitions", _INT, "partitions, the rows of the table `partitions`", "partitions"),
+        Column("document", _TEXT, "the snapshot without its partitions, JSON", "", _NOT_READ),
+    ),
+)
+SOURCES: Final = TableSpec(
+    "sources",
+    "one row for each source that a cluster was asked",
+    (
+        _CLUSTER,
+        Column("source", _TEXT, "such as `broker 2` or `zookeeper HOST:PORT`"),
+        Column("ok", _FLAG, "it responded"),
+        Column("error", _TEXT, "why it did not", "", "it responded"),
+        Column("seconds", _REAL, "how long the response took", "s"),
+    ),
+)
+BROKERS: Final = TableSpec(
+    "brokers",
+    "one row for each broker id that a source of the cluster names",
+    (
+        _CLUSTER,
+        Column("broker", _INT, "the id", "broker id"),
+        Column("host", _TEXT, "the host of its listener", "", "no source names its address"),
+        Column("port", _INT, "the port of its listener", "", "no source names its address"),
+        Column("rack", _TEXT, "broker.rack", "", "none, or not known"),
+        Column("registered", _FLAG, "it is registered in ZooKeeper", "", "ZooKeeper was not read"),
+        Column("registered_ms", _INT, "since when it is registered", "ms since the epoch", _UNREGISTERED),
+        Column(
+            "broker_epoch",
+            _INT,
+            "the czxid of its registration, new after a restart",
+            "zxid",
+            "not registered, or not known",
+        ),
+        Column("responded", _FLAG, "it responded"),
+        Column("controller", _INT, "the controller that it names", "broker id", "it did not respond, or names none"),
+        Column("leads", _INT, "partitions that it leads", "partitions"),
+        Column("preferred", _INT, "partitions of which it is the preferred leader", "partitions"),
+        Column("holds", _INT, "replicas that are assigned to it", "replicas"),
+        Column("configs", _TEXT, "its settings that were read, JSON", "", "not read"),
+    ),
+)
+TOPICS: Final = TableSpec(
+    "topics",
+    "one row for each topic of a collected cluster",
+    (
+        _CLUSTER,
+        Column("topic", _TEXT, "the topic"),
+        Column("partitions", _INT, "partitions", "partitions"),
+        Column("replicas", _INT, "replicas of all partitions", "replicas"),
+        Column("rf_min", _INT, "the smallest replication factor of a partition", "replicas"),
+        Column("rf_max", _INT, "the largest replication factor of a partition", "replicas"),
+        Column("min_isr", _INT, "min.insync.replicas; -1 not read", "replicas"),
+        Column("internal", _FLAG, "an internal topic of Kafka"),
+        Column("deleting", _FLAG, "it is being deleted"),
+        Column("leaderless", _INT, "partitions without a live leader", "partitions"),
+        Column("under_replicated", _INT, "partitions whose ISR lacks a replica", "partitions"),
+        Column("under_min_isr", _INT, "partitions with a leader and too small an ISR for acks=all", "partitions"),
+        Column("configs", _TEXT, "the settings that the topic overrides, JSON", "", "none, or not read"),
+    ),
+)
+GROUPS: Final = TableSpec(
+    "groups",
+    "one row for each consumer group that a broker of the cluster lists",
+    (
+        _CLUSTER,
+        Column("group", _TEXT, "the group id"),
+        Column("partition", _INT, "its partition of __consumer_offsets", "", "the number of partitions is not known"),
+        Column("coordinator", _INT, "the broker that lists it", "broker id", "no broker lists it now"),
+        Column("state", _TEXT, "its state", "", "not known"),
+    ),
+)
+RUNS: Final = TableSpec(
+    "runs",
+    "one row for each complete run",
+    (
+        Column("began", TIME, "when the run began", "UTC"),
+        Column("ended", TIME, "when it was complete", "UTC"),
+        Column("kfix", _TEXT, "the version of kfix that collected it"),
+        Column("clusters", _INT, "clusters that were read", "clusters"),
+        Column("failed", _INT, "clusters that were not read", "clusters"),
+        Column("partitions", _INT, "partitions of all clusters", "partitions"),
+        Column("manifest", _TEXT, "inputs, versions, durations and the inventory, JSON"),
+    ),
+)
+#: The tables that a collected run fills; `runs` is committed last.
+COLLECTED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SOURCES, SNAPSHOTS)
