@@ -25,7 +25,7 @@ CITED = re.compile(r"\bdocs/([\w/-]+\.md)(#[\w-]+)?")
 
 def on_config(config: Any) -> Any:
     nav = [(title, _filled(entry)) for item in config["nav"] for title, entry in item.items()]
-    config["nav"] = [{title: entry} for title, entry in nav if isinstance(entry, list) or (DOCS / entry).exists()]
+    config["nav"] = [{title: entry} for title, entry in nav]
     return config
 
 

@@ -85,6 +85,10 @@ class UnreachableError(KfixError):
     exit_code = 22
 
 
+class NoAnswerError(UnreachableError):
+    """A source did not answer in time: unlike a refused connection, this does not show that nothing runs there."""
+
+
 class StoreError(UnreachableError):
     """The fleet store cannot be written (no space, no permission, missing): the whole run stops."""
 

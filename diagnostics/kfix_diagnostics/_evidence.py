@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import PartitionView, TopicPartition
 from kfix.model.diagnosis.finding import Evidence
+from kfix.wording import brokers_named
 from kfix_diagnostics._words import error_name, ids
 
 

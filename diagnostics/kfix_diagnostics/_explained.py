@@ -7,7 +7,7 @@ from typing import Final
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut, CutKind
-from kfix.derive.naming import brokers_named
+from kfix.wording import brokers_named
 
 _DEAD: Final = "KFX401"
 _SHUT_OUT: Final = "KFX403"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kfix.derive.naming import count
 from kfix.model.cluster.snapshot import TopicPartition
 
-__all__ = ["MANY", "ago", "are", "count", "either", "error_name", "has", "ids", "per_topic", "some"]
+__all__ = ["MANY", "ago", "are", "either", "error_name", "has", "ids", "per_topic", "some"]
 
 #: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20

@@ -10,9 +10,9 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.model.cluster.snapshot import CoordinatorProbe, Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
 from kfix.model.diagnosis.group_story import GroupStory
+from kfix.wording import several
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, state_row, view_rows
-from kfix_diagnostics._words import count
 
 #: Findings that block a group when they name its offsets partition.
 STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
@@ -55,14 +55,14 @@ def _without_topic(group: str, case: CaseFile) -> GroupStory:
 
 
 def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> Iterator[Evidence]:
-    yield Evidence("hash", f"group {group}", f"{tp} of {count(case.offsets_partitions, 'partition')}")
+    yield Evidence("hash", f"group {group}", f"{tp} of {several(case.offsets_partitions, 'partition')}")
     if probe is not None:
         via = "" if probe.group == group else f" (probed with group {probe.group}, which shares the partition)"
         said = probe_words(probe.find_error, probe.fetch_error) + (f": {probe.error}" if probe.error else "")
         named = f"broker {probe.coordinator}; " if probe.coordinator is not None else ""
         yield Evidence("coordinator probe", "coordinator", f"{named}{said}{via}")
         if probe.group == group and probe.committed is not None:
-            yield Evidence("coordinator probe", "committed", f"offsets of {count(probe.committed, 'partition')}")
+            yield Evidence("coordinator probe", "committed", f"offsets of {several(probe.committed, 'partition')}")
     else:
         yield Evidence("coordinator probe", "coordinator", "not probed")
     yield from state_row(case, tp)

@@ -17,7 +17,6 @@ from typing import ClassVar
 from kfix.actions import durability
 from kfix.actions.base import Checks, Inverse, Kinds, Names, NotApplicable
 from kfix.actions.configuring import Configuring, text_of
-from kfix.actions.words import several
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
@@ -27,6 +26,7 @@ from kfix.model.plan.facts import ReadFact, about, about_config, about_effective
 from kfix.model.plan.plan import CheckCall, Estimate, Gate, Undo
 from kfix.probes.configs.resource import PARAMS, resource_of
 from kfix.probes.isr.min_isr_satisfied import KEY as MIN_ISR
+from kfix.wording import several
 
 #: A value of `expect` that any present value satisfies.
 ANYTHING = ""

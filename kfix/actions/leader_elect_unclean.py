@@ -16,7 +16,6 @@ from typing import ClassVar
 from kfix.actions.base import ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable
 from kfix.actions.election import LeaderElection
 from kfix.actions.ordering import AS_IT_IS, LONGEST_LOG, LogPosition, facts_of, longest, ordered, parse_tails
-from kfix.actions.words import several
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import NO_LEADER
 from kfix.model.plan.args import ArgKind, Args
@@ -25,6 +24,7 @@ from kfix.model.plan.plan import CheckCall, Estimate, Gate, Risk
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
 from kfix.probes.base import ON_PARTITION
+from kfix.wording import several
 
 #: Of `max_loss`: any loss. Of `known_end`, `known_epoch` and `lost_at_most`: unknown.
 ANY = UNKNOWN = -1

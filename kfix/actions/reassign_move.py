@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from kfix.actions.base import Checks, Copied, Inverse, Kinds, Names, NotApplicable, Preview
 from kfix.actions.moving import Moving, added, assigned, back, removed
-from kfix.actions.words import amount, rate_words, reassign_command, several
+from kfix.actions.words import rate_words, reassign_command
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.numbers import whole_number
@@ -25,6 +25,7 @@ from kfix.model.plan.plan import CheckCall, Estimate, Gate
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import ids
 from kfix.probes.base import ON_PARTITION
+from kfix.wording import known_size, several
 
 _NO_LOSS = "none: a replica is removed only when the whole target is in sync"
 _MIN_ISR = "min.insync.replicas"
@@ -66,7 +67,7 @@ class ReassignMove(Moving):
         new, gone, size, rate = added(args), removed(args), args.number("bytes"), args.number("rate")
         does = []
         if new:
-            total = amount(size * len(new) if size >= 0 else -1)
+            total = known_size(size * len(new) if size >= 0 else -1)
             at = f" at {rate_words(str(rate))}" if rate else ", not throttled"
             does.append(f"copies {several(len(new), 'replica')}, {total}{at}")
         if gone:

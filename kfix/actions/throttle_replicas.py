@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from kfix.actions.base import Inverse, Kinds, NotApplicable
 from kfix.actions.configuring import Throttling, throttles_now
-from kfix.actions.words import several
 from kfix.errors import RefusedError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.plan.args import ABSENT, ArgKind, Args
 from kfix.model.plan.facts import ReadFact
 from kfix.model.plan.plan import Risk
 from kfix.probes.configs.resource import Resource
+from kfix.wording import several
 
 ALL_REPLICAS = "*"
 _LIST = re.compile(r"\d+:\d+(,\d+:\d+)*")

@@ -9,33 +9,17 @@ import shlex
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import ABSENT
-
-_STEP = 1000
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
-def amount(size: int) -> str:
-    """Bytes with decimal units, as Kafka's own rates: `12.3 MB`; "size unknown" where it is negative."""
-    if size < 0:
-        return "size unknown"
-    value, unit = float(size), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value, unit = value / _STEP, unit + 1
-    return f"{size} bytes" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+from kfix.wording import rate_text
 
 
 def rate_words(value: str) -> str:
     """Returns a throttle's rate, which Kafka keeps in bytes per second, in words."""
-    return f"{amount(int(value))}/s" if re.fullmatch(r"[0-9]{1,19}", value) else "none" if value == ABSENT else value
+    return rate_text(int(value)) if re.fullmatch(r"[0-9]{1,19}", value) else "none" if value == ABSENT else value
 
 
 def throttle_words(kind: ResourceKind, value: str) -> str:
     """Returns a broker's rate, or a topic's list of throttled replicas, in words."""
     return rate_words(value) if kind is ResourceKind.BROKER else "none" if value == ABSENT else value
-
-
-def several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def reassign_command(tp: TopicPartition, replicas: tuple[int, ...], name: str, *options: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from kfix.errors import UnreachableError
+from kfix.errors import NoAnswerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Deadline:
     def require(self, doing: str) -> float:
         """Returns the seconds left, more than a millisecond, since 0 would make a socket non-blocking.
 
-        Raises UnreachableError if the deadline has passed.
+        Raises NoAnswerError if the deadline has passed.
         """
         left = self.left
         if left <= 0.001:
-            raise UnreachableError(f"{doing}: no answer in time")
+            raise NoAnswerError(f"{doing}: no answer in time")
         return left
 
     def within(self, seconds: float) -> Deadline:

@@ -210,22 +210,22 @@ def fields_of(line: str) -> dict[str, str]:
 
 def describe_row(line: str) -> PartitionRow | TopicRow | None:
     """A row of `kafka-topics --describe` in any of its variants; None where the line is no such row."""
-    said = fields_of(line)
-    if "Partition" in said and "Leader" in said:
+    fields = fields_of(line)
+    if "Partition" in fields and "Leader" in fields:
         return PartitionRow(
-            topic=said.get("Topic", ""),
-            partition=_number(said["Partition"], "Partition"),
-            leader=-1 if said["Leader"].lower() in {"none", ""} else _number(said["Leader"], "Leader"),
-            replicas=_numbers(said, "Replicas"),
-            isr=_numbers(said, "Isr", "ISR"),
-            offline=_numbers(said, "Offline"),
-            adding=_numbers(said, "Adding Replicas", "AddingReplicas"),
-            removing=_numbers(said, "Removing Replicas", "RemovingReplicas"),
+            topic=fields.get("Topic", ""),
+            partition=_number(fields["Partition"], "Partition"),
+            leader=-1 if fields["Leader"].lower() in {"none", ""} else _number(fields["Leader"], "Leader"),
+            replicas=_numbers(fields, "Replicas"),
+            isr=_numbers(fields, "Isr", "ISR"),
+            offline=_numbers(fields, "Offline"),
+            adding=_numbers(fields, "Adding Replicas", "AddingReplicas"),
+            removing=_numbers(fields, "Removing Replicas", "RemovingReplicas"),
         )
-    if "Partition" in said and ("Replicas" in said or "Isr" in said):
+    if "Partition" in fields and ("Replicas" in fields or "Isr" in fields):
         raise BadRowError("a partition row without a Leader")
-    if "Topic" in said:
-        return TopicRow(said["Topic"], _configs(said.get("Configs", "")), said.get("MarkedForDeletion") == "true")
+    if "Topic" in fields:
+        return TopicRow(fields["Topic"], _configs(fields.get("Configs", "")), fields.get("MarkedForDeletion") == "true")
     return None
 
 
@@ -273,8 +273,8 @@ def _number(text: str, what: str) -> int:
     return -found if text.startswith("-") else found
 
 
-def _numbers(said: dict[str, str], *keys: str) -> tuple[int, ...]:
-    text = next((said[k] for k in keys if k in said), "")
+def _numbers(fields: dict[str, str], *keys: str) -> tuple[int, ...]:
+    text = next((fields[k] for k in keys if k in fields), "")
     if not text or text.lower() in {"none", "n/a", "null"}:
         return ()
     if not _NUMBERS.fullmatch(text):

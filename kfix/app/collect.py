@@ -10,7 +10,7 @@ from kfix.adapters.fleet.listing import Listed, listed
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import Run
 from kfix.app.fleet import collect_one
-from kfix.app.snapshots import look_entry
+from kfix.app.snapshots import read_entry
 from kfix.errors import StoreError, UsageError
 from kfix.fleet.collection import Collection, check_bounds
 from kfix.fleet.engine import Engine
@@ -51,7 +51,7 @@ def collected(
     try:
         with progress(total) as hear:
             results = (
-                collection.results(look_entry, concurrency=concurrency, processes=processes, timeout=timeout)
+                collection.results(read_entry, concurrency=concurrency, processes=processes, timeout=timeout)
                 if on is None
                 else collection.results_on(on, collect_one, timeout=timeout)
             )

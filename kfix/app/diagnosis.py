@@ -11,7 +11,7 @@ from threading import Thread
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.snapshots import load_merged, load_snapshot, look, state_folder
+from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
 from kfix.derive.loss import sample_of
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
@@ -28,10 +28,10 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
     A second snapshot is taken only if the first shows what an ordinary election or restart also shows for a moment,
     and if ZooKeeper's own times do not already prove that it has lasted.
     """
-    earlier_look = None if asked.before is None else load_snapshot(asked.before)
-    sample = None if earlier_look is None else sample_of(earlier_look)
+    earlier_snapshot = None if asked.before is None else load_snapshot(asked.before)
+    sample = None if earlier_snapshot is None else sample_of(earlier_snapshot)
     with without_collector():
-        first = _InTheBackground(lambda: look(target, groups=asked.groups, keep=asked.keep, before=sample))
+        first = _InTheBackground(lambda: read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample))
         # The catalogue is loaded while the cluster answers, which hides 60 ms.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
@@ -43,10 +43,12 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if pause > 0:
             asked.waiting(pause)
             time.sleep(pause)
-            again = _after(look(target, groups=asked.groups, keep=asked.keep, before=sample), seen.case.snapshot)
+            again = _after(
+                read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample), seen.case.snapshot
+            )
             seen, earlier = examine(again, options), seen
-        if earlier_look is not None:
-            _one_cluster(earlier_look, seen.case.snapshot, asked.before)
+        if earlier_snapshot is not None:
+            _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
         return add_unfinished(diagnosis, snapshot.cluster.name), snapshot
 
@@ -73,7 +75,7 @@ def diagnose_once(target: Target) -> Diagnosis:
     """Returns the diagnosis of a single snapshot, which is not stored; no change may rest on it."""
     from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
 
-    return diagnose(look(target, keep=False))
+    return diagnose(read_cluster(target, keep=False))
 
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:

@@ -67,10 +67,10 @@ def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> Col
     """
     with with_fleet():
         from kfix.adapters.fleet.places import place_of  # noqa: PLC0415
-        from kfix.app.snapshots import look_entry  # noqa: PLC0415
+        from kfix.app.snapshots import read_entry  # noqa: PLC0415
         from kfix.fleet.collected import collect_and_store  # noqa: PLC0415
 
-        return collect_and_store(entry, partial(look_entry, remember=remember), place_of(run))
+        return collect_and_store(entry, partial(read_entry, remember=remember), place_of(run))
 
 
 @contextlib.contextmanager

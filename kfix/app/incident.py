@@ -24,6 +24,7 @@ from kfix.model.plan.plan import Plan
 from kfix.runbook.journal.journal import read_back
 from kfix.timeline.build import Material
 from kfix.timeline.journals import at
+from kfix.wording import several
 
 #: Without --since and --until, logs are read this many seconds before the first and after the last snapshot or run.
 AROUND: Final = 3600.0
@@ -161,7 +162,7 @@ def _snapshot(material: Material, file: _File, notify: Callable[[str], None]) ->
 
 
 def _content(snapshot: Snapshot) -> str:
-    answered = f"{len(snapshot.views)} broker{'' if len(snapshot.views) == 1 else 's'} responded"
+    answered = f"{several(len(snapshot.views), 'broker')} responded"
     record = "ZooKeeper read" if snapshot.zookeeper is not None else "ZooKeeper not read"
     return f"{answered}, {record}"
 
@@ -231,9 +232,9 @@ def _problems(read: LogRead, *, none: bool) -> tuple[str, ...]:
     """Returns the problems of one log. `none`: no log at all has an entry in the period, so it is worth a remark."""
     counted, problems = read.counted, list(read.trouble)
     if counted.torn:
-        problems.append(f"{counted.torn} line{'' if counted.torn == 1 else 's'} could not be read as log entries")
+        problems.append(f"{several(counted.torn, 'line')} could not be read as log entries")
     if counted.cut:
-        problems.append(f"{counted.cut} line{'' if counted.cut == 1 else 's'} longer than 16 kB, read in part")
+        problems.append(f"{several(counted.cut, 'line')} longer than 16 kB, read in part")
     if read.dropped:
         problems.append(f"{read.dropped} more recognized entries were left out")
     if not counted.entries and not counted.outside:

@@ -9,7 +9,7 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.diagnosis import diagnose_live, diagnose_once
-from kfix.app.snapshots import look
+from kfix.app.snapshots import read_cluster
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
@@ -26,7 +26,7 @@ class LiveClusters:
         return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(found) else found
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
-        return look(
+        return read_cluster(
             access.target(), groups=options.groups, vantage=options.vantage, every_log_end=options.every_log_end
         )
 

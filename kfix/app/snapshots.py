@@ -21,15 +21,15 @@ __all__ = [
     "Target",
     "load_merged",
     "load_snapshot",
-    "look",
-    "look_entry",
     "make_target",
+    "read_cluster",
+    "read_entry",
     "save_snapshot",
     "snapshot_dict",
 ]
 
 
-def look(
+def read_cluster(
     target: Target,
     *,
     groups: tuple[str, ...] = (),
@@ -110,7 +110,7 @@ def snapshot_dict(snapshot: Snapshot) -> dict[str, Any]:
     return encode(snapshot)
 
 
-def look_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
+def read_entry(entry: ClusterEntry, *, remember: bool = True) -> Snapshot:
     """Returns a snapshot of a cluster of the fleet, with groups and brokers from earlier snapshots.
 
     With `remember`, its groups and brokers are stored for the next one; the snapshot itself belongs to the run.

@@ -13,11 +13,11 @@ from kfix.app.clusters import SnapshotOptions
 from kfix.app.snapshots import load_snapshot, save_snapshot, snapshot_dict
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
 from kfix.cli.seam import the_app
-from kfix.derive.naming import byte_size
 from kfix.derive.vantage import LONGEST_NAME, as_name, is_name
 from kfix.errors import UsageError
 from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say, say_json
+from kfix.wording import size_text
 
 
 def save(
@@ -45,7 +45,7 @@ def save(
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)
     say(described(snapshot))
-    say(f"{file}: {byte_size(size)}; read it with: kfix diagnose --from {file}")
+    say(f"{file}: {size_text(size)}; read it with: kfix diagnose --from {file}")
     if snapshot.failed_sources:
         raise typer.Exit(22)
 

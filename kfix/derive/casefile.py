@@ -73,7 +73,9 @@ class CaseFile:
     @cached_property
     def cut(self) -> Cut | None:
         """Returns the one network cut that explains what these sources report."""
-        return cut_of(self.snapshot, [f.tp for f in self.odd]) if self.zookeeper_rules else None
+        if not self.zookeeper_rules:
+            return None
+        return cut_of(self.snapshot, [f.tp for f in self.odd], self.samples)
 
     @cached_property
     def lags(self) -> tuple[Lag, ...]:

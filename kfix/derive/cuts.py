@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kfix.derive.isolation import Gap, ReturnLoss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
-from kfix.derive.naming import brokers_named
+from kfix.derive.partitions import Rows
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
+from kfix.wording import brokers_named
 
 _BATCH_MS = 60_000
 
@@ -67,10 +68,11 @@ class Cut:
         return bool(wanted) and wanted <= touched
 
 
-def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
+def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | None = None) -> Cut | None:
     """Returns the cut; None if there is no sign of one, or if ZooKeeper was not read, which shows the sides.
 
-    `odd` are the partitions where a replica is missing or the views differ.
+    `odd` are the partitions where a replica is missing or the views differ. `samples` have a row for each
+    combination of leader and ISR; without them all partitions are looked at.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None or len(snapshot.views) < 2:
@@ -88,7 +90,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition]) -> Cut | None:
     lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
     stale = stale_of(snapshot, odd)
     return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
-        None if stale else _between(snapshot, frozenset(there), lasting)
+        None if stale else _between(snapshot, frozenset(there), lasting, samples)
     )
 
 
@@ -153,7 +155,7 @@ def _from_controller(
     )
 
 
-def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -> Cut | None:
+def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...], samples: Rows | None) -> Cut | None:
     """Returns the cut if no metadata is stale: a link between two brokers, or one broker from all others."""
     edges = {frozenset((gap.leader, gap.missing)) for gap in gaps}
     if not edges:
@@ -161,7 +163,7 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
     since = _onset(gap.since_ms for gap in gaps)
     if len(edges) == 1:
         one, other = sorted(next(iter(edges)))
-        if not _in_sync_with_third(snapshot, gaps, one, other):
+        if not _in_sync_with_third(snapshot, gaps, one, other, samples):
             return None
         return Cut(CutKind.LINK, (one,), (other,), gaps=gaps, since_ms=since, sampled=_sampled(gaps))
     common = frozenset.intersection(*edges)
@@ -179,7 +181,7 @@ def _between(snapshot: Snapshot, there: frozenset[int], gaps: tuple[Gap, ...]) -
     )
 
 
-def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int) -> bool:
+def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, other: int, samples: Rows | None) -> bool:
     """Returns whether both removed each other, or the removed one is in sync with others but never with this leader.
 
     A replica that the same leader keeps in other ISRs is stuck or throttled on these partitions alone.
@@ -190,7 +192,13 @@ def _in_sync_with_third(snapshot: Snapshot, gaps: tuple[Gap, ...], one: int, oth
     assert zookeeper is not None
     [missing] = {gap.missing for gap in gaps}
     [leader] = {gap.leader for gap in gaps}
-    follows = {state.leader for state in zookeeper.states.values() if missing in state.isr and len(state.isr) > 1}
+    known = zookeeper.states
+    states = (
+        known.values()
+        if samples is None
+        else (state for facts in samples if (state := known.get(facts.tp)) is not None)
+    )
+    follows = {state.leader for state in states if missing in state.isr and len(state.isr) > 1}
     return leader not in follows and bool(follows - {one, other})
 
 

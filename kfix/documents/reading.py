@@ -53,7 +53,7 @@ def read_model(
         try:
             found = model.model_validate(document.data)
         except ValidationError as error:
-            wrong += [told(dict(e), model, what) for e in error.errors(include_url=False)]
+            wrong += [problem_of(dict(e), model, what) for e in error.errors(include_url=False)]
         problems += [(document.place(p.path, at_key=p.at_key), p.text) for p in wrong]
     if problems or found is None:
         lines = dict.fromkeys(f"{origin}:{p.line}:{p.column}: {_cut(t)}" for p, t in sorted(problems))
@@ -65,7 +65,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def told(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
+def problem_of(error: dict[str, Any], model: type[BaseModel], what: str) -> Problem:
     """Translates pydantic's errors. A missing field has the place of its object, a surplus one that of its key."""
     path: Path = tuple(error["loc"])
     name = _name(path)

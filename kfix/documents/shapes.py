@@ -105,8 +105,8 @@ def _words(error: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> st
         case kind if kind in _WANTED:
             text = f"wanted {_WANTED[kind]}, not {shown(got)}"
         case _:
-            said = str(error["msg"]).removeprefix("Value error, ")
-            text = f"{said[:1].lower()}{said[1:]}"
+            reason = str(error["msg"]).removeprefix("Value error, ")
+            text = f"{reason[:1].lower()}{reason[1:]}"
     return f"{_path(path, columns)}: {text}"
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.load import most_racks, racks_of
 from kfix.placement.world import Wanted, World, as_pair
+from kfix.wording import brokers_named, several
 
 #: With fewer partitions a skew cannot be distinguished from chance.
 _ENOUGH = 6
@@ -72,16 +73,17 @@ def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterat
     twice = sorted(b for b, n in Counter(replicas).items() if n > 1)
     if twice:
         yield _error(
-            tp, PlacementRule.DUPLICATE_REPLICA, f"{_each([replicas])} names broker {_ids(twice)} more than once"
+            tp, PlacementRule.DUPLICATE_REPLICA, f"{_each([replicas])} names {brokers_named(twice)} more than once"
         )
     before = world.assignments.get(tp, ())
     dead = sorted(set(replicas) - world.live.keys())
     if added := [b for b in dead if b not in before]:
         yield _error(
-            tp, PlacementRule.UNKNOWN_BROKER, f"broker {_ids(added)} cannot take a replica: {world.live_text()}"
+            tp, PlacementRule.UNKNOWN_BROKER, f"{brokers_named(added)} cannot take a replica: {world.live_text()}"
         )
     if kept := [b for b in dead if b in before]:
-        text = f"broker {_ids(kept)} stays and is not alive: the move does not complete before it is back"
+        which = "stays and is not alive" if len(kept) == 1 else "stay and are not alive"
+        text = f"{brokers_named(kept)} {which}: the move does not complete before a return"
         yield PlacementProblem(tp, PlacementRule.UNKNOWN_BROKER, PlacementSeverity.WARNING, text)
     distinct = len(set(replicas))
     if distinct < len(before):
@@ -89,7 +91,7 @@ def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterat
         yield PlacementProblem(tp, PlacementRule.RF_LOWERED, PlacementSeverity.WARNING, text)
     racks, most = len(racks_of(world, replicas)), most_racks(world, replicas)
     if racks < most:
-        text = f"{_each([replicas])} is in {racks} rack{'' if racks == 1 else 's'} where {most} are possible"
+        text = f"{_each([replicas])} is in {several(racks, 'rack')} where {most} are possible"
         yield PlacementProblem(tp, PlacementRule.FEWER_RACKS, PlacementSeverity.WARNING, text)
 
 
@@ -112,9 +114,5 @@ def _error(tp: TopicPartition, rule: PlacementRule, text: str) -> PlacementProbl
     return PlacementProblem(tp, rule, PlacementSeverity.ERROR, text)
 
 
-def _ids(brokers: Iterable[int]) -> str:
-    return ", ".join(map(str, brokers))
-
-
 def _each(lists: Iterable[tuple[int, ...]]) -> str:
-    return " and ".join(f"[{_ids(replicas)}]" for replicas in lists)
+    return " and ".join(f"[{', '.join(map(str, replicas))}]" for replicas in lists)

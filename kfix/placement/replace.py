@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.placement.load import Load
 from kfix.placement.world import Move, PlacementError, World, and_more, chosen
+from kfix.wording import brokers_named
 
 
 def replace_brokers(
@@ -41,9 +42,9 @@ def replace_brokers(
             moves.append(Move(tp, before, tuple(replicas)))
     if short:
         raise PlacementError(
-            f"{and_more(short)}: no broker is left for the replicas of {_ids(gone)}: they can go to "
-            f"{_ids(takers) if takers else 'none'} and {world.live_text()}; start another broker, or lower the "
-            "replication factor first"
+            f"{and_more(short)}: no broker is left for the replicas of {brokers_named(gone)}: they can go to "
+            f"{brokers_named(takers) if takers else 'none'} and {world.live_text()}; start another broker, or "
+            "lower the replication factor first"
         )
     return tuple(moves)
 
@@ -84,12 +85,7 @@ def _takers(world: World, gone: frozenset[int], onto: frozenset[int] | None) -> 
     if not onto:
         raise PlacementError("the list of brokers to move to is empty; name at least one, or none for all live ones")
     if both := onto & gone:
-        raise PlacementError(f"{_ids(both)}: to be emptied and to be filled; name a broker once")
+        raise PlacementError(f"{brokers_named(both)}: to be emptied and to be filled; name a broker once")
     if dead := onto - world.live.keys():
-        raise PlacementError(f"{_ids(dead)}: cannot take replicas, {world.live_text()}; name live brokers")
+        raise PlacementError(f"{brokers_named(dead)}: cannot take replicas, {world.live_text()}; name live brokers")
     return sorted(onto)
-
-
-def _ids(brokers: Iterable[int]) -> str:
-    ids = sorted(brokers)
-    return f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.model.cluster.snapshot import TopicPartition
+from kfix.wording import several
 
 
 class PlacementError(Exception):
@@ -44,7 +45,7 @@ class World:
         ids = sorted(self.live)
         if not ids:
             return "no broker is alive"
-        return f"{len(ids)} {'broker is' if len(ids) == 1 else 'brokers are'} alive ({', '.join(map(str, ids))})"
+        return f"{several(len(ids), 'broker is', 'brokers are')} alive ({', '.join(map(str, ids))})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def test_no_check_knows_another(path: Path) -> None:
     ]
     assert not [n for n in names if n and "kfx" in n.removeprefix("kfix_diagnostics")]
     ours = {n for n in names if n and n.startswith(("kfix", "kfix_diagnostics"))}
-    assert all(re.match(r"kfix\.(model|derive)\.|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
+    assert all(re.match(r"kfix\.(model|derive|wording)\b|kfix_diagnostics(\.[a-z]+)?(\._|$)", n) for n in ours), ours
 
 
 @pytest.mark.parametrize("path", [*CHECK_FILES, *FLEET_FILES, *FOLDER.rglob("_[a-z]*.py")], ids=lambda p: p.stem)

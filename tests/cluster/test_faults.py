@@ -1,5 +1,7 @@
 """Wrong addresses, hung and dead servers, against real ones: one clear line, the documented exit code, in time."""
 
+import socket
+
 import pytest
 
 
@@ -69,6 +71,16 @@ def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
 def test_one_dead_bootstrap_address_costs_nothing(kfix, lab):
     said = kfix.run("diagnose", "--json", "--bootstrap-server", f"127.0.0.1:1,{lab.bootstrap_servers}")
     assert (said.code, said.json["could_not_read"]) == (0, [])
+
+
+def test_a_bootstrap_address_that_never_answers_is_unknown_not_healthy(kfix, lab):
+    """What a frozen broker without replicas looks like once its session has expired: no source names it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        said = kfix.run("diagnose", "--json", "--bootstrap-server", f"{address},{lab.bootstrap_servers}")
+    assert said.code == 22
+    assert [finding["code"] for finding in said.json["findings"]] == ["KFX901"]
+    assert f"bootstrap {address}" in said.json["findings"][0]["summary"]
 
 
 def test_half_of_the_brokers_down_is_told_and_bounded(kfix, lab):

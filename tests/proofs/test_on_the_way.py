@@ -104,7 +104,7 @@ def test_an_invariant_may_stop_the_run_at_once(home: Path) -> None:
     [
         ("raise-topic-rf", {"max_partitions": 5}, "6 partitions; the limit is 5"),
         ("raise-topic-rf", {"max_brokers": 2}, "3 brokers to add replicas to; the limit is 2"),
-        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60.0 kB to copy; the limit is 60.0 kB"),
+        ("raise-topic-rf", {"max_bytes_moved": 59_999}, "60 kB to copy; the limit is 60 kB"),
         ("raise-topic-rf", {"max_concurrent_moves": 4}, "5 moves at once; the limit is 4"),
         ("unclean-election", {"max_unclean": 0}, "1 unclean election; the limit is 0"),
     ],

@@ -29,10 +29,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import ago, are, count, has
+from kfix_diagnostics._words import ago, are, has
 
 CODE = "KFX401"
 
@@ -50,7 +50,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=brokers_named(dead),
-        summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {count(holding, 'partition')} "
+        summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {several(holding, 'partition')} "
         f"{has(holding)} replicas there{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),

@@ -27,8 +27,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import are, count
+from kfix_diagnostics._words import are
 
 CODE = "KFX402"
 
@@ -74,7 +75,7 @@ def _summary(broker: int, leads: int) -> str:
     text = f"broker {broker} is registered but does not respond"
     if not leads:
         return f"{text}; it leads no partition"
-    return f"{text}: {count(leads, 'partition')} that it leads {are(leads)} unavailable"
+    return f"{text}: {several(leads, 'partition')} that it leads {are(leads)} unavailable"
 
 
 CHECK = ClusterCheck(

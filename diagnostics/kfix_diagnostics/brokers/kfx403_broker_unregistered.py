@@ -28,9 +28,10 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import per_topic
 
 CODE = "KFX403"
 
@@ -53,7 +54,9 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
     ]
     if cut:
         remedies.append(
-            Remedy(f"Expect at least {count(cut, 'record')} to be lost when it returns: save them first if they matter")
+            Remedy(
+                f"Expect at least {several(cut, 'record')} to be lost when it returns: save them first if they matter"
+            )
         )
     return Finding(
         code=CODE,

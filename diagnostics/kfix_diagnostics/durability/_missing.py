@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
+from kfix.wording import brokers_named
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import ago, are

@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ago, are, has, per_topic
 from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, lag_keys

@@ -27,11 +27,11 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import count, has
+from kfix_diagnostics._words import has
 
 CODE = "KFX303"
 SETTING = {
@@ -53,7 +53,7 @@ def _few(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     single = [row for row in rows if row.n_replicas == 1]
     places = sorted({b for row in single for b in case.assignment(row.tp).replicas})
     on = f", on {brokers_named(places)}" if single else ""
-    partitions = count(len(rows), "partition")
+    partitions = several(len(rows), "partition")
     how_many = f"{len(single)} of them {has(len(single))} only one{on}" if single else f"the smallest number is {least}"
     return Finding(
         code=CODE,
@@ -85,7 +85,7 @@ def _evidence(topic: str, rows: list[PartitionFacts], case: CaseFile) -> Iterato
     yield Evidence(
         "assignment",
         topic,
-        f"{count(len(rows), 'partition')}, smallest number of replicas {min(r.n_replicas for r in rows)}",
+        f"{several(len(rows), 'partition')}, smallest number of replicas {min(r.n_replicas for r in rows)}",
     )
     for broker in sorted(case.views):
         value = case.setting(broker, SETTING[topic])

@@ -28,8 +28,9 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.wording import several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import count, has, ids, per_topic
+from kfix_diagnostics._words import has, ids, per_topic
 
 CODE = "KFX305"
 NEVER = ("Do not move everything at once: throttle, move in batches, and remove the throttle afterwards",)
@@ -73,7 +74,7 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"{per_topic(tps)} {has(len(tps))} {count(factor, 'replica')} although {rows[0].advised_rf} brokers "
+        summary=f"{per_topic(tps)} {has(len(tps))} {several(factor, 'replica')} although {rows[0].advised_rf} brokers "
         f"exist: the loss of {lost} can leave none",
         cause=Cause("the topic was created with this replication factor", Confidence.LIKELY),
         evidence=(_first(rows, case),),
@@ -96,7 +97,9 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
 def _first(rows: list[PartitionFacts], case: CaseFile) -> Evidence:
     tp = rows[0].tp
     return Evidence(
-        "assignment", f"{tp}, first of {count(len(rows), 'partition')}", f"replicas {ids(case.assignment(tp).replicas)}"
+        "assignment",
+        f"{tp}, first of {several(len(rows), 'partition')}",
+        f"replicas {ids(case.assignment(tp).replicas)}",
     )
 
 

@@ -28,10 +28,10 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import Lag, Pace
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import ago, count, per_topic
+from kfix_diagnostics._words import ago, per_topic
 
 CODE = "KFX808"
 
@@ -53,7 +53,7 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
         code=CODE,
         severity=Severity.INFO if pace is Pace.CATCHING_UP else Severity.WARNING,
         obj=f"broker {broker} {pace}",
-        summary=f"broker {broker} is {pace} on {per_topic(tps)}: {count(worst.now, 'record')} behind on {worst.tp}, "
+        summary=f"broker {broker} is {pace} on {per_topic(tps)}: {several(worst.now, 'record')} behind on {worst.tp}, "
         f"{worst.before} behind {worst.seconds:.0f} s earlier{_left(pace, worst)}",
         cause=Cause(_cause(case, pace, broker, lags), Confidence.LIKELY),
         evidence=(*(row for lag in lags[:5] for row in _rows(lag)), *live_row(case)),

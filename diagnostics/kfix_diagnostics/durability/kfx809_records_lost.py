@@ -30,7 +30,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.loss import Lost
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._words import ago, count, per_topic
+from kfix.wording import several
+from kfix_diagnostics._words import ago, per_topic
 
 CODE = "KFX809"
 
@@ -56,7 +57,7 @@ def _lost(case: CaseFile, topic: str, found: tuple[Lost, ...]) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL if committed else Severity.WARNING,
         obj=f"topic {topic}",
-        summary=f"{per_topic(each.tp for each in found)} lost {bound}{count(records, 'record')} since the snapshot "
+        summary=f"{per_topic(each.tp for each in found)} lost {bound}{several(records, 'record')} since the snapshot "
         f"{since} ago{read}",
         cause=_cause(committed),
         evidence=tuple(_rows(found)),

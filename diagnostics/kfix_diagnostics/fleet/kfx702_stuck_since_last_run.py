@@ -26,7 +26,8 @@ from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.plan.args import parse_partition
-from kfix_diagnostics._words import count, has, some
+from kfix.wording import several
+from kfix_diagnostics._words import has, some
 
 CODE = "KFX702"
 
@@ -44,8 +45,8 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
                 code=CODE,
                 severity=Severity.WARNING,
                 obj="partitions",
-                summary=f"{count(len(partitions), 'partition')} {has(len(partitions))} had {' and '.join(codes)} since "
-                f"{since.isoformat()} or longer: {some(partitions)}",
+                summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} had {' and '.join(codes)} "
+                f"since {since.isoformat()} or longer: {some(partitions)}",
                 cause=Cause("it was not repaired, and it does not resolve itself", Confidence.LIKELY),
                 evidence=tuple(
                     Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))

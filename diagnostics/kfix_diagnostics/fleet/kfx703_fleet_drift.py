@@ -25,7 +25,8 @@ from collections.abc import Iterator, Mapping
 
 from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._words import count, some
+from kfix.wording import several
+from kfix_diagnostics._words import some
 
 CODE = "KFX703"
 #: What clusters of one kind share; sizes and paths are each cluster's own.
@@ -65,7 +66,7 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
         for name, value in values.items():
             if value != usual and len(set(values.values())) > 1:
                 others = (
-                    f"{how_many} of {count(len(values), 'cluster')} have {usual}"
+                    f"{how_many} of {several(len(values), 'cluster')} have {usual}"
                     if usual
                     else f"the {len(values)} clusters do not agree"
                 )
@@ -77,7 +78,7 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
                 code=CODE,
                 severity=Severity.WARNING,
                 obj=f"tag {tag}",
-                summary=f"{count(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
+                summary=f"{several(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
                 f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
                 cause=Cause("it was set up, or changed, separately", Confidence.LIKELY),
                 evidence=tuple(

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._evidence import partition_rows, probe_rows
-from kfix_diagnostics._words import MANY, ago, are, count, either, ids, per_topic, some
+from kfix_diagnostics._words import MANY, ago, are, either, ids, per_topic, some
 
 
 def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
         code=code,
         severity=Severity.CRITICAL,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
-        summary=f"{count(len(rows), 'partition')} have no leader, although in-sync replicas are alive: "
+        summary=f"{several(len(rows), 'partition')} have no leader, although in-sync replicas are alive: "
         f"{per_topic(tps)}. An election loses no data",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),

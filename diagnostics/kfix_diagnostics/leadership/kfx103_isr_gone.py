@@ -30,13 +30,13 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, are, count, either, has, ids, per_topic
+from kfix_diagnostics._words import ago, are, either, has, ids, per_topic
 
 CODE = "KFX103"
 SHOWN = 3
@@ -97,7 +97,7 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     for tp in tps[:SHOWN]:
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:
-        yield Remedy(f"The same applies to {count(len(tps) - SHOWN, 'more partition')}, one by one")
+        yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
     yield runbook(
         case,
         "unclean-election",
@@ -115,7 +115,7 @@ def _unclean(tp: TopicPartition, case: CaseFile) -> str:
         return f"{text}. How many records it loses is unknown"
     best = max(ends, key=lambda b: (ends[b], b == winner))
     lacking = ends[best] - ends[winner]
-    text += f", whose log ends at {ends[winner]}. It loses at least {count(lacking, 'record')}"
+    text += f", whose log ends at {ends[winner]}. It loses at least {several(lacking, 'record')}"
     only = f"every record that only {brokers_named(case.isr(tp))} held"
     if not lacking:
         return f"{text}, and {only}"

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by

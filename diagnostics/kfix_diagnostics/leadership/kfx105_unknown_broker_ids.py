@@ -29,12 +29,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count, has, per_topic
+from kfix_diagnostics._words import has, per_topic
 
 CODE = "KFX105"
 
@@ -46,7 +46,9 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     first = down[0] if down else rows[0].tp
     sure = all(case.lost[b][1] for b in lost)
     gone = ("no longer exists" if len(lost) == 1 else "no longer exist") if sure else "may no longer exist"
-    summary = f"{brokers_named(lost)} {gone}, but {count(len(rows), 'partition')} still {has(len(rows))} replicas there"
+    summary = (
+        f"{brokers_named(lost)} {gone}, but {several(len(rows), 'partition')} still {has(len(rows))} replicas there"
+    )
     if down:
         summary += f". {per_topic(down)} {has(len(down))} replicas on lost ids only, so no election can help"
     yield Finding(

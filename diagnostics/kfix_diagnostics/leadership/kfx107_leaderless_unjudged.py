@@ -24,12 +24,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, diagnose_again
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
-from kfix_diagnostics._words import count, has, ids, per_topic
+from kfix_diagnostics._words import has, ids, per_topic
 
 CODE = "KFX107"
 
@@ -88,7 +88,7 @@ def _evidence(tp: TopicPartition, case: CaseFile, among: int) -> Iterator[Eviden
         yield Evidence("text", f"{tp}", view_words(view))
     yield from assignment_row(case, tp)
     if among > 1:
-        yield Evidence("text", "partitions like this one", count(among, "partition"))
+        yield Evidence("text", "partitions like this one", several(among, "partition"))
 
 
 CHECK = PartitionCheck(

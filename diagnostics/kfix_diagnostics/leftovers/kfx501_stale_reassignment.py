@@ -25,13 +25,13 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, are, count, ids, per_topic
+from kfix_diagnostics._words import ago, are, ids, per_topic
 
 CODE = "KFX501"
 
@@ -89,7 +89,7 @@ def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterato
         yield Remedy(f"Start {brokers_named(dead)}. The reassignment then continues by itself")
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
-        yield Remedy(f"Or reassign {count(partitions, 'partition')} again, to live brokers")
+        yield Remedy(f"Or reassign {several(partitions, 'partition')} again, to live brokers")
         return
     yield Remedy("Check whether the new replica grows: a throttle that is too low, or a full disk, stops it")
 

@@ -25,11 +25,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count
 
 CODE = "KFX502"
 
@@ -45,7 +44,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             severity=Severity.INFO if case.calm(dead) else Severity.WARNING,
             obj=f"topic {topic}",
             summary=f"the deletion of {topic} waits for {brokers_named(dead)}: "
-            f"{count(len(found), 'partition')} there cannot be deleted",
+            f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
             remedies=(Remedy(f"Start {brokers_named(dead)}. The deletion then completes by itself"),),

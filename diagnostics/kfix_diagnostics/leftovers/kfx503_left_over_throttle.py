@@ -27,9 +27,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named, byte_size
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.model.numbers import whole_number
+from kfix.wording import brokers_named, size_text
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._words import some
 
@@ -85,7 +85,7 @@ def _what(brokers: tuple[int, ...], topics: tuple[str, ...]) -> str:
 
 def _rate(value: str) -> str:
     number = whole_number(value)
-    return f"{value} bytes/s" if number is None else f"{byte_size(number)}/s"
+    return f"{value} bytes/s" if number is None else f"{size_text(number)}/s"
 
 
 def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], case: CaseFile) -> Iterator[Evidence]:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut, CutKind
-from kfix.derive.naming import brokers_named
-from kfix.model.diagnosis.finding import EVIDENCE_FOR, RULED_OUT, Evidence, FactValue, Remedy
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import (
+    EVIDENCE_FOR,
+    RULED_OUT,
+    Blocked,
+    Cause,
+    Confidence,
+    Evidence,
+    FactValue,
+    Finding,
+    Remedy,
+    Severity,
+)
 from kfix.model.numbers import whole_number
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import ago, count, has, per_topic, some
+from kfix_diagnostics._words import ago, has, per_topic, some
 
 #: The first remedy of every cut; plans are refused with the same words (kfix/runbook/safety/cut_network.py).
 DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"
@@ -19,6 +32,50 @@ NEVER = (
     "Do not set unclean.leader.election.enable, and do not lower min.insync.replicas",
 )
 ACKS_ALL = "Let producers use acks=all: records acknowledged to such producers survive every cut of this kind"
+
+
+@dataclass(frozen=True)
+class CutWords:
+    """What differs between the findings about cuts; `cut_finding` adds what they share.
+
+    `where` completes "the network ... is cut" and "the fault is ...". `ruled_out` gives a reason for each similar
+    incident that it is not. `partitions` are those of the finding.
+    """
+
+    summary: str
+    where: str
+    confidence: Confidence
+    signs: Iterable[str]
+    ruled_out: Mapping[str, str]
+    blocked: str
+    partitions: Iterable[TopicPartition]
+    facts: Mapping[str, FactValue] = field(default_factory=dict)
+    cause: str = ""
+    never: tuple[str, ...] = ()
+    foretells_loss: bool = True
+
+
+def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding:
+    """Returns the finding: critical where partitions have two leaders that clients use, otherwise a warning."""
+    foretold = words.foretells_loss
+    return Finding(
+        code=code,
+        severity=Severity.CRITICAL if foretold and cut.pairs else Severity.WARNING,
+        obj=cut.obj,
+        summary=f"{words.summary} ({since(case, cut)})",
+        cause=Cause(f"the network {words.cause or words.where} is cut", words.confidence),
+        evidence=(
+            *(loss_rows(cut) if foretold else ()),
+            *for_and_against(words.signs, words.ruled_out),
+            *partition_rows(case, cut),
+            *vantage_rows(case),
+        ),
+        blocked=Blocked(words.blocked),
+        remedies=remedies(cut, words.where),
+        never=(*NEVER, *words.never),
+        partitions=tuple(sorted(set(words.partitions))),
+        facts={"brokers": cut.brokers, **words.facts, **(losses_as_facts(cut) if foretold else {})},
+    )
 
 
 def place_of(case: CaseFile, brokers: Iterable[int]) -> str:
@@ -57,7 +114,7 @@ def _delay(case: CaseFile, cut: Cut) -> str:
     return f"{max(values) / 1000:.0f} s ({key})" if values else f"one {key}"
 
 
-def for_and_against(signs: Iterable[str], ruled_out: dict[str, str]) -> Iterator[Evidence]:
+def for_and_against(signs: Iterable[str], ruled_out: Mapping[str, str]) -> Iterator[Evidence]:
     for number, sentence in enumerate(signs, 1):
         yield Evidence(EVIDENCE_FOR, f"sign {number}", sentence)
     for neighbour, why in ruled_out.items():
@@ -92,7 +149,7 @@ def loss_rows(cut: Cut, shown: int = 8) -> Iterator[Evidence]:
         yield Evidence(
             "forecast",
             f"{loss.tp} when the network heals",
-            f"broker {loss.old} will lose {bound}{count(loss.records, 'record')}; broker {loss.new} leads",
+            f"broker {loss.old} will lose {bound}{several(loss.records, 'record')}; broker {loss.new} leads",
         )
 
 
@@ -105,7 +162,7 @@ def forecast(cut: Cut) -> str:
     if not exact and not total:
         return "how many records will be lost when the network heals is unknown"
     where = f" of {per_topic(loss.tp for loss in cut.losses if loss.records)}" if total else ""
-    return f"{'' if exact else 'at least '}{count(total, 'record')}{where} will be lost when the network heals"
+    return f"{'' if exact else 'at least '}{several(total, 'record')}{where} will be lost when the network heals"
 
 
 def losses_as_facts(cut: Cut) -> dict[str, FactValue]:

@@ -6,21 +6,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
-from kfix_diagnostics._words import are, count, has, per_topic
-from kfix_diagnostics.network._cut import (
-    NEVER,
-    clients_of,
-    for_and_against,
-    forecast,
-    loss_rows,
-    losses_as_facts,
-    partition_rows,
-    place_of,
-    remedies,
-    since,
-    vantage_rows,
-)
+from kfix.model.diagnosis.finding import Confidence, Finding
+from kfix.wording import several
+from kfix_diagnostics._words import are, has, per_topic
+from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, forecast, place_of
 
 
 def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
@@ -33,33 +22,19 @@ def isolated(code: str, case: CaseFile, cut: Cut, *, controllers: str) -> Findin
         else ". It leads no partition that clients use"
     )
     nodes = tuple(_servers_without_quorum(case, cut))
-    return Finding(
-        code=code,
-        severity=Severity.CRITICAL if cut.pairs else Severity.WARNING,
-        obj=cut.obj,
-        summary=f"{here} {are(len(cut.brokers))} cut off from ZooKeeper's quorum without noticing{controllers}{twice} "
-        f"({since(case, cut)})",
-        cause=Cause(
-            f"the network between {here} and the other zones is cut",
-            Confidence.CERTAIN if cut.pairs and nodes else Confidence.LIKELY,
-        ),
-        evidence=(
-            *loss_rows(cut),
-            *for_and_against(_signs(case, cut, nodes), _neighbours(case, cut)),
-            *partition_rows(case, cut),
-            *vantage_rows(case),
-        ),
-        blocked=Blocked(_who(cut, clients)),
-        remedies=remedies(cut, f"around {here}"),
-        never=(*NEVER, "Do not restart the brokers that are registered: they work"),
-        partitions=tuple(sorted(cut.pairs)),
-        facts={
-            "brokers": cut.brokers,
-            "zone": case.racks.get(cut.brokers[0], ""),
-            "two_leaders": len(cut.pairs),
-            **losses_as_facts(cut),
-        },
+    words = CutWords(
+        summary=f"{here} {are(len(cut.brokers))} cut off from ZooKeeper's quorum without noticing{controllers}{twice}",
+        where=f"around {here}",
+        cause=f"between {here} and the other zones",
+        confidence=Confidence.CERTAIN if cut.pairs and nodes else Confidence.LIKELY,
+        signs=_signs(case, cut, nodes),
+        ruled_out=_neighbours(case, cut),
+        blocked=_who(cut, clients),
+        never=("Do not restart the brokers that are registered: they work",),
+        partitions=cut.pairs,
+        facts={"zone": case.racks.get(cut.brokers[0], ""), "two_leaders": len(cut.pairs)},
     )
+    return cut_finding(code, case, cut, words)
 
 
 def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:
@@ -78,7 +53,7 @@ def _signs(case: CaseFile, cut: Cut, nodes: tuple[str, ...]) -> Iterator[str]:
     old = {b: cut.controllers[b] for b in cut.brokers if b in cut.controllers}
     yield ", ".join(f"broker {b} still names broker {c} as controller" for b, c in old.items())
     if cut.pairs:
-        yield f"{count(len(cut.pairs), 'partition')} {has(len(cut.pairs))} two leaders with different leader epochs"
+        yield f"{several(len(cut.pairs), 'partition')} {has(len(cut.pairs))} two leaders with different leader epochs"
     for node in nodes:
         yield f"zookeeper {node} on the same host has no quorum"
 
@@ -101,7 +76,7 @@ def _who(cut: Cut, clients: str) -> str:
     if not cut.pairs:
         return f"{clients}, which reach no leader; all other clients work"
     return (
-        f"{clients}: {count(len(cut.pairs), 'partition')} still {has(len(cut.pairs))} the old leader for them, which "
+        f"{clients}: {several(len(cut.pairs), 'partition')} still {has(len(cut.pairs))} the old leader for them, which "
         "loses records written with acks=0 or 1, and times out with acks=all, appending each retry again; all other "
         "partitions time out; clients elsewhere work"
     )

@@ -30,19 +30,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.cuts import CutKind
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
+from kfix.model.diagnosis.finding import Confidence, Finding, Severity
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.network._cut import (
-    NEVER,
-    clients_of,
-    for_and_against,
-    gap_words,
-    partition_rows,
-    place_of,
-    remedies,
-    since,
-    vantage_rows,
-)
+from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 
 CODE = "KFX801"
 
@@ -60,40 +50,27 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         else f"seen on leader {next(iter(sides))} only: broker {dropped[0]} does not fetch from it"
     )
     tps = tuple(sorted({gap.tp for gap in cut.gaps}))
-    yield Finding(
-        code=CODE,
-        severity=Severity.WARNING,
-        obj=cut.obj,
-        summary=f"{one} and {other} do not reach each other: {way} ({since(case, cut)})",
-        cause=Cause(
-            f"the network between {one} and {other} is cut",
-            Confidence.LIKELY if len(sides) == 2 else Confidence.POSSIBLE,
+    words = CutWords(
+        summary=f"{one} and {other} do not reach each other: {way}",
+        where=f"between {one} and {other}",
+        confidence=Confidence.LIKELY if len(sides) == 2 else Confidence.POSSIBLE,
+        signs=(
+            gap_words(cut),
+            "all brokers are registered and agree on controller and leaders",
+            *(("the log ends of the removed replicas do not move",) if cut.sampled else ()),
         ),
-        evidence=(
-            *for_and_against(
-                (
-                    gap_words(cut),
-                    "all brokers are registered and agree on controller and leaders",
-                    *(("the log ends of the removed replicas do not move",) if cut.sampled else ()),
-                ),
-                {
-                    "dead or slow broker": "it would be missing from all ISRs, or its log end would move",
-                    "isolated zone": "its brokers would not be registered",
-                    "cut from the controller": "its metadata would be stale",
-                },
-            ),
-            *partition_rows(case, cut),
-            *vantage_rows(case),
-        ),
-        blocked=Blocked(
-            f"{clients_of(case, cut.brokers)} that use partitions led by broker {cut.peers[0]}; "
-            f"{clients_of(case, cut.peers)} that use partitions led by broker {cut.brokers[0]}"
-        ),
-        remedies=remedies(cut, f"between {one} and {other}"),
-        never=NEVER,
+        ruled_out={
+            "dead or slow broker": "it would be missing from all ISRs, or its log end would move",
+            "isolated zone": "its brokers would not be registered",
+            "cut from the controller": "its metadata would be stale",
+        },
+        blocked=f"{clients_of(case, cut.brokers)} that use partitions led by broker {cut.peers[0]}; "
+        f"{clients_of(case, cut.peers)} that use partitions led by broker {cut.brokers[0]}",
         partitions=tps,
         facts={"brokers": (*cut.brokers, *cut.peers), "topics": per_topic(tps)},
+        foretells_loss=False,
     )
+    yield cut_finding(CODE, case, cut, words)
 
 
 CHECK = ClusterCheck(

@@ -30,21 +30,10 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.cuts import CutKind
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
-from kfix_diagnostics._words import count, has, per_topic
-from kfix_diagnostics.network._cut import (
-    NEVER,
-    for_and_against,
-    forecast,
-    gap_words,
-    loss_rows,
-    losses_as_facts,
-    partition_rows,
-    place_of,
-    remedies,
-    since,
-    vantage_rows,
-)
+from kfix.model.diagnosis.finding import Confidence, Finding, Severity
+from kfix.wording import several
+from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
 
 CODE = "KFX802"
 
@@ -62,44 +51,28 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         if cut.gaps
         else "replication is not affected: only the controller's connection is cut, or nothing is written"
     )
-    yield Finding(
-        code=CODE,
-        severity=Severity.CRITICAL if cut.pairs else Severity.WARNING,
-        obj=cut.obj,
+    words = CutWords(
         summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates of the controller, {there}: "
-        f"metadata of {count(len(old), 'partition')} is stale{twice}{stuck} ({since(case, cut)})",
-        cause=Cause(f"the network between {here} and the controller, {there}, is cut", Confidence.LIKELY),
-        evidence=(
-            *loss_rows(cut),
-            *for_and_against(
-                (
-                    f"only the metadata of {here} differs from ZooKeeper's record: {per_topic(old)}",
-                    f"it is registered and names {there} as controller, as all others do",
-                    also,
-                ),
-                {
-                    "cut between two brokers": "no metadata would be stale",
-                    "isolated zone": "its brokers would not be registered",
-                    "controller that does not act": "the other brokers have received the changes",
-                },
-            ),
-            *partition_rows(case, cut),
-            *vantage_rows(case),
+        f"metadata of {several(len(old), 'partition')} is stale{twice}{stuck}",
+        where=f"between {here} and {place_of(case, cut.peers)}",
+        cause=f"between {here} and the controller, {there},",
+        confidence=Confidence.LIKELY,
+        signs=(
+            f"only the metadata of {here} differs from ZooKeeper's record: {per_topic(old)}",
+            f"it is registered and names {there} as controller, as all others do",
+            also,
         ),
-        blocked=Blocked(
-            f"clients that get changed metadata from {here}"
-            + (f"; producers of {per_topic(cut.stuck)} with acks=all" if cut.stuck else "")
-        ),
-        remedies=remedies(cut, f"between {here} and {place_of(case, cut.peers)}"),
-        never=NEVER,
-        partitions=tuple(sorted({*old, *cut.stuck})),
-        facts={
-            "brokers": cut.brokers,
-            "controller": cut.peers[0],
-            "stuck": tuple(map(str, cut.stuck)),
-            **losses_as_facts(cut),
+        ruled_out={
+            "cut between two brokers": "no metadata would be stale",
+            "isolated zone": "its brokers would not be registered",
+            "controller that does not act": "the other brokers have received the changes",
         },
+        blocked=f"clients that get changed metadata from {here}"
+        + (f"; producers of {per_topic(cut.stuck)} with acks=all" if cut.stuck else ""),
+        partitions=(*old, *cut.stuck),
+        facts={"controller": cut.peers[0], "stuck": tuple(map(str, cut.stuck))},
     )
+    yield cut_finding(CODE, case, cut, words)
 
 
 CHECK = ClusterCheck(

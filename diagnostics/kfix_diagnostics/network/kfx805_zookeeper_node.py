@@ -26,8 +26,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import ZooKeeperNode
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._explained import key_of
-from kfix_diagnostics._words import count
 from kfix_diagnostics.network._cut import vantage_rows
 
 CODE = "KFX805"
@@ -46,7 +46,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _lame(case: CaseFile, node: ZooKeeperNode, spare: int, serving: tuple[ZooKeeperNode, ...]) -> Finding:
     quorum = node.without_quorum
-    voters = count(len(case.ensemble), "server")
+    voters = several(len(case.ensemble), "server")
     what = "has no quorum" if quorum else "does not respond"
     left = "the loss of one more stops the ensemble" if spare <= 0 else f"the ensemble can lose {spare} more"
     return Finding(

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._words import count
+from kfix.wording import several
 from kfix_diagnostics.network._cut import vantage_rows
 
 CODE = "KFX806"
@@ -42,12 +42,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not any(node.without_quorum for node in nodes):
         return
     silent = [node.address for node in nodes if not node.without_quorum]
-    dead = f", {count(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not respond" if silent else ""
+    dead = f", {several(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not respond" if silent else ""
     yield Finding(
         code=CODE,
         severity=Severity.CRITICAL,
         obj="zookeeper ensemble",
-        summary=f"ZooKeeper has lost its quorum: none of {count(len(nodes), 'server')} serves{dead}. "
+        summary=f"ZooKeeper has lost its quorum: none of {several(len(nodes), 'server')} serves{dead}. "
         "Clients continue to work, but no leader can be elected",
         cause=Cause(
             "the servers do not reach each other" if not silent else "servers are dead, or do not reach each other",

@@ -30,19 +30,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.cuts import Cut, CutKind
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Severity
+from kfix.model.diagnosis.finding import Confidence, Finding, Severity
 from kfix_diagnostics._words import per_topic
-from kfix_diagnostics.network._cut import (
-    NEVER,
-    clients_of,
-    for_and_against,
-    gap_words,
-    partition_rows,
-    place_of,
-    remedies,
-    since,
-    vantage_rows,
-)
+from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 
 CODE = "KFX807"
 
@@ -57,34 +47,21 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     led = f". It is the only in-sync replica of {per_topic(own)}" if own else ""
     stuck = f". The high watermark of {per_topic(cut.stuck)} does not move" if cut.stuck else ""
     is_controller = case.controller is not None and case.controller.broker == broker
-    yield Finding(
-        code=CODE,
-        severity=Severity.WARNING,
-        obj=cut.obj,
-        summary=f"{here} reaches no other broker, but reaches ZooKeeper{led}{stuck} ({since(case, cut)})",
-        cause=Cause(
-            f"the network between {here} and the other brokers is cut",
-            Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
-        ),
-        evidence=(
-            *for_and_against(_signs(case, cut, is_controller), _neighbours(is_controller)),
-            *partition_rows(case, cut),
-            *vantage_rows(case),
-        ),
-        blocked=Blocked(
-            f"clients in other zones that use partitions led by broker {broker}; {clients_of(case, cut.brokers)} "
-            "that use any other partition" + ("; every change of metadata" if is_controller else "")
-        ),
-        remedies=remedies(cut, f"around {here}"),
-        never=(*NEVER, f"Do not restart broker {broker}: it may hold the only copy of the newest records"),
-        partitions=tuple(own),
-        facts={
-            "brokers": cut.brokers,
-            "zone": case.racks.get(broker, ""),
-            "leads_alone": len(own),
-            "controller": is_controller,
-        },
+    words = CutWords(
+        summary=f"{here} reaches no other broker, but reaches ZooKeeper{led}{stuck}",
+        where=f"around {here}",
+        cause=f"between {here} and the other brokers",
+        confidence=Confidence.LIKELY if cut.sampled or cut.stale else Confidence.POSSIBLE,
+        signs=_signs(case, cut, is_controller),
+        ruled_out=_neighbours(is_controller),
+        blocked=f"clients in other zones that use partitions led by broker {broker}; {clients_of(case, cut.brokers)} "
+        "that use any other partition" + ("; every change of metadata" if is_controller else ""),
+        never=(f"Do not restart broker {broker}: it may hold the only copy of the newest records",),
+        partitions=own,
+        facts={"zone": case.racks.get(broker, ""), "leads_alone": len(own), "controller": is_controller},
+        foretells_loss=False,
     )
+    yield cut_finding(CODE, case, cut, words)
 
 
 def _signs(case: CaseFile, cut: Cut, is_controller: bool) -> Iterator[str]:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Evidence
 from kfix.model.numbers import whole_number
-from kfix_diagnostics._words import count, some
+from kfix.wording import brokers_named, several
+from kfix_diagnostics._words import some
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
@@ -43,7 +43,7 @@ def largest(rows: Rows) -> str:
 
 
 def how_many(rows: Rows) -> str:
-    return f"{count(len(rows), 'partition')} of {count(len({row.topic for row in rows}), 'topic')}"
+    return f"{several(len(rows), 'partition')} of {several(len({row.topic for row in rows}), 'topic')}"
 
 
 def worst_rows(rows: Rows, what: str, value: str, shown: int = 5) -> Iterator[Evidence]:

@@ -30,8 +30,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import count, has, per_topic
+from kfix_diagnostics._words import has, per_topic
 from kfix_diagnostics.prevention._prevention import (
     NEVER_ALTER,
     NEVER_AT_ONCE,
@@ -54,13 +55,13 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
     tps = tps_of(rows)
-    replicas, brokers = count(factor, "replica"), n_brokers(case)
+    replicas, brokers = several(factor, "replica"), n_brokers(case)
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
         summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.expected.rf} are expected: {per_topic(tps)}",
-        cause=Cause(f"the cluster has only {count(brokers, 'broker')}", Confidence.CERTAIN)
+        cause=Cause(f"the cluster has only {several(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
         else Cause("the topics were created with this replication factor", Confidence.LIKELY),
         evidence=(*worst_rows(rows, "assignment", replicas), *setting_rows(case.settings(DEFAULT), DEFAULT)),

@@ -28,8 +28,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, largest, tps_of, worst_rows
 
 CODE = "KFX607"
@@ -69,15 +70,15 @@ def _spread(rows: Rows, case: CaseFile) -> Finding:
 
 def _too_few(factor: int, rows: Rows, case: CaseFile) -> Finding:
     tps = tps_of(rows)
-    racks = count(rows[0].cluster_racks, "rack")
+    racks = several(rows[0].cluster_racks, "rack")
     return Finding(
         code=CODE,
         severity=Severity.INFO,
         obj=f"replication factor {factor}",
-        summary=f"one rack holds several copies of {how_many(rows)}: {count(factor, 'replica')} over {racks}: "
+        summary=f"one rack holds several copies of {how_many(rows)}: {several(factor, 'replica')} over {racks}: "
         f"{per_topic(tps)}",
         cause=Cause(f"the cluster has {racks}", Confidence.CERTAIN),
-        evidence=(*worst_rows(rows, "assignment", count(factor, "replica")), _racks(case)),
+        evidence=(*worst_rows(rows, "assignment", several(factor, "replica")), _racks(case)),
         remedies=(
             Remedy("Add brokers in one more rack, or plan for the loss of a rack as the loss of several copies"),
         ),

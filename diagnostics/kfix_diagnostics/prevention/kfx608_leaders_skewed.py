@@ -28,11 +28,10 @@ from collections.abc import Iterator, Mapping
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import runbook, servers
-from kfix_diagnostics._words import count
 from kfix_diagnostics.prevention._prevention import overloaded, setting_rows, tps_of
 
 CODE = "KFX608"
@@ -78,7 +77,7 @@ def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> It
         yield runbook(
             case,
             "leader-balance",
-            f"Return the leadership of {count(len(held), 'partition')} to the preferred leaders, in batches",
+            f"Return the leadership of {several(len(held), 'partition')} to the preferred leaders, in batches",
         )
     if uneven or not held:
         yield Remedy(

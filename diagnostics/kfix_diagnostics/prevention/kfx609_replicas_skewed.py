@@ -26,8 +26,8 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics._advice import servers
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
 

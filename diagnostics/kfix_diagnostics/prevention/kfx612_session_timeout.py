@@ -31,8 +31,8 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named
 from kfix_diagnostics.prevention._prevention import number, setting_rows
 
 CODE = "KFX612"

@@ -28,8 +28,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._advice import servers
-from kfix_diagnostics._words import count, some
+from kfix_diagnostics._words import some
 from kfix_diagnostics.prevention._prevention import setting_rows
 
 CODE = "KFX615"
@@ -72,7 +73,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.WARNING,
         obj="broker settings",
-        summary=f"{count(len(drifted), 'setting')} {'differs' if len(drifted) == 1 else 'differ'} between brokers: "
+        summary=f"{several(len(drifted), 'setting')} {'differs' if len(drifted) == 1 else 'differ'} between brokers: "
         f"{some(list(drifted))}",
         cause=Cause("a file or a dynamic setting was changed on some brokers only", Confidence.LIKELY),
         evidence=rows,

@@ -9,6 +9,7 @@ from kfix.model.cluster.snapshot import Source
 
 _BROKER = re.compile(r"\bbroker ([0-9]{1,10})\b")
 _LEAVES_OPEN = {
+    "bootstrap": "what runs at this address; no broker that is registered has it, but clients that begin there wait",
     "zookeeper": "partition states, registrations and the controller, and whether ZooKeeper and the brokers disagree",
     "znode": "the content of this record, and whether ZooKeeper and the brokers disagree about it",
     "znodes": "the content of these records, and whether ZooKeeper and the brokers disagree about them",
@@ -44,5 +45,5 @@ def _known_otherwise(name: str, case: CaseFile) -> bool:
         return case.live is not None and broker not in case.live
     if name.startswith("topic configs"):
         return case.topic_configs_read
-    # One bootstrap server of several that is down costs nothing: its broker is asked, or known to be dead.
-    return name.startswith("bootstrap") and bool(case.views)
+    # A bootstrap server that does not respond may be a broker that is known to be dead or silent.
+    return name.startswith("bootstrap") and bool(case.views) and bool(case.dead or case.silent)

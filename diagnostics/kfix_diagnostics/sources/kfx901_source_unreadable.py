@@ -6,7 +6,9 @@ Why it matters
 
 How kfix knows
     kfix records the outcome of every request to every broker, to ZooKeeper and to coordinators. A dead broker that does
-    not answer is no such case, nor is one dead bootstrap address among several.
+    not answer is no such case, nor is a bootstrap address that refuses connections while another responds. An address
+    that neither refuses nor answers is one, unless a broker is known to be dead or silent: it may be a frozen broker
+    that is no longer registered and has no replicas, so that no other source names it.
 
 Remedies, safest first
     Provide the missing address or rights (--zookeeper, --command-config), raise --timeout, or run kfix where the source

@@ -32,13 +32,13 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
-from kfix.derive.naming import brokers_named
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import PartitionState, TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import MANY, are, count, either, ids, per_topic, some
+from kfix_diagnostics._words import MANY, are, either, ids, per_topic, some
 
 CODE = "KFX201"
 
@@ -165,7 +165,7 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         severity=Severity.WARNING,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
         summary=f"ZooKeeper's leader or leader epoch differs from what the brokers report for "
-        f"{count(len(rows), 'partition')}: {per_topic(tps)}. Clients work until {either(leaders)} dies",
+        f"{several(len(rows), 'partition')}: {per_topic(tps)}. Clients work until {either(leaders)} dies",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
         remedies=tuple(_remedies(case, "By hand: reassign each partition to its own replicas")),

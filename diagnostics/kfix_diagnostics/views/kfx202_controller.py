@@ -29,12 +29,12 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.naming import brokers_named
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, count, has, per_topic
+from kfix_diagnostics._words import ago, has, per_topic
 
 CODE = "KFX202"
 #: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.
@@ -142,7 +142,7 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"controller {controller}",
-        summary=f"broker {controller} is the controller, but {count(len(signs), 'sign')} "
+        summary=f"broker {controller} is the controller, but {several(len(signs), 'sign')} "
         f"{'shows' if len(signs) == 1 else 'show'} that it does not act",
         cause=Cause("it holds /controller but does not do the work (as in KAFKA-13407)", Confidence.POSSIBLE),
         evidence=signs,

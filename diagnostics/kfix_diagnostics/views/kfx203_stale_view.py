@@ -33,9 +33,10 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import several
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import count, per_topic
+from kfix_diagnostics._words import per_topic
 
 CODE = "KFX203"
 
@@ -120,7 +121,7 @@ def _what(stale: Stale) -> str:
     if stale.leads_too:
         said.append(f"acts as a second leader of {per_topic(stale.leads_too)}")
     if stale.behind:
-        said.append(f"has older leader epochs for {count(len(stale.behind), 'partition')}")
+        said.append(f"has older leader epochs for {several(len(stale.behind), 'partition')}")
     if stale.missing:
         said.append(f"does not know {per_topic(stale.missing)}")
     if stale.other_isr:

@@ -86,6 +86,20 @@ class Bootstrap:
         self._retract()
         return found
 
+    def keep_hung(self, known: Collection[Endpoint], patience: Deadline) -> None:
+        """Keeps the failure of each server that neither answers nor refuses at an address not in `known`.
+
+        Something may run there that no source names: a frozen broker without replicas loses its session and is then
+        in no list of brokers, but clients that begin at its address hang. Waits for pending requests at such
+        addresses.
+        """
+        self._retract()
+        for endpoint, task in self._tasks.items():
+            if endpoint not in known:
+                task.result(patience)
+                if not task.hung:
+                    self._questions.retract(task.name)
+
     def unanswered(self, known: Collection[Endpoint]) -> dict[str, str]:
         """Returns {address: error} of those that led to no broker. Waits for pending requests."""
         asked = {e: task for e, task in self._tasks.items() if e not in known}
@@ -94,9 +108,7 @@ class Bootstrap:
         return {str(e): task.error.removeprefix(f"{task.name}: ") for e, task in lost.items()}
 
     def _retract(self) -> None:
-        """Removes the errors: every broker is read again by its own address, so a dead bootstrap
-        address hides nothing.
-        """
+        """Removes the errors: every broker is read again by its own address, and `keep_hung` keeps the others."""
         for task in self._tasks.values():
             self._questions.retract(task.name)
 

@@ -116,6 +116,9 @@ class _Collection:
         self._one_cluster(authority.cluster_id, bootstrapped)
         self._ask_unlisted(bootstrap, authority)
         self._one_cluster(authority.cluster_id, bootstrapped)
+        if not self._wanted.vantage:  # A vantage records all addresses that it does not reach.
+            patience = self._deadline.within(min(_UNLISTED_SECONDS, self._deadline.left / 2))
+            bootstrap.keep_hung(self._addresses.values(), patience)
         if not self._answers and authority.view is None:
             raise unreachable(self._questions)
         snapshot = self._snapshot(taken_at, mode, authority)

@@ -31,6 +31,7 @@ from kfix.model.cluster.snapshot import (
     LogEnd,
     TopicPartition,
 )
+from kfix.wording import several
 
 T = TypeVar("T")
 #: Most groups per DescribeGroups request, so that 100 000 groups do not take a minute.
@@ -102,10 +103,7 @@ class Details:
         found = task.result(self._deadline) or {}
         unasked = sorted(p.group for p in found.values() if p.find_error == NO_ANSWER)
         if unasked:
-            why = (
-                f"no broker returned the coordinator of {len(unasked)} "
-                f"group{'' if len(unasked) == 1 else 's'}, such as {unasked[0]}"
-            )
+            why = f"no broker returned the coordinator of {several(len(unasked), 'group')}, such as {unasked[0]}"
             self._questions.failed("coordinator probe", f"{why}: {found[unasked[0]].error}")
         named: dict[int, list[CoordinatorProbe]] = {}
         finished = []
@@ -166,5 +164,5 @@ class Details:
         """Reads where leader epochs ended; `asked` is {broker: {partition: epoch}}, `name` is the
         name of the source.
         """
-        told = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
-        return {tp: end for found in told.values() for tp, end in found.items()}
+        found_ends = self._each(name, asked, lambda b, line: ask_epoch_ends(line, b, asked[b], self._deadline))
+        return {tp: end for found in found_ends.values() for tp, end in found.items()}

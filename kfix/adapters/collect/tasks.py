@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from kfix.adapters.deadline import Deadline
-from kfix.errors import UnreachableError
+from kfix.errors import NoAnswerError, UnreachableError
 from kfix.model.cluster.snapshot import Source
 
 T = TypeVar("T")
@@ -20,6 +20,8 @@ class Task(Generic[T]):
     def __init__(self, name: str, ask: Callable[[], T], record: Callable[[Source], None]) -> None:
         self.name = name
         self.error: str = ""
+        #: Whether the request failed because no answer came, not because it was refused.
+        self.hung = False
         self._answer: T | None = None
         self._bug: BaseException | None = None
         self._record = record
@@ -33,7 +35,7 @@ class Task(Generic[T]):
         try:
             self._answer = ask()
         except UnreachableError as error:
-            self.error = str(error)
+            self.error, self.hung = str(error), isinstance(error, NoAnswerError)
         except BaseException as bug:  # noqa: BLE001 - raised again where the answer is asked for
             self._bug = bug
         self._took = time.monotonic() - self._began
@@ -44,7 +46,7 @@ class Task(Generic[T]):
         if self._bug is not None:
             raise self._bug
         if not finished and not self.error:
-            self.error = f"{self.name}: no answer in time"
+            self.error, self.hung = f"{self.name}: no answer in time", True
         took = self._took if finished else time.monotonic() - self._began
         self._record(Source(self.name, ok=not self.error, error=self.error, seconds=round(took, 3)))
         return self._answer if finished else None

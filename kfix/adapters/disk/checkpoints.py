@@ -14,6 +14,7 @@ from typing import TypeVar
 from kfix.adapters.disk.opening import read_small, shown
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.disk import Epoch, Oddity
+from kfix.wording import several
 
 HIGH_WATERMARK = "replication-offset-checkpoint"
 RECOVERY_POINT = "recovery-point-offset-checkpoint"
@@ -41,7 +42,7 @@ def read_offsets(path: Path) -> tuple[dict[TopicPartition, int], list[Oddity]]:
     found = dict(entries)
     if len(found) < len(entries):
         count = len(entries) - len(found)
-        odd.append(Oddity(shown(path), None, f"has {count} duplicate partition{'' if count == 1 else 's'}"))
+        odd.append(Oddity(shown(path), None, f"has {several(count, 'duplicate partition')}"))
     return found, odd
 
 
@@ -104,9 +105,7 @@ def _parse(name: str, raw: bytes, entry_of: Callable[[list[str]], T | None]) -> 
         elif len(odd) < _MOST_MISTAKES:
             odd.append(Oddity(name, at, f"not an entry: {_quoted(words)}"))
     if count != len(lines) - 2:
-        odd.append(
-            Oddity(name, lines[1][0], f"states {count} entr{'y' if count == 1 else 'ies'}, but has {len(lines) - 2}")
-        )
+        odd.append(Oddity(name, lines[1][0], f"states {several(count, 'entry', 'entries')}, but has {len(lines) - 2}"))
     return entries, odd
 
 

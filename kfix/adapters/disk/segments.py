@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kfix.adapters.disk.batches import Batch, batches, first_batch, good_crc
 from kfix.adapters.disk.opening import DiskFile, NotReadError, not_read
 from kfix.model.disk import Epoch, Grade, Oddity, Tail
+from kfix.wording import several
 
 _SEGMENT = re.compile(r"([0-9]{20})\.log\Z")
 _CUT = "a broker that starts after a crash truncates its log here"
@@ -146,7 +147,7 @@ class _LimitedReport:
 
     def close(self) -> None:
         if self._more:
-            self._report(Oddity(self._name, None, f"{self._more} more such place{'' if self._more == 1 else 's'}"))
+            self._report(Oddity(self._name, None, f"{several(self._more, 'more such place')}"))
 
 
 def read_tails(folder: Path, points: Iterable[int], start: int, end: int) -> dict[int, Tail]:

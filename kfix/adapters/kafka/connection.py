@@ -20,7 +20,7 @@ from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
 from kfix.adapters.kafka.sasl import authenticate
 from kfix.adapters.kafka.security import Security
-from kfix.errors import ReadOnlyViolationError, UnreachableError
+from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
@@ -93,7 +93,8 @@ class BrokerConnection:
             raise
         except (OSError, UnicodeError) as error:
             self.close()
-            raise UnreachableError(f"{self.endpoint}: {plain_reason(error)}") from None
+            kind = NoAnswerError if isinstance(error, TimeoutError) else UnreachableError
+            raise kind(f"{self.endpoint}: {plain_reason(error)}") from None
         self._let_in = self._let_in or bool(asked)
         return readers
 

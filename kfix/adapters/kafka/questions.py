@@ -34,9 +34,11 @@ def ask_configs_of(
     if not found or found[0].error:
         why = f"{name_of(found[0].error)} {found[0].message}".strip() if found else "an empty response"
         raise UnreachableError(f"configs of {kind} {name}: {why}")
-    own, said = _OWN_SOURCE[kind], found[0]
+    own, config = _OWN_SOURCE[kind], found[0]
     return {
-        key: ConfigValue(said.values.get(key), own=source == own) for key, source in said.sources.items() if key in keys
+        key: ConfigValue(config.values.get(key), own=source == own)
+        for key, source in config.sources.items()
+        if key in keys
     }
 
 

@@ -79,9 +79,9 @@ def altered_configs(r: ByteReader) -> PartitionResult:
     r.i32()
 
     def resource() -> PartitionResult:
-        said = PartitionResult(r.i16(), r.nullable_string() or "")
+        read = PartitionResult(r.i16(), r.nullable_string() or "")
         r.i8()
         r.string()
-        return said
+        return read
 
     return next(iter(r.array(resource)), PartitionResult(-1, "the response of the broker lacks the resource"))

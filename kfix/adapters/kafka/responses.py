@@ -198,7 +198,7 @@ def describe_configs(r: ByteReader) -> list[DescribedConfig]:
         r.boolean()
         source, sensitive = r.i8(), r.boolean()
         synonyms = r.array(lambda: (r.string(), r.nullable_string(), r.i8()))
-        default = next((said for _, said, origin in synonyms if origin == _DEFAULT), None)
+        default = next((each for _, each, origin in synonyms if origin == _DEFAULT), None)
         return key, None if sensitive else text, source, None if sensitive else default
 
     def resource() -> DescribedConfig:

@@ -78,17 +78,17 @@ def assignments(node: Node, topic: str) -> dict[TopicPartition, Assignment]:
     raw = as_json(node, path)
     lists: dict[str, dict[str, list[int]]] = {}
     for name in ("partitions", "adding_replicas", "removing_replicas"):
-        said = raw.get(name, None if name == "partitions" else {})
-        if said is None and name != "partitions":
-            said = {}
-        if not isinstance(said, dict):
+        fields = raw.get(name, None if name == "partitions" else {})
+        if fields is None and name != "partitions":
+            fields = {}
+        if not isinstance(fields, dict):
             raise _wrong(path, name, "an object of lists of broker ids", raw)
-        for partition, replicas in said.items():
+        for partition, replicas in fields.items():
             if broker_id(partition) is None:
                 raise BadRecordError(path, f"{name}: {partition[:40]!r} is not a partition number")
             if not _are_ids(replicas):
-                raise _wrong(path, f"{name}.{partition}", "a list of broker ids", said, partition)
-        lists[name] = said
+                raise _wrong(path, f"{name}.{partition}", "a list of broker ids", fields, partition)
+        lists[name] = fields
     adding, removing = lists["adding_replicas"], lists["removing_replicas"]
     return {
         TopicPartition(topic, int(p)): Assignment(tuple(replicas), tuple(adding.get(p, ())), tuple(removing.get(p, ())))
@@ -173,20 +173,20 @@ def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
         raise _wrong(path, "partitions", "a list", raw)
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for at, entry in enumerate(entries):
-        said: dict[str, Any] = entry if isinstance(entry, dict) else {}
-        topic, partition, replicas = said.get("topic"), said.get("partition"), said.get("replicas")
+        fields: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        topic, partition, replicas = fields.get("topic"), fields.get("partition"), fields.get("replicas")
         if not (isinstance(topic, str) and is_int32(partition) and _are_ids(replicas)):
             raise BadRecordError(path, f"partitions[{at}]: expected a topic, a partition and a list of broker ids")
-        found[TopicPartition(topic, int(said["partition"]))] = tuple(said["replicas"])
+        found[TopicPartition(topic, int(fields["partition"]))] = tuple(fields["replicas"])
     return found
 
 
 def config(node: Node, path: str) -> dict[str, str]:
     raw = as_json(node, path)
-    said = raw.get("config", {})
-    if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
+    fields = raw.get("config", {})
+    if not isinstance(fields, dict) or not all(isinstance(v, str) for v in fields.values()):
         raise _wrong(path, "config", "an object of strings", raw)
-    return said
+    return fields
 
 
 def cluster_id(node: Node | None) -> str:

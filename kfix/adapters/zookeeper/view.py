@@ -161,7 +161,7 @@ def _configs(
         for t, node in found.items()
         if node is not None
     }
-    return {t: said for t, said in configs.items() if said is not None}
+    return {t: values for t, values in configs.items() if values is not None}
 
 
 def _wrong_chroot(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> str:

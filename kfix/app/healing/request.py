@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kfix.actions.words import several
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
 from kfix.documents.opening import read_file
@@ -29,6 +28,7 @@ from kfix.runbook.planning.params import parse_params
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from kfix.runbook.policy.policy import Policy
 from kfix.runbook.safety.cut_network import refuse_while_cut
+from kfix.wording import several
 
 _SHOWN = 5
 _GIVEN = "given"

@@ -21,8 +21,8 @@ from kfix.model.plan.runbook import Runbook
 from kfix.report.console import console_on
 from kfix.report.runbook.plan import first_sentence, print_runbooks
 from kfix.report.runbook.plan_notes import print_notes
-from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
+from kfix.wording import several
 
 
 def list_(ctx: typer.Context, runbooks: RunbookFolder = None, json_output: AsJson = False) -> None:
@@ -117,7 +117,7 @@ def validate(
 ) -> None:
     """Validate runbook files: report all mistakes at once, each with file, line and column."""
     good = validated(_site(ctx), files or (), runbooks)
-    say(f"{len(good)} runbook{'' if len(good) == 1 else 's'}, no mistakes: {', '.join(r.id for r in good)}")
+    say(f"{several(len(good), 'runbook')}, no mistakes: {', '.join(r.id for r in good)}")
 
 
 def schema() -> None:

@@ -52,8 +52,8 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Gate, Plan
 from kfix.report.runbook.plan_notes import print_differences
-from kfix.report.runbook.words import several
 from kfix.report.terminal import say_document, say_json
+from kfix.wording import several
 
 _LONGEST = 86_400
 HAS_STEPS = 10

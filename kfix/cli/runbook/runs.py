@@ -31,10 +31,9 @@ from kfix.cli.runbook.screen import Out
 from kfix.cli.seam import the_app
 from kfix.errors import NotProvedError
 from kfix.harmless import lines
-from kfix.report.runbook.progress import rate_words
 from kfix.report.runbook.run import aborted
-from kfix.report.runbook.words import several
 from kfix.report.terminal import say, say_document, say_json
+from kfix.wording import rate_text, several
 
 
 def resume(
@@ -138,7 +137,7 @@ def throttle(
         when = f"the run's process has ended: kfix runbook resume {done.run} will apply it"
     else:
         when = f"the run applies it within seconds: kfix runbook history {done.run}"
-    people.print(f"{done.run}: {rate_words(done.bytes_per_second)} requested; {when}", soft_wrap=True)
+    people.print(f"{done.run}: {rate_text(done.bytes_per_second)} requested; {when}", soft_wrap=True)
     if json_output:
         say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 

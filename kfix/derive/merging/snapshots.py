@@ -71,8 +71,8 @@ def _file(snapshot: Snapshot) -> str:
 def one_cluster(snapshots: Snapshots) -> str:
     known = {s.cluster.id: s for s in reversed(snapshots) if s.cluster.id}
     if len(known) > 1:
-        said = ", ".join(f"{_file(s)} is of cluster {i}" for i, s in sorted(known.items(), key=lambda k: _file(k[1])))
-        raise UsageError(f"{said}: only snapshots of one cluster can be merged", hint="diagnose each cluster by itself")
+        ids = ", ".join(f"{_file(s)} is of cluster {i}" for i, s in sorted(known.items(), key=lambda k: _file(k[1])))
+        raise UsageError(f"{ids}: only snapshots of one cluster can be merged", hint="diagnose each cluster by itself")
     if not known:
         raise UsageError(
             f"{', '.join(map(_file, snapshots))}: none has a cluster id, so they may be of different clusters",

@@ -46,9 +46,10 @@ def run(command: Sequence[str], stdin: str | None = None) -> str:
     except subprocess.TimeoutExpired:
         raise LabError(f"{' '.join(command)} did not end within {_SECONDS:.0f} s") from None
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
+        reason = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
         raise LabError(
-            f"{' '.join(command)}: {said}", hint="can this machine create network namespaces? containers need NET_ADMIN"
+            f"{' '.join(command)}: {reason}",
+            hint="can this machine create network namespaces? containers need NET_ADMIN",
         )
     return done.stdout
 

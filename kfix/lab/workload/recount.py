@@ -29,16 +29,16 @@ def recount(lab: LabHandle, number: int) -> Recount:
 
     file = acknowledged_file(lab.store.dir, number)
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
+        counted = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LabError(
             f"workload {number} has not ended", hint=f"kfix lab workload --counts {number} shows its progress"
         ) from None
-    acknowledged = set(said["numbers"])
+    acknowledged = set(counted["numbers"])
     copies: dict[int, int] = {}
-    for message in whole_log(lab.bootstrap_servers, said["topic"]):
+    for message in whole_log(lab.bootstrap_servers, counted["topic"]):
         run, _, sent = (message.value() or b"").partition(b":")
-        if run == said["run"].encode() and sent.isdigit():
+        if run == counted["run"].encode() and sent.isdigit():
             copies[int(sent)] = copies.get(int(sent), 0) + 1
     return Recount(
         acknowledged=len(acknowledged),

@@ -12,6 +12,7 @@ from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
 from kfix.report.findings.lines import Line, print_lines
+from kfix.wording import several, size_text
 
 STEP = 2
 EPOCHS_SHOWN = 6
@@ -58,7 +59,7 @@ def _top(found: Inspection) -> Iterator[Line]:
     odd = [(Grade.ODD, "odd file", "odd files"), (Grade.UNREAD, "not read", "not read")]
     parts += [f"{n} {one if n == 1 else many}" for grade, one, many in odd if (n := len(_files(found, grade)))]
     many = len(found.comparisons)
-    what = f"{many} partition{'' if many == 1 else 's'}: {', '.join(parts) or 'no difference, no odd files'}"
+    what = f"{several(many, 'partition')}: {', '.join(parts) or 'no difference, no odd files'}"
     worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not parts else "bold yellow")
     yield Line(f"cluster {one_line(found.cluster) or 'unknown'}, {what}", style=worst, hang=STEP)
     for each in found.dirs:
@@ -71,7 +72,7 @@ def _files(found: Inspection, grade: Grade) -> set[str]:
 
 def _directory(each: LogDir) -> str:
     name = "unknown broker" if each.broker is None else f"broker {each.broker}"
-    size = bytes_text(sum(r.size for r in each.replicas))
+    size = size_text(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
     many = len(each.replicas)
     return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
@@ -94,8 +95,8 @@ def _lost(loss: ElectionLoss) -> str:
     who, tail = one_line(loss.replica.name), loss.tail
     if tail is None:
         return f"{who} loses its records from offset {loss.kept} to {loss.replica.log_end - 1}"
-    many = "records" if tail.records is None else f"{tail.records} record{'' if tail.records == 1 else 's'}"
-    return f"{who} loses {many}, offsets {tail.start} to {tail.end - 1}, {bytes_text(tail.size)}{_times(tail)}"
+    many = "records" if tail.records is None else several(tail.records, "record")
+    return f"{who} loses {many}, offsets {tail.start} to {tail.end - 1}, {size_text(tail.size)}{_times(tail)}"
 
 
 def _times(tail: Tail) -> str:
@@ -142,7 +143,7 @@ def _holds(replica: Replica) -> Iterator[str]:
     yield f"offsets {first} to {end - 1}" if end > first else f"empty at offset {end}"
     if replica.high_watermark is not None:
         yield f"hw at least {replica.high_watermark}"
-    yield bytes_text(replica.size)
+    yield size_text(replica.size)
     yield f"epochs {epochs_text(replica)}"
     if replica.walked < replica.segments:
         yield f"{replica.walked} of {replica.segments} segments read"
@@ -160,7 +161,7 @@ def _groups(stored: StoredGroups) -> Iterator[Line]:
     where = f"{stored.replica.tp} (on {one_line(stored.replica.name)})"
     many = len(stored.groups)
     unsure = "" if stored.complete else ", possibly more: some batches could not be read"
-    yield Line(f"{many} group{'' if many == 1 else 's'} in {where}{unsure}", style="bold", hang=STEP)
+    yield Line(f"{several(many, 'group')} in {where}{unsure}", style="bold", hang=STEP)
     for group in stored.groups:
         yield Line(_group(group), STEP, hang=STEP)
 
@@ -188,15 +189,6 @@ def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
         yield Line(f"{one_line(each.file)}{at}: {one_line(each.what)}", STEP, hang=STEP)
     if len(odd) > ODD_SHOWN:
         yield Line(f"and {len(odd) - ODD_SHOWN} more: --json lists all", STEP)
-
-
-def bytes_text(size: int) -> str:
-    amount = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
 
 
 def moment(ms: int) -> str:

@@ -39,7 +39,7 @@ def group_lines(story: GroupStory) -> Iterator[Line]:
 
 
 def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
-    said = {
+    document = {
         "schema": SCHEMA,
         "group": story.group,
         "partition": None if story.partition is None else str(story.partition),
@@ -49,7 +49,7 @@ def group_json(story: GroupStory, *, indent: int | None = 2) -> str:
         "findings": [finding_dict(f) for f in story.findings],
         "next_steps": [asdict(step) for step in story.next_steps],
     }
-    return for_json(said, indent=indent)
+    return for_json(document, indent=indent)
 
 
 def _causes(story: GroupStory) -> tuple[Finding, ...]:

@@ -44,11 +44,11 @@ def lines_text(lines: Iterable[Line], width: int = 100) -> str:
 
 
 def _wrapped(line: Line, width: int) -> list[str]:
-    said = one_line(line.text)
-    if line.verbatim or not said:
-        return [" " * line.indent + said if said else ""]
+    shown = one_line(line.text)
+    if line.verbatim or not shown:
+        return [" " * line.indent + shown if shown else ""]
     return textwrap.wrap(
-        said,
+        shown,
         width=width,
         initial_indent=" " * line.indent,
         subsequent_indent=" " * max(line.indent + line.hang, _LEAST_HANG),

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from kfix.derive.naming import count
 from kfix.model.diagnosis.finding import (
     EVIDENCE_FOR,
     RULED_OUT,
@@ -22,6 +21,7 @@ from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import counts, cut_short
+from kfix.wording import several
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 #: Sources that were not read are listed together at the end.
@@ -77,7 +77,7 @@ def _looked_at(diagnosis: Diagnosis) -> str:
 
 
 def _count(looked_at: Mapping[str, int], noun: str, key: str = "") -> str:
-    return count(looked_at.get(key or f"{noun}s", 0), noun)
+    return several(looked_at.get(key or f"{noun}s", 0), noun)
 
 
 def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -111,15 +111,15 @@ def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evide
 
 
 def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
-    said = [blocked.who] if blocked.who else []
+    parts = [blocked.who] if blocked.who else []
     if blocked.groups:
         shown = blocked.groups[:GROUPS_SHOWN]
         rest = len(blocked.groups) - len(shown)
-        said.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
+        parts.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
     if blocked.others_unknown:
-        said.append("possibly other groups, which no source can list")
-    if said:
-        yield Line(f"blocked: {'; '.join(said)}", indent, hang=STEP)
+        parts.append("possibly other groups, which no source can list")
+    if parts:
+        yield Line(f"blocked: {'; '.join(parts)}", indent, hang=STEP)
 
 
 def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line]:

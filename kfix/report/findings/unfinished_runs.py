@@ -32,10 +32,10 @@ def _fate(run: UnfinishedRun) -> str:
 
 
 def _deeds(run: UnfinishedRun) -> str:
-    said = [f"changed {_some(run.changed)}"] if run.changed else []
-    said += [f"the result of {_some(run.doubtful)} is unknown"] if run.doubtful else []
-    said += ["its throttles are still set"] if run.throttles else []
-    return "; ".join(said) or "what it changed is unknown"
+    parts = [f"changed {_some(run.changed)}"] if run.changed else []
+    parts += [f"the result of {_some(run.doubtful)} is unknown"] if run.doubtful else []
+    parts += ["its throttles are still set"] if run.throttles else []
+    return "; ".join(parts) or "what it changed is unknown"
 
 
 def _next(run: UnfinishedRun) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kfix.derive.naming import count
 from kfix.harmless import one_line
 from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.run import UnfinishedRun
+from kfix.wording import several
 
 HEALTHY = 0
 WARNINGS = 20
@@ -52,7 +52,7 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""
         text = f"{head.code} {head.summary}{more}"
     else:
-        text = f"{count(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
+        text = f"{several(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
     data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())
     # The bar begins the performance data, so the text must not have one.
     shown = f"{diagnosis.cluster}: {text}".replace("|", "/")

@@ -10,7 +10,8 @@ from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
 from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import amount, headline, next_step, one_line, pasted, since_words
+from kfix.report.fleet.words import headline, next_step, one_line, pasted, since_words
+from kfix.wording import several
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 STEP = 2
@@ -51,7 +52,7 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
         score += f" ({f'{change:+d}' if change else 'unchanged'} since {report.trend[-2].day.isoformat()})"
     yield Line(f"audit of {report.day}: {headline(report, sums, one_line)}", style=style, hang=STEP)
     yield Line(f"{numbers}; score {score}", hang=STEP)
-    yield Line(f"{sums.collected} of {amount(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)
+    yield Line(f"{sums.collected} of {several(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)
     yield Line(one_line(f"run {report.run}, kfix {report.kfix}, {report.engine}"), style="dim", hang=STEP)
 
 
@@ -68,7 +69,7 @@ def _unknown(report: AuditReport, limit: int) -> Iterator[Line]:
     rows = unknown_clusters(report)
     if rows:
         yield Line("")
-        title = f"STATE UNKNOWN, not scored: {amount(len(rows), 'cluster')} could not be read"
+        title = f"STATE UNKNOWN, not scored: {several(len(rows), 'cluster')} could not be read"
         yield Line(title, style=STYLES["warning"])
     for row in rows[:limit]:
         at_work = f" (in maintenance: {one_line(row.maintenance)})" if row.maintenance else ""
@@ -78,7 +79,7 @@ def _unknown(report: AuditReport, limit: int) -> Iterator[Line]:
 
 def _rest(n: int, limit: int, noun: str) -> Iterator[Line]:
     if n > limit:
-        yield Line(f"and {amount(n - limit, f'more {noun}')}", STEP, "dim", hang=STEP)
+        yield Line(f"and {several(n - limit, f'more {noun}')}", STEP, "dim", hang=STEP)
 
 
 _HEADER = "score  risk  crit  warn  info   new  cluster"
@@ -157,5 +158,5 @@ def mute_words(mute: MuteSeen) -> str:
     """Returns one line: last day or expiry, findings, clusters, reason, author and the number of covered findings."""
     by = f", by {mute.by}" if mute.by else ""
     state = f"EXPIRED {mute.until}" if mute.expired else f"until {mute.until}"
-    covers = "no longer covers anything" if mute.expired else f"covers {amount(mute.covers, 'finding')}"
+    covers = "no longer covers anything" if mute.expired else f"covers {several(mute.covers, 'finding')}"
     return one_line(f"{state}: {mute.findings} on {mute.clusters}: {mute.reason or 'no reason given'}{by}; {covers}")

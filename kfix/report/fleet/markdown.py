@@ -11,7 +11,8 @@ from typing import Final
 from kfix.harmless import for_markdown, for_markdown_code
 from kfix.model.audit.audit import AuditReport, FindingRow
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
-from kfix.report.fleet.words import amount, headline, next_step, shortened
+from kfix.report.fleet.words import headline, next_step, shortened
+from kfix.wording import several
 
 #: Characters. Slack, Teams, Mattermost and Telegram truncate or refuse messages at various lengths above this.
 MOST: Final = 3000
@@ -39,7 +40,7 @@ def audit_markdown(report: AuditReport) -> str:
         out += need
         used += size
     if left:
-        out.append(f"\n_{amount(left, 'more entry', 'more entries')} left out; the full report has all of them._\n")
+        out.append(f"\n_{several(left, 'more entry', 'more entries')} left out; the full report has all of them._\n")
     return "".join([*out, mutes])
 
 
@@ -49,7 +50,7 @@ def _headline(report: AuditReport, sums: Totals) -> str:
     lines = [
         f"**Kafka audit {report.day}**: {headline(report, sums, _name)}",
         f"Findings: {state}; score **{score}**",
-        f"{sums.collected} of {amount(sums.clusters, 'cluster')} read; "
+        f"{sums.collected} of {several(sums.clusters, 'cluster')} read; "
         + (
             f"{sums.new} new, {sums.worse} worse, {sums.fixed} fixed, {sums.muted} muted"
             if report.previous_run
@@ -69,7 +70,7 @@ def _unknown(report: AuditReport) -> list[tuple[str, str]]:
         at_work = f" (in maintenance: {prose(row.maintenance)})" if row.maintenance else ""
         entries.append(f"- {code(row.cluster, _NAME)}: {prose(row.why) or 'no reason given'}{at_work}\n")
     if len(rows) > _UNKNOWN:
-        entries.append(f"- and {amount(len(rows) - _UNKNOWN, 'more cluster')}\n")
+        entries.append(f"- and {several(len(rows) - _UNKNOWN, 'more cluster')}\n")
     return [("" if n else title, entry) for n, entry in enumerate(entries)]
 
 
@@ -95,8 +96,8 @@ def _mutes(report: AuditReport) -> str:
     active = len(report.mutes) - len(expired)
     if not report.mutes:
         return ""
-    parts = [f"{amount(active, 'mute')} in force"] if active else []
-    parts += [f"**{amount(len(expired), 'mute')} expired**"] if expired else []
+    parts = [f"{several(active, 'mute')} in force"] if active else []
+    parts += [f"**{several(len(expired), 'mute')} expired**"] if expired else []
     return f"\n{', '.join(parts)}.\n"
 
 

@@ -9,6 +9,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 
 from kfix.report.console import table
+from kfix.wording import several, size_text
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -24,16 +25,8 @@ def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bo
     shown.add_column("size", justify="right")
     for old in found:
         what = old.kind if old.complete else f"{old.kind}, unfinished"
-        shown.add_row(old.day.isoformat(), old.run, what, size_words(old.size))
+        shown.add_row(old.day.isoformat(), old.run, what, size_text(old.size))
     console.print(shown)
-    total = size_words(sum(o.size for o in found))
-    kinds = f"{len(found)} {'entry' if len(found) == 1 else 'entries'}, {total}"
+    total = size_text(sum(o.size for o in found))
+    kinds = f"{several(len(found), 'entry', 'entries')}, {total}"
     console.print(f"deleted: {kinds}" if deleted else f"would delete {kinds}; nothing was deleted (--delete)")
-
-
-def size_words(size: float) -> str:
-    for unit in _UNITS[:-1]:
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} {_UNITS[-1]}"

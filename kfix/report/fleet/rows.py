@@ -14,6 +14,7 @@ from rich.console import Console
 from kfix.harmless import for_csv, for_json
 from kfix.report.console import table
 from kfix.report.fleet.words import one_line
+from kfix.wording import several
 
 Row = Sequence[Any]
 
@@ -43,7 +44,7 @@ def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limi
         shown.add_row(*(one_line(_cell(value)) for value in row))
     console.print(shown)
     more = len(rows) - limit
-    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    count = several(len(rows), "row")
     console.print(count if more <= 0 else f"{count}, {more} not shown (--limit, --json, --csv)")
 
 

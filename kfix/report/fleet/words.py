@@ -8,6 +8,7 @@ from typing import Any, Final
 from kfix import harmless
 from kfix.model.audit.audit import AuditReport, CheckTitle, ClusterRow, FindingRow
 from kfix.report.fleet.totals import Totals
+from kfix.wording import several
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")
@@ -33,11 +34,11 @@ def headline(report: AuditReport, sums: Totals, name: Callable[[str], str]) -> s
         text = "no findings on the clusters that were read"
     else:
         text = "no findings" if not sums.info else "no critical findings and no warnings"
-    return text + (f"; {amount(sums.unknown, 'cluster')} could not be read" if sums.unknown else "")
+    return text + (f"; {several(sums.unknown, 'cluster')} could not be read" if sums.unknown else "")
 
 
-def _share(rows: list[ClusterRow], sums: Totals, one: str, several: str) -> str:
-    return f"{len(rows)} of {amount(sums.clusters, 'cluster')} {one if len(rows) == 1 else several}"
+def _share(rows: list[ClusterRow], sums: Totals, one: str, more: str) -> str:
+    return f"{len(rows)} of {several(sums.clusters, 'cluster')} {one if len(rows) == 1 else more}"
 
 
 def _names(rows: list[ClusterRow], name: Callable[[str], str]) -> str:
@@ -75,13 +76,9 @@ def next_step(finding: FindingRow) -> tuple[str, str]:
     return finding.remedy, f"kfix explain {finding.code}"
 
 
-def amount(n: int, noun: str, plural: str = "") -> str:
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"
-
-
 def since_words(finding: FindingRow) -> str:
     """Returns the age of a finding."""
-    return "first seen today" if not finding.days else f"for {amount(finding.days + 1, 'day')}"
+    return "first seen today" if not finding.days else f"for {several(finding.days + 1, 'day')}"
 
 
 def titles(report: AuditReport) -> Mapping[str, CheckTitle]:

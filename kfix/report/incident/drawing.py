@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 from kfix.model.incident.report import IncidentReport, Moment
 from kfix.model.incident.timeline import Lane, SnapshotRow, Span, SpanCertainty
-from kfix.report.fleet.words import amount, shortened
+from kfix.report.fleet.words import shortened
 from kfix.report.incident.palette import LIGHT
 from kfix.report.incident.words import TimeFormat, held, lane_name, named, ruling, story_spans, up
+from kfix.wording import several
 
 #: Most bars of one lane; a partition that changed more often is drawn in part, and its lane says so.
 MOST: Final = 400
@@ -103,7 +104,7 @@ class Drawing:
         ]
 
     def _snapshot(self, snapshot: SnapshotRow) -> str:
-        found = amount(snapshot.findings, "finding") if snapshot.findings else "no findings"
+        found = several(snapshot.findings, "finding") if snapshot.findings else "no findings"
         return f"{self._clock.at(snapshot.at)} {snapshot.name}: {found}"
 
     def _partition(self, lane: Lane) -> Row:

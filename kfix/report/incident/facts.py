@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kfix.model.incident.report import IncidentReport
-from kfix.report.fleet.words import amount
 from kfix.report.incident.words import UNKNOWN, TimeFormat, apart, brokers, named
+from kfix.wording import several
 
 
 class SummaryRow(NamedTuple):
@@ -51,7 +51,7 @@ def affected(report: IncidentReport) -> list[SummaryRow]:
     groups = ", ".join(summary.groups) or ("none known" if summary.others_unknown else "none")
     if summary.others_unknown:
         groups += "; possibly others, which no source could list"
-    count = amount(len(summary.partitions), "partition")
+    count = several(len(summary.partitions), "partition")
     return [
         SummaryRow("Partitions", f"{count}: {named(summary.partitions)}" if summary.partitions else "none"),
         SummaryRow("Consumer groups", groups),
@@ -76,4 +76,4 @@ def about(report: IncidentReport) -> list[SummaryRow]:
 def _made_of(report: IncidentReport) -> list[str]:
     kinds = (("snapshot", "snapshot"), ("journal", "run journal"), ("log", "broker log"))
     counted = [(sum(s.kind == kind for s in report.sources), noun) for kind, noun in kinds]
-    return [amount(n, noun) for n, noun in counted if n]
+    return [several(n, noun) for n, noun in counted if n]

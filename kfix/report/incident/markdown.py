@@ -11,9 +11,10 @@ from typing import Final
 from kfix.model.incident.report import EventRow, IncidentReport, LossRow
 from kfix.model.incident.timeline import Lane, Span
 from kfix.report.fleet.markdown import prose
-from kfix.report.fleet.words import amount, shortened
+from kfix.report.fleet.words import shortened
 from kfix.report.incident import facts
 from kfix.report.incident.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, story_spans, up
+from kfix.wording import several
 
 #: Most rows of the timeline; the rest is counted. The page has the same limit.
 EVENTS: Final = 1000
@@ -99,10 +100,10 @@ def _picture(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
         yield f"- **controller**: {_story(drawn.controller, ruling, clock)}"
     yield from (f"- **{_md(lane.name)}**: {_story(lane, up, clock)}" for lane in drawn.brokers)
     if drawn.hidden[0]:
-        histories = amount(drawn.hidden[0], "more history", "more histories")
-        yield f"- {histories} of {amount(drawn.hidden[1], 'partition')} left out; `--json` has their events"
+        histories = several(drawn.hidden[0], "more history", "more histories")
+        yield f"- {histories} of {several(drawn.hidden[1], 'partition')} left out; `--json` has their events"
     if drawn.unchanged:
-        yield f"- {amount(drawn.unchanged, 'partition')} without a change"
+        yield f"- {several(drawn.unchanged, 'partition')} without a change"
 
 
 def _story(lane: Lane, describe: Callable[[Span], str], clock: TimeFormat) -> str:
@@ -116,7 +117,7 @@ def _events(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     for row in shown:
         yield f"| {clock.event(row)} | {_mark(row)}{_md(row.text)} | {_md(place(row))} | {_md(source(row))} |"
     if left:
-        yield f"\n{amount(left, 'minor event')} left out; `--json` has all."
+        yield f"\n{several(left, 'minor event')} left out; `--json` has all."
 
 
 def chosen(events: tuple[EventRow, ...]) -> tuple[tuple[EventRow, ...], int]:

@@ -11,11 +11,12 @@ from kfix.harmless import for_html
 from kfix.model.incident.report import IncidentReport
 from kfix.model.incident.timeline import Theme
 from kfix.report.fleet.html.packing import sha256
-from kfix.report.fleet.words import amount, one_line
+from kfix.report.fleet.words import one_line
 from kfix.report.incident import facts, palette
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.markdown import chosen, place, source
 from kfix.report.incident.words import TimeFormat, day, headline, named, seen
+from kfix.wording import several
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,7 +51,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=for_html,
     )  # fmt: skip
-    made.filters |= {"amount": amount, "line": one_line, "iso": _iso, "named": named}
+    made.filters |= {"several": several, "line": one_line, "iso": _iso, "named": named}
     return made
 
 

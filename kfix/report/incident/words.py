@@ -10,7 +10,7 @@ from typing import Final
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.incident.report import CauseRow, EventRow, IncidentReport, Moment, Summary
 from kfix.model.incident.timeline import Span, SpanCertainty
-from kfix.report.fleet.words import amount
+from kfix.wording import brokers_named, several
 
 UNKNOWN: Final = "unknown"
 #: Most ranges of partition numbers that are listed for one topic.
@@ -90,7 +90,7 @@ def named(partitions: Sequence[TopicPartition], most: int = 12) -> str:
     shown = [f"{topic}-{_numbers(numbers)}" for topic, numbers in topics[:most]]
     rest = topics[most:]
     if rest:
-        shown.append(f"and {amount(sum(len(n) for _, n in rest), 'more partition')} of {amount(len(rest), 'topic')}")
+        shown.append(f"and {several(sum(len(n) for _, n in rest), 'more partition')} of {several(len(rest), 'topic')}")
     return ", ".join(shown)
 
 
@@ -159,7 +159,7 @@ def ruling(span: Span) -> str:
 def seen(row: CauseRow, clock: TimeFormat) -> str:
     gone = f"resolved by {clock.at(row.gone)}" if row.gone is not None else "still present in the last snapshot"
     when = f"at {clock.at(row.first)}" if row.snapshots == 1 else f"{clock.at(row.first)} to {clock.at(row.last)}"
-    return f"seen {when}, in {amount(row.snapshots, 'snapshot')}; {gone}"
+    return f"seen {when}, in {several(row.snapshots, 'snapshot')}; {gone}"
 
 
 def headline(report: IncidentReport) -> str:
@@ -201,4 +201,4 @@ def _leaderless(report: IncidentReport) -> str:
 
 
 def brokers(ids: Sequence[int]) -> str:
-    return "none" if not ids else f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}"
+    return "none" if not ids else brokers_named(ids)

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kfix.actions.words import amount, several
 from kfix.harmless import Lines, lines
 from kfix.model.plan.args import ArgKind
 from kfix.model.plan.plan import OnBreach, OnFailure, Phase
 from kfix.model.plan.runbook import CheckTemplate, ForEach, Param, Placement, RawValue, Runbook, StepTemplate, words
-from kfix.report.runbook.progress import rate_words
+from kfix.wording import known_size, rate_text, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def _limits(runbook: Runbook) -> str:
     caps = runbook.caps
     parts = [f"{several(caps.max_partitions, 'partition')} per plan"]
     parts += [f"{several(caps.max_brokers, 'broker')} that receive replicas"] if caps.max_brokers is not None else []
-    parts += [f"{amount(caps.max_bytes_moved)} to copy"] if caps.max_bytes_moved is not None else []
+    parts += [f"{known_size(caps.max_bytes_moved)} to copy"] if caps.max_bytes_moved is not None else []
     parts += [f"{several(caps.max_concurrent_moves, 'move')} at once"] if caps.max_concurrent_moves is not None else []
     parts += [f"{caps.max_duration:g} s per run"] if caps.max_duration is not None else []
     parts += [several(caps.max_unclean, "unclean election")] if caps.max_unclean else []
@@ -168,9 +167,9 @@ def _default(param: Param) -> str:
         case ArgKind.DURATION, float() as seconds:
             return f"default {seconds:g} s"
         case ArgKind.RATE, int() as rate:
-            return f"default {rate_words(rate)}"
+            return f"default {rate_text(rate)}"
         case ArgKind.BYTES, int() as size:
-            return f"default {amount(size)}"
+            return f"default {known_size(size)}"
         case ArgKind.BOOL, value:
             return f"default {str(value).lower()}"
     return f"default {param.default}"

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kfix.actions.words import amount, several
 from kfix.model.plan.facts import show_value, split_key
 from kfix.model.plan.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.plan.runbook import Runbook
 from kfix.report.console import block, joined, styled, table
+from kfix.wording import known_size, several
 
 _COLOURS = {
     Gate.AUTO: "dim",
@@ -129,7 +129,7 @@ def _impact(plan: Plan) -> str:
     impact = plan.impact
     moved = "no data copied"
     if impact.replicas_moved:
-        moved = f"{several(impact.replicas_moved, 'replica')} copied ({amount(impact.bytes)})"
+        moved = f"{several(impact.replicas_moved, 'replica')} copied ({known_size(impact.bytes)})"
     return (
         f"{several(impact.partitions, 'partition')}, {moved}, about {impact.seconds:g} s "
         f"if every step is needed; data loss: {impact.max_loss}"

@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.actions.words import amount
 from kfix.harmless import one_line
 from kfix.report.console import overwrite, styled
+from kfix.wording import known_size, rate_text
 
 # A pipe cannot be overwritten: a line a minute (seconds) is enough for hours of copying.
 _PIPE_EVERY = 60.0
@@ -46,11 +46,11 @@ def progress_words(record: Mapping[str, Any]) -> str:
     steps = record["steps"]
     name = steps[0] if len(steps) == 1 else f"{len(steps)} steps"
     if total is None:
-        text = f"{name}: {amount(done)} copied of an unknown size"
+        text = f"{name}: {known_size(done)} copied of an unknown size"
     else:
         percent = f" ({100 * done // total} %)" if total else ""
-        text = f"{name}: {amount(done)} of {amount(total)} copied{percent}"
-    text += f", {rate_words(rate)}" if rate is not None else ""
+        text = f"{name}: {known_size(done)} of {known_size(total)} copied{percent}"
+    text += f", {rate_text(rate)}" if rate is not None else ""
     left = record["seconds_left"]
     text += f", {time_words(left)} left" if left is not None else ""
     return text + (f"; waiting until {clock_words(record['until'])} at the latest" if record.get("until") else "")
@@ -66,10 +66,6 @@ def wait_words(record: Mapping[str, Any]) -> str:
 def clock_words(time: str) -> str:
     """Formats `2026-09-21T14:13:20.000Z` as `14:13:20 UTC`."""
     return f"{time.partition('T')[2][:8]} UTC"
-
-
-def rate_words(rate: int) -> str:
-    return f"{amount(rate)}/s"
 
 
 def time_words(seconds: int) -> str:

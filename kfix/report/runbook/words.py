@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kfix.actions.words import several
-from kfix.report.runbook.progress import clock_words, rate_words, time_words
-
-__all__ = ["run_words", "several", "step_words"]
+from kfix.report.runbook.progress import clock_words, time_words
+from kfix.wording import rate_text, several
 
 Record = Mapping[str, Any]
 Words = tuple[str, str]
@@ -85,7 +83,7 @@ def step_words(record: Record, what: str) -> Words | None:  # noqa: C901, PLR091
         case "step.done_by_hand":
             return "done by hand and verified", "green"
         case "throttle.intent":
-            return f"throttle {rate_words(record['args']['rate'])}, requested by {record['by']}", "bold"
+            return f"throttle {rate_text(record['args']['rate'])}, requested by {record['by']}", "bold"
         case "throttle.result":
             return (
                 ("throttle changed", "green") if record["ok"] else (f"throttle not changed: {record['error']}", "red")

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from kfix.derive.naming import count
 from kfix.report.console import styled
+from kfix.wording import several
 
 # In a pipe each failure is a line; progress is a line every so many seconds.
 _PIPE_EVERY = 10.0
@@ -95,8 +95,8 @@ def show_collected(run: Any, resumed: int, seconds: float, console: Console) -> 
     total = len(run.clusters) + len(run.failed)
     again = f", {resumed} of them earlier" if resumed else ""
     console.print(
-        f"collected {len(run.clusters)} of {count(total, 'cluster')}{again}: "
-        f"{count(sum(run.clusters.values()), 'partition')} in {seconds:.1f} s",
+        f"collected {len(run.clusters)} of {several(total, 'cluster')}{again}: "
+        f"{several(sum(run.clusters.values()), 'partition')} in {seconds:.1f} s",
         soft_wrap=True,
     )
     for name, entry in sorted(_entries(run).items()):

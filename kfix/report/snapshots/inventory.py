@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from kfix.derive.naming import count
 from kfix.model.audit.inventory import ClusterEntry, Inventory, MaintenanceWindow
 from kfix.report.console import styled, table
+from kfix.wording import several
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -26,7 +26,7 @@ def show_inventory(inventory: Inventory, warnings: Iterable[str], console: Conso
     console.print(shown)
     for line in warnings:
         console.print(styled(f"warning: {line}", "yellow"))
-    console.print(f"{inventory.origin}: {count(len(inventory.clusters), 'cluster')}, {_mutes(inventory)}: valid")
+    console.print(f"{inventory.origin}: {several(len(inventory.clusters), 'cluster')}, {_mutes(inventory)}: valid")
 
 
 def inventory_json(inventory: Inventory, sha256: str, warnings: Iterable[str]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _where(entry: ClusterEntry) -> str:
 
 
 def _mutes(inventory: Inventory) -> str:
-    return count(len(inventory.mutes), "mute")
+    return several(len(inventory.mutes), "mute")
 
 
 def show_runs(runs: Iterable[Any], console: Console) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kfix.actions.words import several
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
@@ -16,6 +15,7 @@ from kfix.placement.replace import replace_as, replace_brokers
 from kfix.placement.spread import preferred, spread
 from kfix.placement.world import Move, PlacementError, World, and_more
 from kfix.ports import ClusterReader
+from kfix.wording import several
 
 _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 

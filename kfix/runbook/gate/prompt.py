@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kfix.actions.words import amount, several
 from kfix.harmless import Lines, lines
 from kfix.model.plan.facts import Fact, show_value, split_key
 from kfix.model.plan.plan import Estimate, Gate, Phase, Plan, PlannedStep
 from kfix.runbook.gate.gates import Screen, sure_phrases
+from kfix.wording import known_size, several
 
 _SHOWN = 8
 
@@ -92,7 +92,7 @@ def impact_words(estimate: Estimate) -> str:
     partitions = several(estimate.partitions, "partition") if estimate.partitions else "the whole cluster"
     moved = "no data copied"
     if estimate.replicas_moved:
-        moved = f"{several(estimate.replicas_moved, 'replica')} copied ({amount(estimate.bytes)})"
+        moved = f"{several(estimate.replicas_moved, 'replica')} copied ({known_size(estimate.bytes)})"
     return f"{partitions}, {moved}, about {estimate.seconds:g} s; data loss: {estimate.max_loss}"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kfix.actions.words import amount, several
 from kfix.errors import RefusedError
 from kfix.model.plan.plan import Plan
+from kfix.wording import known_size, several
 
 
 def refuse_over_limits(plan: Plan) -> None:
@@ -29,7 +29,8 @@ def over_limits(plan: Plan) -> Iterator[str]:
         count = several(len(brokers), "broker")
         yield f"{count} to add replicas to; the limit is {caps.max_brokers} (limits.max_brokers)"
     if caps.max_bytes_moved is not None and impact.bytes > caps.max_bytes_moved:
-        yield f"{amount(impact.bytes)} to copy; the limit is {amount(caps.max_bytes_moved)} (limits.max_bytes_moved)"
+        limit = known_size(caps.max_bytes_moved)
+        yield f"{known_size(impact.bytes)} to copy; the limit is {limit} (limits.max_bytes_moved)"
     unknown = sum(s.estimate.replicas_moved > 0 and s.args.get("bytes") == -1 for s in plan.steps)
     if caps.max_bytes_moved is not None and unknown:
         size = several(unknown, "partition")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.actions.words import several
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.plan.plan import Goal, PlannedStep, Risk
+from kfix.wording import several
 
 
 def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...]) -> Iterator[str]:

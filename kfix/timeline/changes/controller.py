@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kfix.model.cluster.snapshot import ControllerNode, Snapshot
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, where
+from kfix.wording import several
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
@@ -27,7 +28,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 def _sentence(old: ControllerNode, new: ControllerNode) -> str:
     skipped = new.epoch - old.epoch - 1
-    more = f"; {skipped} more {'election' if skipped == 1 else 'elections'} in between" if skipped > 0 else ""
+    more = f"; {several(skipped, 'more election')} in between" if skipped > 0 else ""
     return (
         f"broker {new.broker} became the controller, epoch {new.epoch} (previous: broker {old.broker}, epoch "
         f"{old.epoch}){more}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kfix.model.cluster.snapshot import NO_LEADER, PartitionState, Snapshot, TopicPartition
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, comparable, states, where
+from kfix.wording import several
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
@@ -26,7 +27,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
         tone, text = sentence(old.leader, now.leader, now.leader_epoch)
         skipped = now.leader_epoch - old.leader_epoch - 1
         if skipped > 0 and old.leader != now.leader:
-            text += f"; {skipped} {'epoch' if skipped == 1 else 'epochs'} in between were not observed"
+            text += f"; {several(skipped, 'epoch')} in between were not observed"
         yield Event(at, Theme.LEADER, tone, text, where(after), not_before, tp, key=f"leader:{tp}:{now.leader_epoch}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, where
+from kfix.wording import several
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
@@ -17,7 +18,7 @@ def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     old, new = before.zookeeper.assignments, after.zookeeper.assignments
     was, now = Counter(tp.topic for tp in old), Counter(tp.topic for tp in new)
     for topic in sorted(now.keys() - was.keys()):
-        text = f"topic {topic} was created, {now[topic]} partition{'' if now[topic] == 1 else 's'}"
+        text = f"topic {topic} was created, {several(now[topic], 'partition')}"
         yield Event(at, Theme.CONFIG, Tone.NOTE, text, where(after), since)
     for topic in sorted(was.keys() - now.keys()):
         yield Event(at, Theme.CONFIG, Tone.ACT, f"topic {topic} was deleted", where(after), since)

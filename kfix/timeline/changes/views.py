@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from kfix.model.incident.timeline import Event, Theme, Tone
 from kfix.timeline.when import between, where
+from kfix.wording import brokers_named
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Event]:
@@ -54,6 +55,5 @@ def controllers(snapshot: Snapshot) -> Mapping[int, list[int]]:
 
 def _by_broker(named: Mapping[int, list[int]]) -> str:
     return "; ".join(
-        f"{named} (say{'s' if len(by) == 1 else ''} broker{'' if len(by) == 1 else 's'} {', '.join(map(str, by))})"
-        for named, by in sorted(named.items())
+        f"{named} (say{'s' if len(by) == 1 else ''} {brokers_named(by)})" for named, by in sorted(named.items())
     )

@@ -16,7 +16,7 @@ import pytest
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.app.fleet import collect_one
-from kfix.app.snapshots import look_entry
+from kfix.app.snapshots import read_entry
 from kfix.errors import StoreError, UnreachableError
 from kfix.fleet.collection import Collection
 from kfix.fleet.inventory.load import load_inventory
@@ -85,7 +85,7 @@ def test_network_faults_become_rows_and_delay_no_other_cluster(inventory, tmp_pa
     monkeypatch.setenv("KFIX_STATE_HOME", str(tmp_path / "state"))
     collection = Collection(tmp_path / "store", load_inventory(inventory), DAY, "r")
     began = time.monotonic()
-    done = {d.name: d for d in collection.results(look_entry)}
+    done = {d.name: d for d in collection.results(read_entry)}
     # Eight deadlines of 2 s, one after the other, would be 16.
     assert time.monotonic() - began < 12
     assert not [d for d in done.values() if d.result]
@@ -119,7 +119,7 @@ def test_a_name_server_that_never_answers_is_left_behind(tmp_path, monkeypatch):
             f"  there: {{bootstrap: '{end}'}}\n"
         )
         collection = Collection(tmp_path / "store", load_inventory(path), DAY, "r")
-        done = [d.name for d in collection.results(look_entry)]
+        done = [d.name for d in collection.results(read_entry)]
     gate.set()
     assert done[-1] == "slow"
     assert "in time" in collection.finish().failed["slow"]

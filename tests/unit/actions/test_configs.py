@@ -57,7 +57,7 @@ def test_a_rate_is_set_and_put_back_exactly(before: dict[str, str]) -> None:
 def test_a_rate_says_what_it_was() -> None:
     cluster = four_brokers()
     assert ACTIONS["throttle.rate"].preview(freeze("throttle.rate", cluster, broker=2, rate=5_000_000)).what == (
-        "throttle replication of broker 2 to 5.0 MB/s (was none)"
+        "throttle replication of broker 2 to 5 MB/s (was none)"
     )
     cluster.alter_configs(BROKER, "2", {RATES[0]: "700"})
     shown = ACTIONS["throttle.rate"].preview(freeze("throttle.rate", cluster, broker=2, rate=5_000_000))

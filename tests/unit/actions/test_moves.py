@@ -31,7 +31,7 @@ MOVE, CANCEL = ACTIONS["reassign.move"], ACTIONS["reassign.cancel"]
 def test_a_raise_tells_what_it_copies_how_long_it_takes_and_the_command() -> None:
     args = on_tp("reassign.move", four_brokers(), replicas=(1, 2, 3, 4), rate=1000)
     shown = MOVE.preview(args)
-    assert shown.what == "orders-0: [1,2,3] -> [1,2,3,4]; copies 1 replica, 10.0 kB at 1.0 kB/s"
+    assert shown.what == "orders-0: [1,2,3] -> [1,2,3,4]; copies 1 replica, 10 kB at 1 kB/s"
     assert (shown.estimate.replicas_moved, shown.estimate.bytes, shown.estimate.seconds) == (1, 10_000, 10.0)
     assert '"replicas":[1,2,3,4]' in shown.command
     assert shown.command.endswith("--throttle 1000 --execute")
@@ -41,7 +41,7 @@ def test_a_raise_tells_what_it_copies_how_long_it_takes_and_the_command() -> Non
 def test_a_replacement_tells_what_goes_and_a_new_order_that_nothing_is_copied() -> None:
     cluster = four_brokers()
     replaced = MOVE.preview(on_tp("reassign.move", cluster, replicas=(1, 2, 4)))
-    assert replaced.what.endswith("copies 1 replica, 10.0 kB, not throttled; removes the replica on 3")
+    assert replaced.what.endswith("copies 1 replica, 10 kB, not throttled; removes the replica on 3")
     permuted = MOVE.preview(on_tp("reassign.move", cluster, replicas=(2, 1, 3)))
     assert permuted.what == "orders-0: [1,2,3] -> [2,1,3]; only the order changes, nothing is copied"
     assert permuted.estimate.bytes == 0

@@ -164,7 +164,14 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: cut_clusters.lagging(20, 25), "broker 2 slow", WARNING),
         Sick(lambda: cut_clusters.lagging(20, 80), "broker 2 catching up", INFO),
     ],
-    "KFX901": [Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO)],
+    "KFX901": [
+        Sick(lambda: unread_zookeeper().snapshot(), "zookeeper localhost:2181", INFO),
+        Sick(
+            lambda: changed(base(), failed={"bootstrap localhost:9099": "no answer"}).snapshot(),
+            "bootstrap localhost:9099",
+            INFO,
+        ),
+    ],
 }
 
 
@@ -296,7 +303,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         cut_clusters.zone_isolated,
     ],
     "KFX901": [
-        # A dead broker is no riddle, nor is one dead bootstrap address of several.
+        # A dead broker is no riddle, nor is a bootstrap address that may be its own.
         lambda: changed(
             base().kill(3), failed={"broker 3": "refused", "bootstrap localhost:9093": "refused"}
         ).snapshot(),

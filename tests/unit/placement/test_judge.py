@@ -30,9 +30,9 @@ def test_every_mistake_is_told_in_order() -> None:
         "error partition-twice t-0: given 2 times: [2, 1] and [3, 3, 4]",
         "error duplicate-replica t-0: [3, 3, 4] names broker 3 more than once",
         "warning fewer-racks t-0: [3, 3, 4] is in 1 rack where 2 are possible",
-        "error unknown-broker t-1: broker 7, 8 cannot take a replica: 4 brokers are alive (1, 2, 3, 4)",
+        "error unknown-broker t-1: brokers 7, 8 cannot take a replica: 4 brokers are alive (1, 2, 3, 4)",
         "warning rf-lowered t-2: 3 replicas become 2: [1, 2, 3] becomes [1, 2]",
-        "warning unknown-broker t-3: broker 9 stays and is not alive: the move does not complete before it is back",
+        "warning unknown-broker t-3: broker 9 stays and is not alive: the move does not complete before a return",
         "error empty-list t-4: no replica at all",
         "error unknown-partition x-0: the cluster has no such partition",
     ]

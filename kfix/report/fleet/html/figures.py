@@ -15,7 +15,8 @@ from plotly.subplots import make_subplots
 
 from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow
 from kfix.report.fleet.html.palette import LIGHT
-from kfix.report.fleet.words import amount, shortened, titles
+from kfix.report.fleet.words import shortened, titles
+from kfix.wording import several
 
 #: The number of clusters in a window of the charts; above it a chart of the distribution of scores is drawn as well.
 MANY: Final = 30
@@ -223,7 +224,7 @@ def _heat(report: AuditReport) -> go.Figure:
         texttemplate="%{text}",
         textfont={"size": 11},
         customdata=[
-            [f"{label(c.cluster, 80)}<br>{code} {slug}: {CELLS[place][0]}, {amount(n, 'finding')}"
+            [f"{label(c.cluster, 80)}<br>{code} {slug}: {CELLS[place][0]}, {several(n, 'finding')}"
              for code, slug, (place, n) in zip(codes, slugs, row, strict=True)]
             for c, row in zip(report.clusters, rows, strict=True)
         ],
@@ -248,7 +249,7 @@ def _offenders(report: AuditReport) -> go.Figure:
         textposition="outside",
         textfont={"color": LIGHT["text"]},
         cliponaxis=False,
-        customdata=[f"{amount(o.findings, 'finding')}, {amount(o.partitions, 'partition')}" for o in rows],
+        customdata=[f"{several(o.findings, 'finding')}, {several(o.partitions, 'partition')}" for o in rows],
         hovertemplate="%{y}: %{x} clusters, %{customdata}<extra></extra>",
         marker={"color": [LIGHT[o.worst if o.worst in LIGHT else "info"] for o in rows]},
     )

@@ -11,7 +11,8 @@ from typing import Any, Final
 from kfix.model.audit.audit import AuditReport, ClusterRow, ClusterTrend, FindingRow
 from kfix.report.fleet.html.packing import packed_json
 from kfix.report.fleet.json_audit import document
-from kfix.report.fleet.words import amount, next_step, since_words
+from kfix.report.fleet.words import next_step, since_words
+from kfix.wording import several
 
 _PARTITION: Final = re.compile(r"(?s)(.*)-(\d{1,9})\Z")
 
@@ -52,7 +53,7 @@ def _cluster(row: ClusterRow, findings: Iterable[FindingRow], trend: ClusterTren
         "collected": row.collected,
         "why": row.why,
         "maintenance": row.maintenance,
-        "seen": ", ".join(amount(getattr(row, f"{noun}s"), noun) for noun in ("broker", "topic", "partition")),
+        "seen": ", ".join(several(getattr(row, f"{noun}s"), noun) for noun in ("broker", "topic", "partition")),
         "past": past,
         "findings": [_finding(f) for f in findings],
     }

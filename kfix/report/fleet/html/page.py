@@ -20,7 +20,8 @@ from kfix.report.fleet.html.island import details, index
 from kfix.report.fleet.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import amount, headline, next_step, one_line, since_words, titles
+from kfix.report.fleet.words import headline, next_step, one_line, since_words, titles
+from kfix.wording import several
 
 #: The number of new findings in the page before its script runs; all of them are listed under their clusters.
 NEWS: Final = 20
@@ -56,7 +57,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=for_html,
     )  # fmt: skip
-    made.filters |= {"amount": amount, "since": since_words, "clock": _clock, "next_step": next_step}
+    made.filters |= {"several": several, "since": since_words, "clock": _clock, "next_step": next_step}
     return made
 
 

@@ -86,7 +86,7 @@ def _told(stage: Stage, *records: dict[str, Any], tty: bool = False) -> str:
         ({"type": "step.intent", "step": "undo-nudge"}, "undo-nudge: reverts: reassign"),
         (
             {"type": "throttle.intent", "step": "nudge", "args": {"rate": 5_000_000}, "by": "al"},
-            "throttle 5.0 MB/s, requested by al",
+            "throttle 5 MB/s, requested by al",
         ),
         ({"type": "throttle.result", "step": "nudge", "ok": True, "error": ""}, "throttle changed"),
         ({"type": "throttle.result", "step": "nudge", "ok": False, "error": "X"}, "throttle not changed: X"),
@@ -113,9 +113,9 @@ PROGRESS: dict[str, Any] = {
 
 
 def test_progress_is_one_line_with_rate_and_time_left() -> None:
-    assert progress_words(PROGRESS) == "2 steps: 250.0 MB of 1.0 GB copied (25 %), 50.0 MB/s, 15 s left"
+    assert progress_words(PROGRESS) == "2 steps: 250 MB of 1 GB copied (25 %), 50 MB/s, 15 s left"
     unknown = {**PROGRESS, "steps": ["a"], "bytes_total": None, "bytes_per_second": None, "seconds_left": None}
-    assert progress_words(unknown) == "a: 250.0 MB copied of an unknown size"
+    assert progress_words(unknown) == "a: 250 MB copied of an unknown size"
     assert "%" not in progress_words({**PROGRESS, "bytes_total": 0})
     assert [time_words(s) for s in (59, 61, 3600, 7325)] == ["59 s", "1 min 01 s", "1 h 00 min", "2 h 02 min"]
 

@@ -1,0 +1,40 @@
+"""Numbers with their nouns, sizes, and the brokers of a sentence.
+
+Finding keys contain these words, so that a change makes every stored finding new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_STEP = 1000
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def several(count: int, noun: str, plural: str = "") -> str:
+    """Returns `1 partition` or `2 partitions`; `plural` is needed where an s is not enough."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def brokers_named(brokers: Iterable[int]) -> str:
+    """Returns `broker 3` or `brokers 1, 3`, in numerical order; it is also the object of findings about brokers."""
+    ids = sorted(set(brokers))
+    return f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}" if ids else "no broker"
+
+
+def size_text(size: float) -> str:
+    """Returns bytes in decimal units, as Kafka's own rates: `905 bytes`, `60 MB`, `12.3 MB`."""
+    value, unit = float(size), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{value:.{1 if unit else 0}f}".removesuffix(".0") + f" {_UNITS[unit]}"
+
+
+def known_size(size: int) -> str:
+    """Returns the size, or "size unknown" where it is negative."""
+    return size_text(size) if size >= 0 else "size unknown"
+
+
+def rate_text(rate: float) -> str:
+    """Returns bytes per second: `5 MB/s`."""
+    return f"{size_text(rate)}/s"
