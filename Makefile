@@ -27,11 +27,12 @@ fleet-demo:
 test: setup-dev
 	@$(PYTEST)
 
-# Each file of code by itself, and the rules over the whole repository: no cluster, less than a minute.
+# Each module by itself, and the rules over the whole repository: no cluster, less than a minute on two idle cores.
 unit: setup-dev
 	@$(PYTEST) tests/unit tests/catalogue
 
-# Properties of whole commands, without a cluster: terminals, kills, hostile input, random clusters.
+# Properties of whole commands, without a cluster: terminals, kills, hostile input, random clusters, process pools, an
+# object store, and the commands of the documentation.
 proofs: setup-dev
 	@$(PYTEST) tests/proofs
 
