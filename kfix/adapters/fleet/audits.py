@@ -1,60 +1,31 @@
-"""Stored audits: one folder per audit, append-only, with a manifest that is written last.
+"""Stored audits: the tables `findings`, `clusters` (score cards) and `audits`, whose commit is the last one.
 
-    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/findings-<attempt>.parquet
-    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/clusters-<attempt>.parquet
-    <root>/v1/audits/date=YYYY-MM-DD/run=<id>/audit.json
-
-The manifest names the valid files. A repeated audit writes new files and then its manifest, so a reader sees either the
-complete old audit or the complete new one. Other audits are never touched.
+A row of `audits` names the files of its findings and score cards. If a repeated audit was killed between two commits,
+the names differ: then the audit counts as damaged until it is repeated, and every table has it once and whole.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.places import (
-    TABLE,
-    StoreLocation,
-    exists,
-    files,
-    left_out,
-    place_of,
-    read_bytes,
-    readable_errors,
-    remove,
-    run_folders,
-    run_name,
-    write_bytes,
-    writing,
-)
-from kfix.adapters.fleet.schema import VERSION
+from kfix.adapters.fleet.delta import Table, TableFile
+from kfix.adapters.fleet.flat import table_of as small_table
+from kfix.adapters.fleet.places import StoreLocation, left_out, readable_errors
+from kfix.adapters.fleet.runs import write_file
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.errors import UsageError
-from kfix.model.audit.audit import ClusterRow, MuteSeen
+from kfix.model.audit.audit import ClusterRow, FindingRow, MuteSeen
 
-FORMAT: Final = "kfix.audit-run"
-AUDITS: Final = "audits"
-AUDIT: Final = "audit.json"
-FINDINGS: Final = "findings"
-CLUSTERS: Final = "clusters"
 _REPEAT: Final = "repeat that audit: kfix audit --collect no --date DAY --run RUN"
-_TYPES: Final[Mapping[Any, Any]] = {
-    str: pa.string(),
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-    date: pa.date32(),
-    tuple[str, ...]: pa.list_(pa.string()),
-}
-#: The columns that name the audit, in addition to the fields of the row.
-_WHEN: Final = (pa.field("day", pa.date32(), nullable=False), pa.field("run", pa.string(), nullable=False))
+_SPECS: Final[Mapping[type, TableSpec]] = {FindingRow: FINDINGS, ClusterRow: CLUSTERS}
 Row = TypeVar("Row")
 
 
@@ -66,12 +37,10 @@ class Audit:
     clusters of the run, read or not; `previous` is the (day, run) of the audit that it was compared with.
     """
 
-    place: StoreLocation
+    root: StoreLocation
     day: date
     id: str
     began: float
-    findings: str
-    clusters: str
     manifest: Mapping[str, Any]
     clusters_named: tuple[str, ...] = ()
     last_read: Mapping[str, date] = field(default_factory=dict)
@@ -84,20 +53,17 @@ class Audit:
     def order(self) -> tuple[date, float, str]:
         return (self.day, self.began, self.id)
 
-
-def schema_of(kind: type) -> Any:
-    """Returns the pyarrow schema of a row class."""
-    hints = get_type_hints(kind)
-    return pa.schema([*_WHEN, *(pa.field(f.name, _TYPES[hints[f.name]], nullable=False) for f in fields(kind))])
+    @property
+    def night(self) -> tuple[date, str]:
+        return (self.day, self.id)
 
 
-def table_of(kind: type[Row], rows: Iterable[Row], day: date, run: str, names: Sequence[str] | None = None) -> Any:
+def table_of(kind: type[Row], rows: Iterable[Row], names: Sequence[str] | None = None) -> Any:
     """Returns the rows as a pyarrow table in the given order, with all columns or those in `names`."""
-    rows, schema = tuple(rows), schema_of(kind)
+    rows, schema = tuple(rows), _SPECS[kind].file_schema
     if names is not None:
         schema = pa.schema([schema.field(name) for name in names])
-    when = {"day": day, "run": run}
-    columns = ([when[n]] * len(rows) if n in when else [getattr(r, n) for r in rows] for n in schema.names)
+    columns = ([getattr(r, n) for r in rows] for n in schema.names)
     return pa.Table.from_arrays([_column(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
 
 
@@ -115,19 +81,41 @@ def _escaped(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def read_rows(kind: type[Row], file: str) -> tuple[Row, ...]:
-    """Reads rows by column name. Raises UsageError if a column is missing or has another type."""
-    place = place_of(file)
-    wanted = schema_of(kind)
-    with readable_errors(place, _REPEAT), place.system.open_input_file(place.path) as opened:
-        table = pq.ParquetFile(opened).read()
-    check_columns(table.schema, wanted, str(place))
+def files_of(root: StoreLocation, kind: type, nights: Iterable[tuple[date, str]]) -> list[TableFile]:
+    """Returns the files with these rows of these audits."""
+    wanted = frozenset(nights)
+    return Table(root, _SPECS[kind]).files(lambda day, run: (day, run) in wanted)
+
+
+def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
+    """Reads the rows of an audit by column name.
+
+    Raises UsageError if a file is damaged, not of this audit, or lacks a column.
+    """
+    wanted = _SPECS[kind].file_schema
     hints = get_type_hints(kind)
-    columns = []
-    for f in fields(kind):  # type: ignore[arg-type]
-        values = table.column(f.name).to_pylist()
-        columns.append([tuple(v) for v in values] if hints[f.name] == tuple[str, ...] else values)
-    return tuple(kind(*values) for values in zip(*columns, strict=True))
+    found: list[Row] = []
+    there = files_of(audit.root, kind, [audit.night])
+    _check_names(audit, kind, there)
+    for file in there:
+        with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
+            table = pq.ParquetFile(opened).read()
+        check_columns(table.schema, wanted, str(file.place))
+        columns = []
+        for f in fields(kind):  # type: ignore[arg-type]
+            values = table.column(f.name).to_pylist()
+            columns.append([tuple(v) for v in values] if hints[f.name] == tuple[str, ...] else values)
+        found += [kind(*values) for values in zip(*columns, strict=True)]
+    return tuple(found)
+
+
+def _check_names(audit: Audit, kind: type, there: Sequence[TableFile]) -> None:
+    name = _SPECS[kind].name
+    if [f.place.path.rpartition("/")[2] for f in there] != audit.manifest["files"][name]:
+        raise UsageError(
+            f"{audit.root}: the audit {audit.id!r} of {audit.day}: its {name} are of another attempt, which was killed",
+            hint=_REPEAT,
+        )
 
 
 def check_columns(found: Any, wanted: Any, where: str) -> None:
@@ -148,11 +136,13 @@ def check_columns(found: Any, wanted: Any, where: str) -> None:
 
 def is_sound(audit: Audit) -> str:
     """Returns the reason why the score cards of an audit cannot be read, "" if they can."""
-    place = place_of(audit.clusters)
     try:
-        with readable_errors(place), place.system.open_input_file(place.path) as opened:
-            schema = pq.read_schema(opened)
-        check_columns(schema, schema_of(ClusterRow), str(place))
+        there = files_of(audit.root, ClusterRow, [audit.night])
+        _check_names(audit, ClusterRow, there)
+        for file in there:
+            with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
+                schema = pq.read_schema(opened)
+            check_columns(schema, CLUSTERS.file_schema, str(file.place))
     except UsageError as error:
         return str(error)
     return ""
@@ -163,48 +153,32 @@ def write_audit(
     day: date,
     run: str,
     began: float,
-    tables: Mapping[str, Any],
+    rows: Mapping[type, Any],
     manifest: Mapping[str, Any],
 ) -> Audit:
-    """Writes an audit; `tables` are `findings` and `clusters`.
-
-    The files of the previous attempt stay, for readers that have just read its manifest; older ones are deleted.
-    """
-    place = audit_place(root, day, run)
-    kept = set(_files_of(place))
-    attempt = secrets.token_hex(4)
-    names = {kind: f"{kind}-{attempt}{TABLE}" for kind in (FINDINGS, CLUSTERS)}
-    for kind, name in names.items():
-        with writing(place / name) as out:
-            pq.write_table(tables[kind], out, compression="zstd", store_schema=False)
-    whole = {
-        "format": FORMAT,
-        "version": VERSION,
-        "date": day.isoformat(),
-        "run": run,
-        "began": began,
-        "files": names,
-        **manifest,
+    """Writes an audit; `rows` are pyarrow tables of the findings and the score cards, by the class of their rows."""
+    names: dict[str, list[str]] = {}
+    for kind, table in rows.items():
+        spec = _SPECS[kind]
+        new = [write_file(Table(root, spec).night(day, run), spec.name, table)] if table.num_rows else []
+        Table(root, spec).replace(day, run, new)
+        names[spec.name] = [file.name for file in new]
+    whole = {"began": began, "files": names, **manifest}
+    earlier = manifest["previous"]
+    row = {
+        "began": datetime.fromtimestamp(began, UTC),
+        "ended": datetime.fromtimestamp(manifest["ended"], UTC),
+        "kfix": manifest["kfix"],
+        "engine": manifest["engine"],
+        "findings": rows[FindingRow].num_rows,
+        "clusters": rows[ClusterRow].num_rows,
+        "previous_day": date.fromisoformat(earlier["date"]) if earlier else None,
+        "previous_run": earlier["run"] if earlier else None,
+        "manifest": json.dumps(whole, ensure_ascii=False, allow_nan=False),
     }
-    write_bytes(place / AUDIT, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False).encode())
-    for name in files(place, TABLE):
-        if f"{name}{TABLE}" not in {*names.values(), *kept}:
-            remove(place / f"{name}{TABLE}")
-    return _audit(place, whole)
-
-
-def _files_of(place: StoreLocation) -> tuple[str, ...]:
-    """Returns the files that the current manifest names, () if there is no readable manifest."""
-    if not exists(place / AUDIT):
-        return ()
-    try:
-        return tuple(map(str, json.loads(read_bytes(place / AUDIT))["files"].values()))
-    except (UsageError, ValueError, KeyError, TypeError, AttributeError):
-        return ()
-
-
-def audit_place(root: StoreLocation, day: date, run: str) -> StoreLocation:
-    return root / f"v{VERSION}" / AUDITS / f"date={day.isoformat()}" / f"run={run_name(run)}"
+    audits_table = Table(root, AUDITS)
+    audits_table.replace(day, run, [write_file(audits_table.night(day, run), AUDITS.name, small_table(AUDITS, [row]))])
+    return _audit(root, day, run, whole)
 
 
 def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str] | None = None) -> tuple[Audit, ...]:
@@ -212,36 +186,31 @@ def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str]
 
     Audits that cannot be read are skipped and described in `damaged`; without that list UsageError is raised.
     """
-    top = root / f"v{VERSION}" / AUDITS
     found = []
-    for _, _, place in run_folders(top, lambda day: since is None or day >= since):
-        if exists(place / AUDIT):
-            with left_out(damaged):
-                found.append(read_audit(place))
+    for each in Table(root, AUDITS).files(lambda day, _run: since is None or day >= since):
+        with left_out(damaged):
+            found.append(read_audit(root, each))
     return tuple(sorted(found, key=lambda a: a.order))
 
 
-def read_audit(place: StoreLocation) -> Audit:
-    """Raises UsageError if the manifest is missing, damaged, or written by a newer kfix."""
+def read_audit(root: StoreLocation, file: TableFile) -> Audit:
+    """Raises UsageError if the row of `audits` is damaged."""
+    with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
+        texts = pq.ParquetFile(opened).read(columns=["manifest"]).column(0).to_pylist()
     try:
-        manifest = json.loads(read_bytes(place / AUDIT))
-        if manifest["format"] != FORMAT or manifest["version"] > VERSION:
-            raise UsageError(f"{place / AUDIT}: is not an audit that this version of kfix can read")
-        return _audit(place, manifest)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{place / AUDIT}: is damaged: {type(error).__name__} at {error}") from None
+        return _audit(root, file.day, file.run, json.loads(texts[0]))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise UsageError(f"{file.place}: is damaged: {type(error).__name__} at {error}", hint=_REPEAT) from None
 
 
-def _audit(place: StoreLocation, manifest: Mapping[str, Any]) -> Audit:
-    names, earlier = manifest["files"], manifest.get("previous")
+def _audit(root: StoreLocation, day: date, run: str, manifest: Mapping[str, Any]) -> Audit:
+    earlier = manifest.get("previous")
     unread = manifest.get("could_not_read", {})
     return Audit(
-        place,
-        date.fromisoformat(manifest["date"]),
-        str(manifest["run"]),
+        root,
+        day,
+        run,
         float(manifest["began"]),
-        str(place / str(names[FINDINGS])),
-        str(place / str(names[CLUSTERS])),
         manifest,
         tuple(map(str, manifest.get("clusters_named", ()))),
         {str(n): date.fromisoformat(d) for n, d in manifest.get("last_read", {}).items()},

@@ -6,12 +6,15 @@ Columns are added, never renamed, and never change their type. All integers have
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import fields
+from datetime import date
+from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
 from kfix.adapters.fleet.spec import INTS, TIME, Column, TableSpec
 from kfix.derive.partition_facts import FACT_TYPES
+from kfix.model.audit.audit import ClusterRow, FindingRow
 
 _TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
 _TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
@@ -192,3 +195,88 @@ RUNS: Final = TableSpec(
 )
 #: The tables that a collected run fills; `runs` is committed last.
 COLLECTED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SOURCES, SNAPSHOTS)
+
+#: Field -> (comment, unit) of `kfix.model.audit.audit.FindingRow`; those rows are never null.
+_FINDING: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "key": ("the finding, the same in every audit: CODE:object", ""),
+    "code": ("the check: kfix explain CODE", ""),
+    "object": ("what it is about, such as a partition or brokers", ""),
+    "severity": ("info, warning or critical", ""),
+    "rank": ("the severity as a number: 0, 1 or 2", ""),
+    "status": ("new, worse, still, fixed or unknown, compared with the previous audit of the cluster", ""),
+    "since": ("the first day of the unbroken series of audits that report it", "UTC date"),
+    "days": ("its age: 0 for a finding that is first seen today", "days"),
+    "summary": ("what is wrong, in one sentence", ""),
+    "cause": ("the cause", ""),
+    "confidence": ("how certain the cause is", ""),
+    "head": ("the key of the finding that explains it, empty for a head", ""),
+    "prevention": ("a latent risk", ""),
+    "unsettled": ("it may be a state of transition", ""),
+    "n_partitions": ("partitions that it is about", "partitions"),
+    "partitions": ("those partitions, `topic-number`", ""),
+    "blocked_groups": ("the consumer groups that it blocks", ""),
+    "remedy": ("what to do", ""),
+    "command": ("the command that does it, empty where a person must act", ""),
+    "runbook": ("the runbook that does it, empty if there is none", ""),
+    "muted": ("a mute of the inventory covers it", ""),
+    "mute_reason": ("the reason of that mute", ""),
+    "document": ("the finding as in kfix diagnose --json, JSON", ""),
+    "reported": ("an audit has reported it as news", ""),
+}
+_CARD: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "owner": ("its owner in the inventory", ""),
+    "tags": ("its tags in the inventory", ""),
+    "criticality": ("low, normal, high or critical", ""),
+    "collected": ("it was read and judged", ""),
+    "why": ("why not", ""),
+    "maintenance": ("the maintenance window it was in, empty if none", ""),
+    "taken_at": ("when the snapshot was taken, -1 if there is none", "s since the epoch"),
+    "partitions": ("partitions", "partitions"),
+    "topics": ("topics", "topics"),
+    "brokers": ("registered brokers", "brokers"),
+    "score": ("100 less the points of its open heads, at least 0; -1 if it was not read", "points"),
+    "risk": ("the points times the criticality: the highest comes first", "points"),
+    "critical": ("open critical heads that are not muted", "findings"),
+    "warning": ("open warnings that are not muted", "findings"),
+    "info": ("open infos that are not muted", "findings"),
+    "new": ("of them new", "findings"),
+    "worse": ("of them worse than in the previous audit", "findings"),
+    "still": ("of them reported before", "findings"),
+    "fixed": ("heads of the previous audit that are gone", "findings"),
+    "muted": ("open heads that are muted", "findings"),
+    "seconds": ("how long reading the cluster took", "s"),
+}
+
+
+def _of_rows(kind: type, comments: Mapping[str, tuple[str, str]]) -> tuple[Column, ...]:
+    hints = get_type_hints(kind)
+    return tuple(Column(f.name, _ROW_TYPES[hints[f.name]], *comments[f.name]) for f in fields(kind))
+
+
+_ROW_TYPES: Final[Mapping[Any, Any]] = {
+    **_TYPES,
+    float: _REAL,
+    date: pa.date32(),
+    tuple[str, ...]: pa.list_(_TEXT),
+}
+FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow, _FINDING))
+CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit: its score card", _of_rows(ClusterRow, _CARD))
+AUDITS: Final = TableSpec(
+    "audits",
+    "one row for each audit",
+    (
+        Column("began", TIME, "when the run that it judges began", "UTC"),
+        Column("ended", TIME, "when the audit was complete", "UTC"),
+        Column("kfix", _TEXT, "the version of kfix that judged it"),
+        Column("engine", _TEXT, "the engine that judged it"),
+        Column("findings", _INT, "rows of `findings`", "findings"),
+        Column("clusters", _INT, "rows of `clusters`", "clusters"),
+        Column("previous_day", pa.date32(), "the audit that it was compared with", "UTC date", "there was none"),
+        Column("previous_run", _TEXT, "the run of that audit", "", "there was none"),
+        Column("manifest", _TEXT, "inputs, versions, durations, mutes and unread sources, JSON"),
+    ),
+)
+#: All tables, in the order in which a night fills them.
+ALL: Final = (*COLLECTED, RUNS, FINDINGS, CLUSTERS, AUDITS)
