@@ -19,35 +19,24 @@ from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.timing import TIMING
 
 if TYPE_CHECKING:
+    from kfix.adapters.fleet.runs import StoredCluster
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
 
 _WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
 
 
-def judge_stored(
-    table: str,
-    *,
-    restart_grace: float = TIMING.restart_grace,
-    prevention: bool = True,
-    expected_rf: int | None = None,
-    expected_min_isr: int | None = None,
-) -> Diagnosis:
-    """Returns the diagnosis of one cluster of a fleet store; `table` is the path or URL of its partitions file.
-
-    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or the file is damaged.
-    """
-    return open_and_judge(table, restart_grace, prevention, expected_rf, expected_min_isr)[0]
-
-
 def open_and_judge(
-    table: str,
+    stored: StoredCluster,
     restart_grace: float = TIMING.restart_grace,
     prevention: bool = True,
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
+    """Returns the diagnosis of a cluster of a fleet store, and the snapshot, which reads its partitions on demand.
+
+    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or a file is damaged.
+    """
     with without_collector():
         with with_fleet():
             from kfix.fleet.judging.case import open_stored  # noqa: PLC0415
@@ -55,7 +44,7 @@ def open_and_judge(
         from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
 
         options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
-        case = open_stored(table, restart_grace, options.expected)
+        case = open_stored(stored, restart_grace, options.expected)
         return diagnose(examine_case(case, options)), case.snapshot
 
 

@@ -26,8 +26,8 @@ def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, 
     kept_audits = days_of(keep_audits, "--keep-audits") if keep_audits is not None else keep_snapshots
     with locked(place) if delete else contextlib.nullcontext():
         found = tuple(find_old(place_of(place), today, keep_snapshots, kept_audits))
-        for old in found if delete else ():
-            delete_old(old)
+        if delete:
+            delete_old(place_of(place), found)
     return found
 
 

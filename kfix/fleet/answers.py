@@ -1,4 +1,4 @@
-"""The conventions that engines share, so that their results compare: how tables are passed, and the result types.
+"""The conventions that engines share, so that their results compare: the result types.
 
 Engines return the same sum as int64, hugeint or decimal, the same text as string or large_string, and the same list
 with different item names. `plain` maps each to one type.
@@ -6,38 +6,11 @@ with different item names. `plain` maps each to one type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from kfix.errors import UsageError
-
 _UTC: Final = pa.timestamp("us", "UTC")
-#: The extra column of tables that are read from files: an absolute path, or the URL as it was given.
-FILENAME: Final = "filename"
-
-
-def files_of(name: str, given: Any) -> list[str] | None:
-    """Returns absolute paths or URLs (`file://` becomes a path), None if `given` is a table.
-
-    Raises UsageError if it is neither, or an empty list.
-    """
-    if isinstance(given, pa.Table):
-        return None
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UsageError(f"table {name!r}: is {type(given).__name__}, expected a pyarrow table or a list of files")
-    if not given:
-        raise UsageError(f"table {name!r}: has no files", hint="give at least one, or an empty pyarrow table")
-    return [_located(str(one)) for one in given]
-
-
-def _located(given: str) -> str:
-    if "://" not in given:
-        return str(Path(given).absolute())
-    return unquote(urlsplit(given).path) if given.startswith("file://") else given
 
 
 def plain(table: Any) -> Any:

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime
 from functools import partial
 
 from kfix.adapters.fleet.listing import unfinished_day
-from kfix.adapters.fleet.places import MANIFEST, exists, place_of, run_place
-from kfix.adapters.fleet.runs import Run, RunWriter, new_id, read_run
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import Run, RunWriter, is_complete, new_id, read_run
 from kfix.errors import UsageError
 from kfix.fleet.collected import CollectedCluster, TakeSnapshot, stored_earlier
 from kfix.fleet.engine import Engine
@@ -109,5 +109,5 @@ def _earlier(writer: RunWriter, loaded: Loaded) -> Iterator[Done[CollectedCluste
 def already_complete(store: str | os.PathLike[str], day: date | None, run: str) -> Run | None:
     """Returns the complete run of that name (of today if `day` is None), None if it is not complete."""
     root = place_of(store)
-    place = run_place(root, day or datetime.now(UTC).date(), run)
-    return read_run(place) if exists(place / MANIFEST) else None
+    of = day or datetime.now(UTC).date()
+    return read_run(root, of, run) if is_complete(root, of, run) else None

@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Final
 
-from kfix.adapters.fleet.audits import AUDITS
-from kfix.adapters.fleet.places import StoreLocation, folders
+from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.schema import VERSION
+from kfix.adapters.fleet.tables import AUDITS, RUNS
 from kfix.errors import UsageError
 from kfix.fleet.inventory.recorded import record_entry, record_mute
 from kfix.fleet.shapes import SyntheticCluster
@@ -137,8 +137,7 @@ class DemoFleet:
 
 def empty_store(root: StoreLocation) -> None:
     """Raises UsageError if the store has runs: demo data must not be mixed with real snapshots."""
-    top = root / f"v{VERSION}"
-    if folders(top, "date=") or folders(top / AUDITS, "date="):
+    if Table(root, RUNS).nights() or Table(root, AUDITS).nights():
         raise UsageError(f"{root}: already has runs", hint="give the demo a store of its own: --store DIR")
 
 

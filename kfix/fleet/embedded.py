@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -15,8 +15,8 @@ import pyarrow.dataset as ds
 
 from kfix.adapters.fleet.places import place_of
 from kfix.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.answers import FILENAME, files_of, plain
-from kfix.fleet.engine import View
+from kfix.fleet.answers import plain
+from kfix.fleet.engine import StoredRows, View
 from kfix.fleet.pool import Done, each
 
 A = TypeVar("A")
@@ -78,20 +78,24 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
         if isinstance(given, View):
             views.append(f"CREATE VIEW {_name(name)} AS {given.sql}")
             continue
-        files = files_of(name, given)
-        if files is None:
+        if isinstance(given, pa.Table):
             db.register(name, given)
-        elif any("://" in f for f in files):
-            db.register(name, _dataset(files))
+        elif not given.files:
+            db.register(name, given.schema.empty_table())
+        elif not (folder := place_of(given.folder)).local or "=" in folder.path:
+            db.register(name, _dataset(given))
         else:
-            patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
+            files = [(folder / file.path).path for file in given.files]
             if gone := [f for f in files if not Path(f).is_file()]:
                 raise UsageError(f"{gone[0]}: does not exist, or is no file")
+            patterns = [re.sub(r"([\[\]*?])", r"[\1]", f) for f in files]
             local += {*files, *patterns}
             wanted = (
-                f"[{', '.join(map(_text, patterns))}], filename = true, union_by_name = true, hive_partitioning = false"
+                f"[{', '.join(map(_text, patterns))}], union_by_name = true, hive_partitioning = true, "
+                "hive_types = {'day': DATE, 'run': VARCHAR}"
             )
-            views.append(f"CREATE VIEW {_name(name)} AS SELECT * FROM read_parquet({wanted})")  # noqa: S608 - quoted
+            columns = ", ".join(map(_name, given.schema.names))
+            views.append(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM read_parquet({wanted})")  # noqa: S608
     for setting in (
         f"allowed_paths = [{', '.join(map(_text, local))}]",
         "python_enable_replacements = false",
@@ -105,25 +109,20 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
         db.execute(view)
 
 
-def _dataset(urls: Sequence[str]) -> Any:
-    """Opens URLs with pyarrow, as the store does: DuckDB would need an extension from the network and its own keys."""
-    fields: dict[str, Any] = {}
-    places = [place_of(url) for url in urls]
-    system, paths = places[0].system, [p.path for p in places]
-    if any(p.system != system for p in places):
-        raise UsageError("the files of one table are in several file systems")
-    for fragment in ds.FileSystemDataset.from_paths(
-        paths, schema=pa.schema([]), format=ds.ParquetFileFormat(), filesystem=system
-    ).get_fragments():
-        for field in fragment.physical_schema:
-            fields.setdefault(field.name, field)
-    fields[FILENAME] = pa.field(FILENAME, pa.string())
+def _dataset(given: StoredRows) -> Any:
+    """Opens files with pyarrow, as the store does: DuckDB would need an extension from the network and its own keys.
+
+    A folder of the store's own path that looks like `name=value` would be a column for DuckDB.
+    """
+    folder = place_of(given.folder)
     return ds.FileSystemDataset.from_paths(
-        paths,
-        schema=pa.schema([*fields.values()]),
+        [(folder / file.path).path for file in given.files],
+        schema=given.schema,
         format=ds.ParquetFileFormat(),
-        filesystem=system,
-        partitions=[ds.field(FILENAME) == url for url in urls],
+        filesystem=folder.system,
+        partitions=[
+            (ds.field("day") == pa.scalar(file.day)) & (ds.field("run") == pa.scalar(file.run)) for file in given.files
+        ],
     )
 
 

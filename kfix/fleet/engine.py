@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol, TypeVar
 
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class NightFile:
+    """A file of one night; `path` is relative to the table's folder."""
+
+    path: str
+    day: date
+    run: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows of a table of the store: its columns (a pyarrow schema with `day` and `run`), its folder, and some files."""
+
+    schema: Any
+    folder: str
+    files: tuple[NightFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +56,7 @@ class Engine(Protocol):
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns the result as a pyarrow.Table.
 
-        `tables` maps the names that the statement uses to pyarrow tables, lists of paths or URLs of Parquet files, or
-        views over the tables before them. Raises UsageError if the statement is wrong.
+        `tables` maps the names that the statement uses to pyarrow tables, rows of the store, or views over the tables
+        before them. Raises UsageError if the statement is wrong.
         """
         ...

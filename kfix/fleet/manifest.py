@@ -32,8 +32,6 @@ def finish_run(
     found = {n: known or stored_earlier(writer.place, n) for n, known in there.items()}
     clusters = loaded.inventory.clusters
     failed = {n: _why(became.get(n)) for n in clusters if n not in found}
-    for name, one in found.items():
-        writer.count(name, one.partitions)
     entries: dict[str, dict[str, Any]] = {n: record_entry(e) for n, e in clusters.items()}
     for name, one in found.items():
         entries.setdefault(name, {}).update(_snapshot_facts(one))

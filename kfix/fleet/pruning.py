@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.audits import AUDIT, AUDITS
-from kfix.adapters.fleet.places import (
-    MANIFEST,
-    StoreLocation,
-    exists,
-    folders,
-    remove,
-    remove_folder,
-    run_folders,
-    size_of,
-)
-from kfix.adapters.fleet.schema import VERSION
+from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.places import STAGING, StoreLocation, run_folders, run_place, size_of
+from kfix.adapters.fleet.runs import remove_staged
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import ALL, AUDITED, AUDITS, COLLECTED, RUNS
 from kfix.errors import UsageError
 
+#: Hours for which files stay that no commit names any more, for readers that have just opened a table.
+_GRACE = 24
 _KEEP = re.compile(r"([1-9][0-9]{0,4})d")
 
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """The snapshots of a run, or the tables of an audit. `complete`: it has a manifest; `size` is in bytes."""
+    """The snapshots of a run, or an audit. An unfinished run is not `complete`; `size` is in bytes."""
 
     kind: str
     day: date
     run: str
-    place: StoreLocation
     complete: bool
     size: int
 
@@ -50,11 +44,12 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
     The newest complete run and the newest audit are never included: the next audit is compared with them. Raises
     UsageError if `root` is not a fleet store.
     """
-    top = root / f"v{VERSION}"
-    if not folders(top, "date=") and not folders(top / AUDITS, "date="):
-        raise UsageError(f"{root}: is not a fleet store: it has no v{VERSION}/date=...")
-    snapshots = _listed("snapshots", top, MANIFEST)
-    audits = _listed("audit", top / AUDITS, AUDIT)
+    staged = [*run_folders(root / STAGING)]
+    snapshots, audits = _nights(root, "snapshots", RUNS, COLLECTED), _nights(root, "audit", AUDITS, AUDITED)
+    if not (staged or snapshots or audits):
+        raise UsageError(f"{root}: is not a fleet store: it has no run")
+    complete = {(old.day, old.run) for old in snapshots}
+    snapshots += [Old("snapshots", d, run, False, size_of(p)) for d, run, p in staged if (d, run) not in complete]
     found = [
         *_beyond(snapshots, today - timedelta(days=keep_snapshots)),
         *_beyond(audits, today - timedelta(days=keep_audits)),
@@ -62,21 +57,28 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
     return tuple(sorted(found, key=lambda o: (o.day, o.kind, o.run)))
 
 
-def delete_old(old: Old) -> None:
-    """Deletes the manifest first, so that no reader takes a partial folder for a complete one."""
-    remove(old.place / (AUDIT if old.kind == "audit" else MANIFEST))
-    remove_folder(old.place)
-    day = old.place.parent
-    if not folders(day, "run="):
-        remove_folder(day)
+def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
+    """Deletes rows and files. The row that makes a night complete goes first, so that no reader takes part for all."""
+    for old in found:
+        for spec in (AUDITS, *AUDITED) if old.kind == "audit" else (RUNS, *COLLECTED):
+            Table(root, spec).remove(old.day, old.run)
+        if old.kind != "audit":
+            remove_staged(run_place(root, old.day, old.run))
+    for spec in ALL:
+        Table(root, spec).clean(_GRACE)
 
 
-def _listed(kind: str, top: StoreLocation, manifest: str) -> list[Old]:
-    return [Old(kind, day, run, place, exists(place / manifest), 0) for day, run, place in run_folders(top)]
+def _nights(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:
+    sizes: dict[tuple[date, str], int] = {}
+    for spec in (last, *specs):
+        for file in Table(root, spec).files():
+            sizes[file.day, file.run] = sizes.get((file.day, file.run), 0) + file.size
+    complete = {*Table(root, last).nights()}
+    return [Old(kind, day, run, (day, run) in complete, size) for (day, run), size in sorted(sizes.items())]
 
 
-def _beyond(all_: list[Old], first_kept: date) -> Iterable[Old]:
+def _beyond(all_: Sequence[Old], first_kept: date) -> Iterable[Old]:
     newest = max((o.day for o in all_ if o.complete), default=None)
     for each in all_:
         if each.day < first_kept and not (each.complete and each.day == newest):
-            yield Old(each.kind, each.day, each.run, each.place, each.complete, size_of(each.place))
+            yield each

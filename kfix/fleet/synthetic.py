@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.places import file_name, place_of
+from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import Run, RunWriter, write_cluster
 from kfix.adapters.fleet.schema import SAMPLE
@@ -85,7 +85,7 @@ def stored_of(cluster: SyntheticCluster) -> tuple[Any, dict[str, Any]]:
 def write(run: str, cluster: SyntheticCluster) -> tuple[str, int]:
     """Writes a cluster into the run at this path or URL. Returns (name, partitions)."""
     table, document = stored_of(cluster)
-    return cluster.name, write_cluster(place_of(run), file_name(cluster.name), table, document)
+    return cluster.name, write_cluster(place_of(run), cluster.name, table, document)
 
 
 def write_fleet(
@@ -110,7 +110,7 @@ def write_fleet(
         if wanted.setdefault(cluster.name, cluster) is not cluster:
             writer.refuse(cluster.name)
     for done in each(partial(write, str(writer.place)), wanted, processes=processes):
-        writer.count(*done.value())
+        done.value()
     return writer.finish(failed, synthetic=True, **(more or {}))
 
 

@@ -2,7 +2,7 @@
 
     <root>/staging/date=YYYY-MM-DD/run=<id>/begun.json                  written first
     <root>/staging/date=YYYY-MM-DD/run=<id>/clusters/<cluster>.json.gz  written last for each cluster
-    <root>/tables/partitions/day=YYYY-MM-DD/run=<id>/*.parquet          the partitions of each cluster, not yet committed
+    <root>/tables/partitions/day=YYYY-MM-DD/run=<id>/*.parquet          its partitions, not yet committed
 
 `finish` commits the tables; the last one is `runs`, which makes the run complete. Until then it can be resumed.
 """
@@ -36,6 +36,7 @@ from kfix.adapters.fleet.places import (
     exists,
     file_name,
     files,
+    folders,
     left_out,
     place_of,
     read_bytes,
@@ -204,7 +205,7 @@ class RunWriter:
             **more,
         }
         self._commit(documents, unread, manifest)
-        remove_folder(self.place)
+        remove_staged(self.place)
         return _run(self._root, self._day, self._id, manifest)
 
     def _commit(self, documents: list[dict[str, Any]], unread: Mapping[str, str], manifest: Mapping[str, Any]) -> None:
@@ -223,6 +224,13 @@ class RunWriter:
 
     def _replace(self, spec: TableSpec, rows: Iterable[Mapping[str, Any]], *, group: int | None = None) -> None:
         replace_night(self._root, spec, self._day, self._id, flat.table_of(spec, rows), group=group)
+
+
+def remove_staged(place: StoreLocation) -> None:
+    """Deletes the staging folder of a run, and that of its day if it was the last one."""
+    remove_folder(place)
+    if not folders(place.parent, "run="):
+        remove_folder(place.parent)
 
 
 def replace_night(

@@ -262,7 +262,7 @@ _ROW_TYPES: Final[Mapping[Any, Any]] = {
     tuple[str, ...]: pa.list_(_TEXT),
 }
 FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow, _FINDING))
-CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit: its score card", _of_rows(ClusterRow, _CARD))
+CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow, _CARD))
 AUDITS: Final = TableSpec(
     "audits",
     "one row for each audit",
@@ -278,5 +278,7 @@ AUDITS: Final = TableSpec(
         Column("manifest", _TEXT, "inputs, versions, durations, mutes and unread sources, JSON"),
     ),
 )
+#: The tables that an audit fills; `audits` is committed last.
+AUDITED: Final = (FINDINGS, CLUSTERS, AUDITS)
 #: All tables, in the order in which a night fills them.
-ALL: Final = (*COLLECTED, RUNS, FINDINGS, CLUSTERS, AUDITS)
+ALL: Final = (*COLLECTED, RUNS, *AUDITED)

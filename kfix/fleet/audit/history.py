@@ -45,8 +45,8 @@ def compared(
         "no_less": pa.array(no_less, pa.bool_()),
     }
     tables = {
-        "now": table_of(FindingRow, rows.values(), day, "now", _COMPARED),
-        "previous": table_of(FindingRow, old.values(), day, "previous", _COMPARED),
+        "now": table_of(FindingRow, rows.values(), _COMPARED),
+        "previous": table_of(FindingRow, old.values(), _COMPARED),
         "known": pa.table(known),
     }
     both = {**old, **rows}

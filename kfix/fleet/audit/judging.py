@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from kfix.adapters.fleet.runs import StoredCluster
 from kfix.model.audit.audit import FindingRow, Status
 from kfix.model.audit.fleetcase import ClusterDigest
 from kfix.model.cluster.snapshot import Snapshot
@@ -22,10 +23,10 @@ AsDict = Callable[[Finding], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """The input of a worker: names and numbers, never rows. `table` is the path or URL of the partitions file."""
+    """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store."""
 
     cluster: str
-    table: str
+    stored: StoredCluster
     day: date
     expected: Expected = EXPECTED
     restart_grace: float = TIMING.restart_grace

@@ -61,7 +61,7 @@ def past_of(root: StoreLocation, order: tuple[date, float, str], clusters: Itera
         if last is not None and not has:
             continue
         try:
-            found = read_rows(FindingRow, audit.findings)
+            found = read_rows(FindingRow, audit)
         except UsageError as error:
             damaged.append(str(error))
             continue

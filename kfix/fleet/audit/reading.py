@@ -6,10 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import CLUSTERS, FINDINGS
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
-from kfix.fleet.engine import Engine
+from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.engine import Engine, StoredRows
 from kfix.harmless import lines
 from kfix.model.audit.audit import (
     AuditReport,
@@ -29,8 +33,8 @@ DAYS = 30
 def report_of(
     root: StoreLocation, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
 ) -> AuditReport:
-    findings = read_rows(FindingRow, audit.findings)
-    clusters = read_rows(ClusterRow, audit.clusters)
+    findings = read_rows(FindingRow, audit)
+    clusters = read_rows(ClusterRow, audit)
     damaged: list[str] = []
     past = history(root, audit, days, damaged)
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
@@ -91,7 +95,7 @@ def find_audit(root: StoreLocation, run: str = "", day: date | None = None) -> A
 def _trend(
     past: Sequence[Audit], names: set[str], engine: Engine
 ) -> tuple[tuple[TrendPoint, ...], tuple[ClusterTrend, ...]]:
-    tables = {"clusters": [a.clusters for a in past]}
+    tables = {"clusters": _rows(past[-1].root, CLUSTERS, past)}
     points = tuple(
         TrendPoint(
             day=each["day"],
@@ -117,5 +121,10 @@ def _trend(
 def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
     return tuple(
         Offender(each["code"], each["clusters"], each["findings"], each["partitions"], Severity(each["rank"]).word)
-        for each in engine.query(OFFENDERS, {"findings": [audit.findings]}).to_pylist()
+        for each in engine.query(OFFENDERS, {"findings": _rows(audit.root, FINDINGS, [audit])}).to_pylist()
     )
+
+
+def _rows(root: StoreLocation, spec: TableSpec, chosen: Sequence[Audit]) -> StoredRows:
+    nights = {audit.night for audit in chosen}
+    return stored_rows(root, spec, Table(root, spec).files(lambda day, run: (day, run) in nights))

@@ -58,7 +58,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock = _Clock()
     entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}
     if not entries:
-        raise UsageError(f"{run.place}: the run has no cluster: there is nothing to audit")
+        raise UsageError(f"{run.root}: the run {run.id!r} of {run.day} has no cluster: there is nothing to audit")
     results = _Results(failed=dict(run.failed))
     _judge(run, entries, engine, tools, results)
     clock.lap("judge")
@@ -71,8 +71,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clusters = _scored(run, entries, findings, results, engine)
     clock.lap("score")
     tables = {
-        "findings": table_of(FindingRow, findings, run.day, run.id),
-        "clusters": table_of(ClusterRow, clusters, run.day, run.id),
+        FindingRow: table_of(FindingRow, findings),
+        ClusterRow: table_of(ClusterRow, clusters),
     }
     manifest = {
         "kfix": __version__,
@@ -80,7 +80,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "engine": engine.name,
         "ended": datetime.now(UTC).timestamp(),
         "inputs": {
-            "run": str(run.place),
+            "run": f"{run.day}/{run.id}",
             "clusters": len(run.clusters),
             "rows": sum(run.clusters.values()),
             "collected_by": run.kfix,
@@ -105,8 +105,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
 
 def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, results: _Results) -> None:
     tasks = {
-        name: JudgeTask(name, table, run.day, entries[name].expected, entries[name].restart_grace)
-        for name, table in run.tables.items()
+        name: JudgeTask(name, where, run.day, entries[name].expected, entries[name].restart_grace)
+        for name, where in run.stored().items()
     }
     for done in engine.each(tools.judge, tasks):
         if done.error or done.result is None:
@@ -182,7 +182,7 @@ def _scored(
         }
     )
     columns = ("cluster", "head", "status", "rank", "prevention", "muted")
-    tables = {"weights": weights, "findings": table_of(FindingRow, findings, run.day, run.id, columns)}
+    tables = {"weights": weights, "findings": table_of(FindingRow, findings, columns)}
     scores = {each.pop("cluster"): each for each in engine.query(SCORES, tables).to_pylist()}
     when = datetime.fromtimestamp(run.began, UTC)
 
