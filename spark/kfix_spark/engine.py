@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.errors import KfixError, UsageError
-from kfix.fleet.answers import FILENAME, files_of, plain
-from kfix.fleet.engine import View
+from kfix.fleet.answers import plain
+from kfix.fleet.engine import StoredRows, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.rdd import RddCluster
@@ -31,8 +32,6 @@ _SESSION: Final = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
-#: The path of a file as it was given: decoded, and without the scheme for a local path.
-_GIVEN: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
 
 
 class SparkEngine:
@@ -77,7 +76,7 @@ class SparkEngine:
             for name, given in tables.items():
                 if not _NAME.fullmatch(name):
                     raise UsageError(f"{name!r} is not a valid table name: use letters, digits and underscores")
-                _frame(session, name, given).createOrReplaceTempView(name)
+                _frame(session, given).createOrReplaceTempView(name)
                 made.append(name)
             session.conf.set("spark.sql.runSQLOnFiles", "false")
             yield session
@@ -96,21 +95,21 @@ def _fresh(session: Any) -> Any:
     return fresh
 
 
-def _frame(session: Any, name: str, given: Any) -> Any:
+def _frame(session: Any, given: Any) -> Any:
     if isinstance(given, View):
         return session.sql(given.sql)
-    files = files_of(name, given)
-    return session.createDataFrame(plain(given)) if files is None else _files(session, files)
+    if isinstance(given, pa.Table):
+        return session.createDataFrame(plain(given))
+    return _files(session, given) if given.files else session.createDataFrame(plain(given.schema.empty_table()))
 
 
-def _files(session: Any, files: Sequence[str]) -> Any:
-    """Hadoop reads s3:// as s3a://."""
-    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f) for f in files]
-    s3 = any(f.startswith("s3://") for f in files)
-    paths = [f"s3a://{p.removeprefix('s3://')}" if p.startswith("s3://") else p for p in paths]
-    reader = session.read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
-    given = f"regexp_replace({_GIVEN}, '^s3a://', 's3://')" if s3 else _GIVEN
-    return reader.parquet(*paths).selectExpr("*", f"{given} AS {FILENAME}")
+def _files(session: Any, given: StoredRows) -> Any:
+    """Reads the files of the wanted nights, with the columns that the table declares. Hadoop reads s3:// as s3a://."""
+    base = given.folder.partition("?")[0].rstrip("/")
+    base = f"s3a://{base.removeprefix('s3://')}" if base.startswith("s3://") else base
+    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
+    columns = from_arrow_schema(given.schema)
+    return session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
 
 
 def _told(error: Exception) -> KfixError:
