@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 _WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
 
 
+def judge_stored(
+    stored: StoredCluster,
+    *,
+    restart_grace: float = TIMING.restart_grace,
+    prevention: bool = True,
+    expected_rf: int | None = None,
+    expected_min_isr: int | None = None,
+) -> Diagnosis:
+    """Returns the diagnosis of one cluster of a run (`Run.stored`), word for word that of its snapshot.
+
+    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or a file is damaged.
+    """
+    return open_and_judge(stored, restart_grace, prevention, expected_rf, expected_min_isr)[0]
+
+
 def open_and_judge(
     stored: StoredCluster,
     restart_grace: float = TIMING.restart_grace,
@@ -33,10 +48,7 @@ def open_and_judge(
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """Returns the diagnosis of a cluster of a fleet store, and the snapshot, which reads its partitions on demand.
-
-    `restart_grace` is in seconds. Raises UsageError if pyarrow is not installed or a file is damaged.
-    """
+    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
     with without_collector():
         with with_fleet():
             from kfix.fleet.judging.case import open_stored  # noqa: PLC0415

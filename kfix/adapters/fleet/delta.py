@@ -34,6 +34,8 @@ _CONFIGURATION: Final = {
     "delta.logRetentionDuration": "interval 30 days",
 }
 _RETRIES: Final = 10
+#: Features that change nothing in how files of these tables are read.
+_READABLE: Final = frozenset({"timestampNtz", "vacuumProtocolCheck"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,16 @@ class Table:
 
     def _opened(self) -> DeltaTable | None:
         try:
-            return DeltaTable(_uri(self.place), storage_options=_options(self.place))
+            table = DeltaTable(_uri(self.place), storage_options=_options(self.place))
         except TableNotFoundError:
             return None
+        # With a feature such as column mapping the files would be read wrongly, and without an error.
+        if odd := {*(table.protocol().reader_features or ())} - _READABLE:
+            raise UsageError(
+                f"{self.place}: the table has a feature that kfix cannot read: {', '.join(sorted(odd))}",
+                hint="restore the table to an earlier version, or begin a new store",
+            )
+        return table
 
     def _created(self) -> DeltaTable:
         if self.place.local:
