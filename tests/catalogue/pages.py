@@ -1,4 +1,4 @@
-"""The generated reference of commands. `KFIX_UPDATE_GOLDEN=1 pytest tests/catalogue/test_pages.py` writes it."""
+"""The generated references of commands and tables. `KFIX_UPDATE_GOLDEN=1 pytest tests/catalogue/test_pages.py` writes it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from kfix.adapters.fleet.tables import ALL
 from kfix.cli.app import app
 
 
@@ -72,3 +73,34 @@ def _words(value: Any) -> str:
 
 def _cell(text: str | None) -> str:
     return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def tables_page() -> str:
+    """Returns docs/tables.md."""
+    head = [
+        "# Tables of the fleet store",
+        "",
+        "Generated from `kfix/adapters/fleet/tables.py`; the same comments are in the tables themselves. How they are stored:",
+        "[fleet-store.md](fleet-store.md). Every table begins with `day` (the UTC date) and `run` (the name of the run).",
+    ]
+    body = (
+        line
+        for spec in ALL
+        for line in ("", f"## {spec.name}", "", f"{spec.row[0].upper()}{spec.row[1:]}.", "", *_columns(spec))
+    )
+    return "\n".join([*head, *body, ""])
+
+
+def _columns(spec: Any) -> list[str]:
+    rows = [f"| `{c.name}` | {_type(c.type)} | {c.unit} | {_cell(c.comment)} | {c.null} |" for c in spec.columns]
+    return ["| column | type | unit | meaning | null if |", "|---|---|---|---|---|", *rows]
+
+
+def _type(kind: Any) -> str:
+    return {
+        "list<item: int64>": "list of int64",
+        "list<item: string>": "list of string",
+        "double": "float64",
+        "timestamp[us, tz=UTC]": "timestamp",
+        "date32[day]": "date",
+    }.get(str(kind), str(kind))

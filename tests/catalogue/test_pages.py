@@ -11,7 +11,7 @@ from kfix.report.findings import json_findings
 from kfix.report.fleet import json_audit
 from kfix.report.incident import json_incident
 from kfix.runbook.file.catalogue import load_all
-from tests.catalogue.pages import commands_page
+from tests.catalogue.pages import commands_page, tables_page
 from tests.places import ROOT
 
 
@@ -49,7 +49,12 @@ def json_page():
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("runbooks/README.md", runbooks_page), ("docs/json.md", json_page), ("docs/commands.md", commands_page)],
+    [
+        ("runbooks/README.md", runbooks_page),
+        ("docs/json.md", json_page),
+        ("docs/commands.md", commands_page),
+        ("docs/tables.md", tables_page),
+    ],
 )
 def test_a_generated_page_is_fresh(name, make):
     path = ROOT / name
