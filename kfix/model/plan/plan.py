@@ -14,6 +14,7 @@ from kfix.model.cluster.snapshot import ClusterIdentity, TopicPartition
 from kfix.model.diagnosis.finding import FactValue
 from kfix.model.plan.args import Args
 from kfix.model.plan.facts import Fact
+from kfix.wording import known_size, several
 
 SCHEMA = "kfix.plan/v1"
 NO_LOSS = "none"
@@ -121,6 +122,17 @@ class Estimate:
     bytes: int = 0
     seconds: float = 1.0
     max_loss: str
+
+    def words(self, risk: Risk, condition: str = "") -> str:
+        """Returns the worst impact: how much is touched and copied, for how long, and what may be lost.
+
+        `risk` is what is touched where no partitions are counted; `condition` follows the seconds.
+        """
+        touched = several(self.partitions, "partition") if self.partitions else risk.value
+        moved = "no data copied"
+        if self.replicas_moved:
+            moved = f"{several(self.replicas_moved, 'replica')} copied ({known_size(self.bytes)})"
+        return f"{touched}, {moved}, about {self.seconds:g} s{condition}; data loss: {self.max_loss}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +261,10 @@ class Plan:
     @property
     def highest_gate(self) -> Gate:
         return max((s.gate for s in self.steps), default=Gate.AUTO)
+
+    @property
+    def widest_risk(self) -> Risk:
+        return max((s.risk for s in self.steps), key=list(Risk).index, default=Risk.NOTHING)
 
     def _why_none(self) -> str:
         """Returns, of several reasons why nothing is lost, that of the step with the widest impact."""
