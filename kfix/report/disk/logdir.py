@@ -12,7 +12,7 @@ from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
 from kfix.report.findings.lines import Line, print_lines
-from kfix.wording import several, size_text
+from kfix.wording import brokers_named, several, size_text
 
 STEP = 2
 EPOCHS_SHOWN = 6
@@ -74,8 +74,7 @@ def _directory(each: LogDir) -> str:
     name = "unknown broker" if each.broker is None else f"broker {each.broker}"
     size = size_text(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
-    many = len(each.replicas)
-    return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
+    return f"{name}: {one_line(each.path)}, {several(len(each.replicas), 'partition')}, {size}, {state}"
 
 
 def _difference(comparison: Comparison) -> Iterator[Line]:
@@ -150,11 +149,9 @@ def _holds(replica: Replica) -> Iterator[str]:
 
 
 def _names(replicas: Iterable[Replica]) -> str:
-    brokers = [str(each.broker) for each in replicas if each.broker is not None]
-    named = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(sorted(brokers))}" if brokers else ""
-    return ", ".join(
-        filter(None, (named, *sorted(one_line(each.directory) for each in replicas if each.broker is None)))
-    )
+    brokers = [each.broker for each in replicas if each.broker is not None]
+    named = [brokers_named(brokers)] if brokers else []
+    return ", ".join([*named, *sorted(one_line(each.directory) for each in replicas if each.broker is None)])
 
 
 def _groups(stored: StoredGroups) -> Iterator[Line]:
@@ -167,9 +164,9 @@ def _groups(stored: StoredGroups) -> Iterator[Line]:
 
 
 def _group(group: StoredGroup) -> str:
-    many = "no offsets" if not group.offsets else f"offsets of {group.offsets} partition{'s' * (group.offsets != 1)}"
+    many = "no offsets" if not group.offsets else f"offsets of {several(group.offsets, 'partition')}"
     last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
-    members = "" if group.members is None else f", {group.members} member{'s' * (group.members != 1)}"
+    members = "" if group.members is None else f", {several(group.members, 'member')}"
     return f"{one_line(group.name) or '(empty name)'}: {many}{last}{members}"
 
 
