@@ -157,11 +157,15 @@ def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
 
 def flags(plan: Plan) -> str:
     """Returns the flags that approve every gate of a plan."""
-    levels = [step.gate for step in plan.steps]
-    plain = max((level for level in levels if level < Gate.TYPED), default=Gate.AUTO)
-    words = [f"--approve {plain.word}:{plan.short_id}"] if plain is not Gate.AUTO else []
-    words += [f"--ack '{step.id}={step.phrase}'" for step in plan.steps if step.gate >= Gate.TYPED]
-    return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels else [])])
+    return _flags(plan, [(step, step.gate) for step in plan.steps])
+
+
+def _flags(plan: Plan, levels: list[tuple[PlannedStep, Gate]]) -> str:
+    plain = max((level for _, level in levels if level < Gate.TYPED), default=Gate.AUTO)
+    words = [] if plain is Gate.AUTO else [f"--approve {plain.word}:{plan.short_id}"]
+    words += [f"--ack {shlex.quote(f'{step.id}={step.phrase}')}" for step, level in levels if level >= Gate.TYPED]
+    words += ["--countersign FILE"] if any(level is Gate.TWO_PERSON for _, level in levels) else []
+    return " ".join(words)
 
 
 class Gatekeeper:
@@ -217,11 +221,7 @@ class Gatekeeper:
 
     def needed(self, *steps: PlannedStep) -> str:
         """Returns the flags that approve these steps."""
-        levels = {step.id: self.level(step) for step in steps}
-        plain = max((level for level in levels.values() if level < Gate.TYPED), default=Gate.AUTO)
-        words = [] if plain is Gate.AUTO else [f"--approve {plain.word}:{self.plan.short_id}"]
-        words += [f"--ack {shlex.quote(f'{s.id}={s.phrase}')}" for s in steps if levels[s.id] >= Gate.TYPED]
-        return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels.values() else [])])
+        return _flags(self.plan, [(step, self.level(step)) for step in steps])
 
     def confirm_continue(self, text: str) -> bool:
         if not self.human.interactive:
