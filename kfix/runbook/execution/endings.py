@@ -14,7 +14,7 @@ from kfix.runbook.execution.interrupted_moves import Way, cancel, choose, moves_
 from kfix.runbook.execution.restore import copying, put_back, rollback_command, still_moving
 from kfix.runbook.hints import plan_again
 from kfix.runbook.journal.journal import Journal, JournalError
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop, to_error
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop, to_error
 
 
 class Endings:
@@ -41,7 +41,7 @@ class Endings:
 
     def error(self, stop: Stop) -> KfixError:
         progress = self.progress
-        if stop.hint == ANOTHER_PLAN:
+        if isinstance(stop, StalePlan):
             stop = Stop(stop.outcome, str(stop), plan_again(self.plan))
         return to_error(
             stop,

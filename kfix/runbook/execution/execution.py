@@ -25,7 +25,7 @@ from kfix.runbook.plan.fidelity import unfaithful
 from kfix.runbook.plan.walk import walk
 from kfix.runbook.safety.door import Passage
 from kfix.runbook.safety.drift import PlannedFacts, table
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 from kfix.runbook.safety.proof import Proof, ProofTerms, lasting, prove, sample
 
 
@@ -195,13 +195,13 @@ class Execution:
         if drifts:
             begun = f"the cluster has changed since plan {self.plan.short_id} was made"
             text = lines(begun, table(drifts), "the plan is stale")
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
     def _faithful(self) -> None:
         odd = tuple(unfaithful(self.plan, self.context.reader, frozenset(self.progress.done)))
         if odd:
             text = lines(f"plan {self.plan.short_id} does not match this cluster:", *odd)
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
     def _prove(self, components: Components, good: Outcome) -> RunResult:
         """Proves the goal and the effect of every step that was issued, then runs the steps after the goal."""
@@ -217,7 +217,7 @@ class Execution:
         for call, answer in standing:
             components.samples.record(call, answer, part="standing")
         # A run that only set throttles and removed them again has still changed something.
-        changed = self.progress.standing or tuple(self.progress.changed)
+        changed = self.progress.standing or self.progress.descriptions
         components.journal.write(
             "run.end",
             outcome=good.value,

@@ -14,7 +14,7 @@ from kfix.probes.registry import ask
 from kfix.runbook.journal.journal import Journal, Samples
 from kfix.runbook.plan.codec import to_plain
 from kfix.runbook.safety.drift import PlannedFacts, table
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +56,5 @@ class Guards:
             text = lines(
                 f"step {step.id}: the cluster has changed since the plan was made", table(drifts), "the plan is stale"
             )
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
         return now

@@ -75,7 +75,7 @@ def _why_not(components: Components, progress: RunProgress, number: int, step: P
 
 def _undone(progress: RunProgress, step: PlannedStep, words: str) -> None:
     """Notes that a step of this run was reverted. A step that changed nothing is left out."""
-    if any(text.startswith(f"{step.id}: ") for text in progress.changed):
+    if step.id in progress.changed:
         progress.undone[step.id] = words
 
 
@@ -112,7 +112,7 @@ def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bo
 
 def rollback_command(plan: Plan, run: str, progress: RunProgress, moving: Iterable[PlannedStep]) -> str:
     """Returns the command that reverts the remaining changes, or "" if none of them can be reverted."""
-    stays = {text.partition(": ")[0] for text in progress.standing}
+    stays = progress.stays
     steps = [s for s in plan.steps if s.id in stays and s.inverse is not None]
     under_way = {s.id for s in moving}
     if not steps:

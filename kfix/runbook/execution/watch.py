@@ -21,7 +21,7 @@ from kfix.runbook.execution.rethrottle import Rethrottle
 from kfix.runbook.execution.waiting import Wait
 from kfix.runbook.journal.journal import Journal, Samples, utc
 from kfix.runbook.safety.door import Passage
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 
 # A pause that lasts longer than this (seconds) ends the run.
 PAUSE_SECONDS = 600.0
@@ -99,7 +99,7 @@ class Watch:
         now, late = self.clock.now(), self.plan.expires_at
         if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
             text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)} (now {utc(now)})"
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
     def _duration(self) -> None:
         cap = self.plan.caps.max_duration
