@@ -8,7 +8,7 @@ from typing import Any, Final
 from kfix import harmless
 from kfix.model.audit.audit import AuditReport, CheckTitle, ClusterRow, FindingRow
 from kfix.report.fleet.totals import Totals
-from kfix.wording import several
+from kfix.wording import several, some
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")
@@ -42,9 +42,7 @@ def _share(rows: list[ClusterRow], sums: Totals, one: str, more: str) -> str:
 
 
 def _names(rows: list[ClusterRow], name: Callable[[str], str]) -> str:
-    shown = [name(shortened(r.cluster, _NAME)) + _owner(r, name) for r in rows[:_NAMED]]
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    return ", ".join(shown) + more
+    return some([name(shortened(r.cluster, _NAME)) + _owner(r, name) for r in rows], _NAMED)
 
 
 def _owner(row: ClusterRow, name: Callable[[str], str]) -> str:

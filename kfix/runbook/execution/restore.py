@@ -12,6 +12,7 @@ from kfix.probes.assignments import target_of
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.safety.outcomes import Stop
+from kfix.wording import some
 
 _NAMED = 8
 
@@ -95,7 +96,7 @@ def _own(step: PlannedStep, move: Assignment) -> bool:
 
 def names(moves: Iterable[PlannedStep]) -> str:
     found = sorted({step.args.text("partition") for step in moves})
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    return some(found, _NAMED)
 
 
 def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bool = False) -> str:
