@@ -6,7 +6,6 @@ Resume, abort and verify start here too: each reads the journal of an earlier ru
 from __future__ import annotations
 
 import os
-import pwd
 import socket
 import sys
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from kfix.errors import HeldError, RefusedError
 from kfix.model.plan.plan import Created, Plan
 from kfix.model.run import Aborted
 from kfix.ports import Clock, ClusterReader
+from kfix.private import user_name
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.execution import Execution
 from kfix.runbook.execution.locks import locked
@@ -121,13 +121,8 @@ def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
 
 def whoami() -> Mapping[str, object]:
     """Returns user, uid, host, pid and whether standard input is a terminal, for the journal."""
-    try:
-        # From the kernel: an environment variable could name any user.
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = f"uid {os.getuid()}"
     return {
-        "user": user,
+        "user": user_name(os.getuid()),
         "uid": os.getuid(),
         "host": socket.gethostname(),
         "pid": os.getpid(),

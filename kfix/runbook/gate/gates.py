@@ -42,6 +42,18 @@ class Human(Protocol):
     def ask(self, prompt: str, within: float | None = None) -> str | None: ...
 
 
+class Unattended:
+    """The human of a script: there is none, so a gate that was not approved beforehand stays closed."""
+
+    interactive = False
+
+    def show(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def ask(self, prompt: str, within: float | None = None) -> str | None:  # noqa: ARG002 - the protocol's
+        raise AssertionError(prompt)
+
+
 OnEarly = Callable[[float, float], None]
 """Called with the seconds after which a too-early answer came, and the least a person needs."""
 
