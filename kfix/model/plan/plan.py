@@ -167,6 +167,10 @@ class PlannedStep:
     pause: float = 0.0
     inverse: Undo | None = None
 
+    def undone_by(self, step: PlannedStep) -> bool:
+        """Returns whether the other step makes the change that undoes this one."""
+        return self.inverse is not None and (self.inverse.action, self.inverse.args) == (step.action, step.args)
+
     @property
     def risk_rank(self) -> int:
         return list(Risk).index(self.risk)
@@ -257,6 +261,11 @@ class Plan:
     @property
     def short_id(self) -> str:
         return self.plan_id[:8]
+
+    @property
+    def restoring(self) -> tuple[PlannedStep, ...]:
+        """The steps that run whatever the outcome, such as removing throttles."""
+        return tuple(s for s in self.steps if s.phase is Phase.ALWAYS)
 
     @property
     def highest_gate(self) -> Gate:

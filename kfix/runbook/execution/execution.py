@@ -144,7 +144,7 @@ class Execution:
             raise error from interrupt
         except JournalError as broken:
             if self.progress.issued and not self.endings.left_on:
-                self.endings.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
+                self.endings.left_on += [s.what for s in self.plan.restoring]
             raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
         except UnreachableError as error:
             # A source stopped answering at a point without handling of its own: the run ends in order.
@@ -232,10 +232,10 @@ class Execution:
     def _proof(self, components: Components) -> Proof:
         goal = self.plan.goal
         # What is restored at every end, such as a throttle, is no longer there.
-        back = {(s.action, s.args) for s in self.plan.steps if s.phase is Phase.ALWAYS}
+        back = self.plan.restoring
 
         def counts(s: PlannedStep) -> bool:
-            return s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
+            return s.phase is Phase.MAIN and not any(s.undone_by(step) for step in back)
 
         # The goal of a rollback plan already consists of the effects of all its steps.
         own = lasting(self.progress.issued, counts) if self.progress.changed and not self.plan.undoes else ()

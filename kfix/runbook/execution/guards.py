@@ -30,7 +30,7 @@ class Guards:
             answer = ask(call, self.reader)
             self.samples.record(call, answer, part="precondition")
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"precondition {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text)
 
     def check(self, step: PlannedStep) -> None:
@@ -39,7 +39,7 @@ class Guards:
             answer = ask(call, self.reader)
             self.samples.record(call, answer, step=step.id, part="require")
             if not answer.passed:
-                text = f"step {step.id} needs {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"step {step.id} needs {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text)
 
     def recheck(self, step: PlannedStep) -> Mapping[str, Fact]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from kfix.model.cluster.snapshot import Assignment
-from kfix.model.plan.plan import Phase, Plan, PlannedStep
+from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import target_of
 from kfix.runbook.execution.components import Components
@@ -24,7 +24,7 @@ def put_back(plan: Plan, components: Components, progress: RunProgress, left_on:
     """
     if not progress.issued:
         return
-    steps = [s for s in plan.steps if s.phase is Phase.ALWAYS]
+    steps = plan.restoring
     left_on += [s.what for s in steps]
     interrupt: KeyboardInterrupt | None = None
     for act in _acts(plan, steps, components, progress, left_on):
@@ -40,7 +40,7 @@ def put_back(plan: Plan, components: Components, progress: RunProgress, left_on:
 
 
 def _acts(
-    plan: Plan, steps: list[PlannedStep], components: Components, progress: RunProgress, left_on: list[str]
+    plan: Plan, steps: tuple[PlannedStep, ...], components: Components, progress: RunProgress, left_on: list[str]
 ) -> Iterator[Callable[[], None]]:
     yield components.change.catch_up
 
@@ -56,7 +56,7 @@ def _acts(
             return
         progress.undoing.add(step.id)
         for found in plan.steps:
-            if found.inverse is not None and (found.inverse.action, found.inverse.args) == (step.action, step.args):
+            if found.undone_by(step):
                 _undone(progress, found, step.what)
 
     for item in enumerate(steps, 1):

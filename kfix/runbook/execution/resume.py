@@ -75,7 +75,7 @@ class TakenOver:
         for call, answer in sample(step.verify, self.reader):
             components.samples.record(call, answer, step=name, part="verify")
             if not answer.passed:
-                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"--did {name}: {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text, f"check {step.target}; or end the run: {self.abort}")
         components.journal.write("step.done_by_hand", step=name, text=step.what)
         self.progress.done.add(name)

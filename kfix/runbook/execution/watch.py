@@ -149,7 +149,7 @@ class Watch:
         return answer
 
     def _breach(self, invariant: Invariant, answer: Answer) -> None:
-        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+        words = f"{invariant.call}: {answer.words}"
         self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
         if invariant.on_breach is OnBreach.STOP:
             raise Stop(Outcome.BREACH, f"an invariant no longer holds: {words}")

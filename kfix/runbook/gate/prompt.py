@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kfix.harmless import Lines, lines
 from kfix.model.plan.facts import Fact, fact_lines, show_value
-from kfix.model.plan.plan import Gate, Phase, Plan, PlannedStep
+from kfix.model.plan.plan import Gate, Plan, PlannedStep
 from kfix.runbook.gate.gates import Screen, sure_phrases
 
 _SHOWN = 8
@@ -62,7 +62,7 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
 
 def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
     left = "keeps the changes made so far and skips the remaining steps" if changed else "leaves the finding unresolved"
-    if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
+    if changed and plan.restoring:
         left += "; throttles are removed, and copies in progress continue"
     return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  {left}"]
 

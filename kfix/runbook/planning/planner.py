@@ -38,7 +38,7 @@ from kfix.probes.facts import FactReader
 from kfix.probes.registry import ask
 from kfix.runbook.file.placements import KINDS, PlacementInput, PlacementRequest, place
 from kfix.runbook.plan.limits import refuse_over_limits
-from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+from kfix.runbook.plan.planfile import longest_life, seal
 from kfix.runbook.plan.steps import StepShape, build_step
 from kfix.runbook.planning.decide import decide
 from kfix.runbook.planning.expand import Expander, source_of
@@ -147,12 +147,11 @@ class _Planner:
         parts: tuple[tuple[CheckCall, ...], Goal, tuple[PlannedStep, ...]],
     ) -> Plan:
         preconditions, goal, steps = parts
-        typed = any(step.gate >= Gate.TYPED for step in steps)
         keys = dict.fromkeys(key for step in steps for key in step.pre)
         plan = Plan(
             cluster=identity,
             created=created,
-            expires_at=created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS),
+            expires_at=created.at + longest_life(steps),
             runbook=RunbookRef(self.runbook.id, self.runbook.version, self.runbook.sha256),
             title=self.names.text(self.runbook.title, "title"),
             finding=planned_for(self.finding),
@@ -186,7 +185,7 @@ class _Planner:
         for call in checks:
             answer = ask(call, self.reader)
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"precondition {call}: {answer.words}"
                 raise RefusedError(text)
 
     def _reasons(self) -> Iterator[str]:
