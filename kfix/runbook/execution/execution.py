@@ -160,7 +160,8 @@ class Execution:
     def _steps(self, components: Components) -> RunResult:
         components.apply.asking.refuse_unapproved()
         try:
-            walk(self.plan, components.apply, Phase.MAIN)
+            for batch in walk(self.plan, Phase.MAIN):
+                components.apply.visit(batch)
         except KeyboardInterrupt as end:
             self.endings.interrupted(components, end)
             raise
@@ -212,7 +213,8 @@ class Execution:
             hint = f"kfix runbook verify {self.run.id} repeats the proof; kfix diagnose checks the whole cluster"
             raise Stop(outcome, lines(f"not proved ({found.verdict}):", found.words), hint)
         if good is Outcome.PROVED:
-            walk(self.plan, components.apply, Phase.AFTER_GOAL)
+            for batch in walk(self.plan, Phase.AFTER_GOAL):
+                components.apply.visit(batch)
         standing = tuple((c, a) for c, a in sample(self.plan.standing, self.context.reader) if not a.passed)
         for call, answer in standing:
             components.samples.record(call, answer, part="standing")
