@@ -37,11 +37,12 @@ from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ask
 from kfix.runbook.file.placements import KINDS, PlacementInput, PlacementRequest, place
+from kfix.runbook.file.sources import source_of
 from kfix.runbook.plan.limits import refuse_over_limits
 from kfix.runbook.plan.planfile import longest_life, seal
 from kfix.runbook.plan.steps import StepShape, build_step
 from kfix.runbook.planning.decide import decide
-from kfix.runbook.planning.expand import Expander, source_of
+from kfix.runbook.planning.expand import Expander
 from kfix.runbook.planning.loops import Items
 from kfix.runbook.planning.params import complete
 from kfix.runbook.planning.values import Names, known_of, planned_for
@@ -106,7 +107,7 @@ class _Planner:
         self._fits(identity)
         if self.runbook.placement is not None:
             self.items.moves = self._placed(self.placement_input)
-        if why := self.items.nothing(source_of(loop) for loop in self._goal_loops()):
+        if why := self.items.nothing(source_of(loop.items) for loop in self._goal_loops()):
             return AlreadyMet((), why)
         goal = self._goal()
         answers = tuple((call, ask(call, self.reader)) for call in goal.checks)
@@ -218,7 +219,7 @@ class _Planner:
         if loop is None or size == 0:
             yield from (([one], False) for one in self.expand.each(template.id, loop, self.names))
             return
-        source = source_of(loop)
+        source = source_of(loop.items)
         portions = tuple(self.items.portions(source, loop.name, size, loop.canary))
         if not portions:
             raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to loop over")
