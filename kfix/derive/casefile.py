@@ -63,7 +63,7 @@ class CaseFile:
     @property
     def zookeeper_rules(self) -> bool:
         """Returns whether ZooKeeper is the authority: ZooKeeper mode, read, and no KRaft controller has taken over."""
-        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+        return self.background.authority
 
     @cached_property
     def odd(self) -> Rows:
