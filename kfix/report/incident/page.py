@@ -11,7 +11,7 @@ from kfix.harmless import for_html
 from kfix.model.incident.report import IncidentReport
 from kfix.model.incident.timeline import Theme
 from kfix.report.fleet.html.packing import sha256
-from kfix.report.fleet.words import one_line
+from kfix.report.fleet.words import squeezed
 from kfix.report.incident import facts, palette
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.markdown import chosen, place, source
@@ -51,7 +51,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=for_html,
     )  # fmt: skip
-    made.filters |= {"several": several, "line": one_line, "iso": _iso, "named": named}
+    made.filters |= {"several": several, "line": squeezed, "iso": _iso, "named": named}
     return made
 
 
