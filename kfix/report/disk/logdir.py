@@ -11,7 +11,7 @@ from kfix.derive.divergence import Comparison, Divergence, ElectionLoss
 from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
-from kfix.report.findings.lines import Line, print_lines
+from kfix.report.lines import Line, print_lines
 from kfix.wording import brokers_named, several, size_text
 
 STEP = 2

@@ -17,10 +17,10 @@ from kfix.model.diagnosis.finding import (
     Remedy,
     Severity,
 )
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import counts, cut_short
+from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import ago, several, some
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kfix import __version__
 from kfix.model.run import UnfinishedRun
-from kfix.report.findings.lines import Line
+from kfix.report.lines import Line
 from kfix.wording import some
 
 _STEPS_SHOWN = 4

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import headline, next_step, since_words, squeezed
+from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import several
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
