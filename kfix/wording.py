@@ -1,4 +1,4 @@
-"""Numbers with their nouns, sizes, ages, and the names in a sentence.
+"""Numbers with their nouns, sizes, ages, times, and the names in a sentence.
 
 Finding keys contain these words, so that a change makes every stored finding new.
 """
@@ -6,6 +6,7 @@ Finding keys contain these words, so that a change makes every stored finding ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -55,3 +56,13 @@ def ago(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def utc_text(seconds: float) -> str:
+    """Returns a time for people: `2026-03-01 07:05:09Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def utc_iso(seconds: float) -> str:
+    """Returns a time for journals and scripts, in milliseconds: `2026-03-01T07:05:09.120Z`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.wording import ago, brokers_named, known_size, rate_text, several, size_text, some
+from kfix.wording import ago, brokers_named, known_size, rate_text, several, size_text, some, utc_iso, utc_text
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_a_list_counts_what_it_does_not_name_and_names_the_last():
 )
 def test_an_age_has_one_unit(seconds, text):
     assert ago(seconds) == text
+
+
+def test_a_time_is_in_utc():
+    assert utc_text(1772348709.5) == "2026-03-01 07:05:09Z"
+    assert utc_iso(1772348709.1239) == "2026-03-01T07:05:09.123Z"

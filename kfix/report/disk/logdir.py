@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -12,7 +11,7 @@ from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
 from kfix.report.lines import Line, print_lines
-from kfix.wording import brokers_named, several, size_text
+from kfix.wording import brokers_named, several, size_text, utc_text
 
 STEP = 2
 EPOCHS_SHOWN = 6
@@ -190,6 +189,6 @@ def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
 
 def moment(ms: int) -> str:
     try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        return utc_text(ms / 1000)
     except (ValueError, OverflowError, OSError):
         return f"{ms} ms"

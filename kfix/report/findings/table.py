@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -21,7 +20,7 @@ from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import counts, cut_short
 from kfix.report.lines import Line, lines_text, print_lines
-from kfix.wording import ago, several, some
+from kfix.wording import ago, several, some, utc_text
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 #: Sources that were not read are listed together at the end.
@@ -54,7 +53,6 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _top(diagnosis: Diagnosis) -> Iterator[Line]:
-    at = datetime.fromtimestamp(diagnosis.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
@@ -63,7 +61,7 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
             verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
-    yield Line(f"{diagnosis.cluster}: {numbers} ({at})", style=style, hang=STEP)
+    yield Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
     yield Line(_looked_at(diagnosis), style="dim", hang=STEP)
 
 

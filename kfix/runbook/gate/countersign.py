@@ -22,7 +22,7 @@ from kfix.errors import ApprovalError, RefusedError, UsageError
 from kfix.model.plan.plan import Plan
 from kfix.private import user_name
 from kfix.runbook.hints import plan_again
-from kfix.runbook.journal.journal import utc
+from kfix.wording import utc_iso
 
 SCHEMA = "kfix.countersign/v1"
 _FIELDS = frozenset({"schema", "plan_id", "by", "uid", "host", "at", "reason"})
@@ -39,7 +39,7 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
     if by == plan.created.by:
         raise RefusedError(f"{by} made plan {plan.short_id}: a second person must sign it")
     if now > plan.expires_at:
-        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}: there is nothing to sign"
+        text = f"plan {plan.short_id} expired at {utc_iso(plan.expires_at)}: there is nothing to sign"
         raise RefusedError(text, hint=plan_again(plan))
     signed = {
         "schema": SCHEMA,
@@ -47,7 +47,7 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
         "by": by,
         "uid": os.getuid(),
         "host": socket.gethostname(),
-        "at": utc(now),
+        "at": utc_iso(now),
         "reason": reason,
     }
     try:
