@@ -13,7 +13,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 INTS: Final = pa.list_(pa.int64())
-STRINGS: Final = pa.list_(pa.string())
 TIME: Final = pa.timestamp("us", "UTC")
 #: What rows are partitioned by. The files do not have these columns: their values are part of the commit.
 NIGHT: Final = ("day", "run")
