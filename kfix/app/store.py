@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from datetime import date
 
 from kfix.adapters.fleet.places import place_of
 from kfix.app.audit import audit, locked, report
 from kfix.app.collect import Progress
 from kfix.app.fleet import engine
+from kfix.fleet.compacting import Compacted, compact
 from kfix.fleet.demo import DemoFleet, empty_store, write_run
 from kfix.fleet.pruning import Old, days_of, delete_old, find_old
 from kfix.model.audit.audit import AuditReport
 
-__all__ = ["DemoFleet", "make_demo", "prune_store"]
+__all__ = ["DemoFleet", "compact_store", "make_demo", "prune_store"]
 
 
 def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, delete: bool) -> tuple[Old, ...]:
@@ -29,6 +31,12 @@ def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, 
         if delete:
             delete_old(place_of(place), found)
     return found
+
+
+def compact_store(place: str) -> Iterator[Compacted]:
+    """Yields each night whose files were merged. Raises HeldError if an audit of this store is running."""
+    with locked(place):
+        yield from compact(place_of(place))
 
 
 def make_demo(place: str, fleet: DemoFleet, processes: int | None, progress: Progress) -> AuditReport:

@@ -49,6 +49,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "runs": Command(
                 "kfix.cli.fleet.store:runs", "List the runs of a store, oldest first, including unfinished ones."
             ),
+            "compact": Command(
+                "kfix.cli.fleet.store:compact",
+                "Merge the small files of each night into few large ones; the rows stay the same.",
+            ),
             "prune": Command(
                 "kfix.cli.fleet.store:prune", "List the runs and audits older than --keep; with --delete, delete them."
             ),

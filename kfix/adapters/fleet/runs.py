@@ -59,6 +59,24 @@ from kfix.model.cluster.snapshot import Snapshot
 #: Rows of `snapshots` in one row group: reading one document reads this many.
 _DOCUMENTS: Final = 8
 _AT_ONCE: Final = 16
+#: What the rows of the tables are made of.
+_STAGED: Final = frozenset(
+    {
+        "cluster",
+        "partitions",
+        "topics",
+        "snapshot",
+        "assigned",
+        "holds",
+        "by_topic",
+        "leads",
+        "preferred",
+        "file",
+        "size",
+    }
+)
+#: The most rows of a row group of `partitions`: Spark reads a large cluster in several tasks.
+ROWS: Final = 50_000
 _SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]]] = {
     TOPICS: flat.topic_rows,
     BROKERS: flat.broker_rows,
@@ -282,7 +300,7 @@ def write_cluster(run: StoreLocation, cluster: str, table: Any, document: Mappin
     day, name = run.path.rpartition("/date=")[2].split("/run=")
     night = Table(run.parent.parent.parent, PARTITIONS).night(date.fromisoformat(day), name)
     rows = table.add_column(0, PARTITIONS.file_schema.field(0), pa.repeat(pa.scalar(cluster), table.num_rows))
-    file = write_file(night, file_name(cluster), rows.cast(PARTITIONS.file_schema))
+    file = write_file(night, file_name(cluster), rows.cast(PARTITIONS.file_schema), group=ROWS)
     whole = {**document, **flat.counted(table), "file": file.name, "size": file.size}
     raw = json.dumps(whole, separators=(",", ":"), allow_nan=False).encode()
     _write_bytes(run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}", gzip.compress(raw, compresslevel=1, mtime=0))
@@ -355,9 +373,12 @@ def read_document(run: StoreLocation, cluster: str) -> dict[str, Any]:
     """Returns the document of a staged cluster. Raises UsageError if it is damaged."""
     place = run / CLUSTERS / f"{file_name(cluster)}{DOCUMENT}"
     try:
-        return parsed(unpacked(read_bytes(place), str(place)), str(place))
+        document = parsed(unpacked(read_bytes(place), str(place)), str(place))
     except (EOFError, zlib.error) as error:
         raise _damaged(str(place), error) from None
+    if gone := _STAGED - document.keys():
+        raise _damaged(str(place), KeyError(min(gone)))
+    return document
 
 
 def read_stored_document(cluster: StoredCluster) -> dict[str, Any]:
@@ -371,7 +392,7 @@ def read_stored_document(cluster: StoredCluster) -> dict[str, Any]:
         if at == file.num_row_groups:
             raise UsageError(f"{place}: has no row {cluster.row}: it is damaged", hint="collect the cluster again")
         found = file.read_row_group(at, columns=["cluster", "document"], use_threads=False).slice(row, 1).to_pylist()[0]
-    if found["cluster"] != cluster.name or found["document"] is None:
+    if found.get("cluster") != cluster.name or found.get("document") is None:
         raise UsageError(f"{place}: row {cluster.row} is not {cluster.name}: it is damaged", hint="collect it again")
     return parsed(found["document"], f"{place}: {cluster.name}")
 

@@ -1,4 +1,4 @@
-"""`kfix fleet runs`, `prune` and `demo`: list the runs of a store, delete old ones, fill a store with a demo fleet."""
+"""`kfix fleet runs`, `compact`, `prune` and `demo`: the runs of a store, its files, and a demo fleet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from kfix.app.collect import stored_runs
 from kfix.app.inventory import the_day
-from kfix.app.store import DemoFleet, make_demo, prune_store
+from kfix.app.store import DemoFleet, compact_store, make_demo, prune_store
 from kfix.cli.fleet.audit_outputs import Outputs
 from kfix.cli.fleet.inventory import OfDate, StorePlace, the_store
 from kfix.cli.options import AsJson
@@ -19,6 +19,7 @@ from kfix.report.fleet.pruned import print_old
 from kfix.report.snapshots.collecting import progress
 from kfix.report.snapshots.inventory import runs_json, show_runs
 from kfix.report.terminal import say, say_json
+from kfix.wording import several
 
 
 def runs(store: StorePlace = None, day: OfDate = None, json_output: AsJson = False) -> None:
@@ -56,6 +57,20 @@ def prune(
         say_json({"deleted": delete, "old": shown}, indent=1)
     else:
         print_old(found, place, console_on(sys.stdout), deleted=delete)
+
+
+def compact(store: StorePlace = None, json_output: AsJson = False) -> None:
+    """Merge the small files of each night into few large ones; the rows stay the same."""
+    place = the_store(store)
+    found = list(compact_store(place))
+    if json_output:
+        shown = [{"date": c.day.isoformat(), "run": c.run, "before": c.before, "after": c.after} for c in found]
+        say_json({"compacted": shown}, indent=1)
+        return
+    for each in found:
+        say(f"{each.day} {each.run}: {several(each.before, 'file')} merged into {each.after}")
+    if not found:
+        say(f"{place}: nothing to merge")
 
 
 def demo(
