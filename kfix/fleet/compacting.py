@@ -60,10 +60,8 @@ def _parts(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
 def _merged(folder: StoreLocation, files: Sequence[TableFile]) -> NewFile:
     """Writes one file with the row groups of all, a cluster at a time."""
     place = folder / f"{PARTITIONS.name}-{secrets.token_hex(4)}{TABLE}"
-    with (
-        writing(place) as out,
-        pq.ParquetWriter(out, PARTITIONS.file_schema, compression="zstd", store_schema=False) as to,
-    ):
+    schema = PARTITIONS.file_schema
+    with writing(place) as out, pq.ParquetWriter(out, schema, compression="zstd", store_schema=False) as to:
         for file in files:
             with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
                 to.write_table(pq.read_table(opened, schema=schema), row_group_size=ROWS)
