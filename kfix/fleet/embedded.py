@@ -95,7 +95,12 @@ def _show(db: Any, tables: Mapping[str, Any]) -> None:
                 "hive_types = {'day': DATE, 'run': VARCHAR}"
             )
             columns = ", ".join(map(_name, given.schema.names))
-            views.append(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM read_parquet({wanted})")  # noqa: S608
+            # Columns that are newer than all of these files are null.
+            empty = db.from_arrow(given.schema.empty_table())
+            typed = zip(empty.columns, empty.types, strict=True)
+            none = ", ".join(f"CAST(NULL AS {kind}) AS {_name(column)}" for column, kind in typed)
+            rows = f"SELECT {none} WHERE false UNION ALL BY NAME SELECT * FROM read_parquet({wanted})"  # noqa: S608
+            views.append(f"CREATE VIEW {_name(name)} AS SELECT {columns} FROM ({rows})")  # noqa: S608
     for setting in (
         f"allowed_paths = [{', '.join(map(_text, local))}]",
         "python_enable_replacements = false",
