@@ -196,7 +196,7 @@ def test_every_folder_is_0700_and_every_file_0600_whatever_the_umask(tmp_path: P
         run.keep_screen("1", "the gate's screen")
         SnapshotStore(home).keep(Snapshot(1.0, "0", ClusterIdentity("abc", Mode.ZOOKEEPER), (), {}))
         with store_lock(home, place_of(home / "fleet")):
-            write_bytes(place_of(home / "fleet" / "v1" / "table.parquet"), b"x")
+            write_bytes(place_of(home / "fleet" / "tables" / "runs" / "table.parquet"), b"x")
         with Store("mine", home / "labs").busy("up"):
             pass
     everything = list((tmp_path / "far").rglob("*"))

@@ -1,6 +1,10 @@
-"""A damaged file of the store is reported in one line with its name, and is a row of the audit."""
+"""A damaged file of the store is reported in one line with its name, and is a row of the audit.
+
+The files are those of the tables, the rows in them, the log of a commit, and the document of a staged cluster.
+"""
 
 import gzip
+import json
 from datetime import date
 from pathlib import Path
 
@@ -9,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.adapters.fleet import schema
-from kfix.adapters.fleet.places import file_name, place_of
-from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.adapters.fleet.listing import listed
+from kfix.adapters.fleet.places import file_name, place_of, run_place
+from kfix.adapters.fleet.rows import stored
+from kfix.adapters.fleet.runs import RunWriter, StoredCluster, newest_run, runs, write_cluster
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
 from tests.unit.diagnostics.clusters import base
@@ -22,10 +28,10 @@ def rewritten(path, change):
     pq.write_table(change(pq.read_table(path, partitioning=None)), path)
 
 
-def refused(path, *words):
+def refused(stored, *words, path=None):
     with pytest.raises(UsageError) as error:
-        judge_stored(path)
-    assert str(path) in str(error.value) or Path(path).stem in str(error.value)
+        judge_stored(stored)
+    assert str(path or stored.partitions) in str(error.value)
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
@@ -37,63 +43,76 @@ def test_bad_names_are_refused(tmp_path):
             file_name(name)
     with pytest.raises(UsageError, match="not a valid run name"):
         RunWriter(place_of(tmp_path), DAY, "../r")
+    (tmp_path / "x.parquet").write_text("x")
     with pytest.raises(UsageError, match="not a file of a fleet store"):
-        judge_stored(str(tmp_path / "x.parquet"))
+        judge_stored(StoredCluster("x", *[str(tmp_path / "x.parquet")] * 2, 0))
 
 
 @pytest.mark.parametrize("left", [0, 3, 500, 0.5, 0.95])
 def test_a_truncated_table_is_one_line(run, left):
-    path = Path(run.table("sick"))
+    stored = run.stored()["sick"]
+    path = Path(stored.partitions)
     raw = path.read_bytes()
     path.write_bytes(raw[: left if isinstance(left, int) else int(left * len(raw))])
-    refused(path)
+    refused(stored)
+    # The file is found by the log of the table: it does not hide the other cluster.
+    assert judge_stored(run.stored()["well"]) is not None
 
 
 def test_a_damaged_page_is_one_line(run):
-    path = Path(run.table("sick"))
+    stored = run.stored()["sick"]
+    path = Path(stored.partitions)
     raw = bytearray(path.read_bytes())
     raw[60:900] = bytes(840)
     path.write_bytes(raw)
-    refused(path)
+    refused(stored)
 
 
 def test_foreign_files_are_one_line(run):
-    path = Path(run.table("sick"))
+    stored = run.stored()["sick"]
+    path = Path(stored.partitions)
     rewritten(path, lambda _: pa.table({"x": [1]}))
-    refused(path, "no column 'topic'")
-    pq.write_table(pq.read_table(run.table("well")).slice(5), path)
-    refused(path, "57 rows", "62")
+    refused(stored, "no column 'topic'")
+    pq.write_table(pq.read_table(run.stored()["well"].partitions, partitioning=None).slice(5), path)
+    refused(stored, "57 rows", "62")
     path.write_text("not parquet at all")
-    refused(path)
+    refused(stored)
     path.unlink()
-    refused(path, "does not exist")
+    refused(stored, "does not exist")
 
 
 def test_a_missing_column_and_one_of_another_type_are_named(run):
-    path = run.table("sick")
-    rewritten(path, lambda t: t.drop_columns(["leaderless"]))
-    refused(path, "no column 'leaderless'")
-    path = run.table("well")
-    at = schema.PARTITIONS.get_field_index("n_isr")
-    rewritten(path, lambda t: t.set_column(at, "n_isr", t.column("n_isr").cast(pa.string())))
-    refused(path, "column 'n_isr' is string, expected int64")
+    stored = run.stored()["sick"]
+    rewritten(stored.partitions, lambda t: t.drop_columns(["leaderless"]))
+    refused(stored, "no column 'leaderless'")
+    stored = run.stored()["well"]
+
+    def texts(t):
+        return t.set_column(t.schema.get_field_index("n_isr"), "n_isr", t.column("n_isr").cast(pa.string()))
+
+    rewritten(stored.partitions, texts)
+    refused(stored, "column 'n_isr' is string, expected int64")
 
 
 def test_a_column_with_gaps_is_named(run):
-    path = run.table("sick")
-    at = schema.PARTITIONS.get_field_index("leader")
-    rewritten(path, lambda t: t.set_column(at, "leader", pa.array([None] * t.num_rows, pa.int64())))
-    refused(path, "'leader' has rows without a value")
+    stored = run.stored()["sick"]
+
+    def gaps(t):
+        at = t.schema.get_field_index("leader")
+        return t.set_column(at, "leader", pa.array([None] * t.num_rows, pa.int64()))
+
+    rewritten(stored.partitions, gaps)
+    refused(stored, "'leader' has rows without a value")
 
 
 def test_unknown_columns_are_ignored_and_new_ones_may_be_absent(run, monkeypatch):
-    path = run.table("sick")
-    before = judge_stored(path)
-    rewritten(path, lambda t: t.append_column("later", pa.array(range(t.num_rows))))
-    assert judge_stored(path) == before
-    rewritten(path, lambda t: t.drop_columns(["n_unknown_replicas", "seen_error"]))
+    stored = run.stored()["sick"]
+    before = judge_stored(stored)
+    rewritten(stored.partitions, lambda t: t.append_column("later", pa.array(range(t.num_rows))))
+    assert judge_stored(stored) == before
+    rewritten(stored.partitions, lambda t: t.drop_columns(["n_unknown_replicas", "seen_error"]))
     monkeypatch.setattr(schema, "ABSENT", {"n_unknown_replicas": 0, "seen_error": 0})
-    assert {f.key for f in judge_stored(path).walk()} == {f.key for f in before.walk()}
+    assert {f.key for f in judge_stored(stored).walk()} == {f.key for f in before.walk()}
 
 
 @pytest.mark.parametrize(
@@ -106,27 +125,127 @@ def test_unknown_columns_are_ignored_and_new_ones_may_be_absent(run, monkeypatch
         lambda p: p.write_bytes(gzip.compress(b"[]")),
         lambda p: p.write_bytes(gzip.compress(b'{"format": "kfix.fleet-cluster", "version": 99}')),
         lambda p: p.write_bytes(gzip.compress(b'{"format":"kfix.fleet-cluster","version":1,"partitions":62}')),
-        lambda p: p.unlink(),
     ],
 )
-def test_a_damaged_document_is_one_line(run, damage, tmp_path):
-    damage(tmp_path / "v1/date=2026-03-01/run=r1/clusters/sick.json.gz")
-    refused(run.table("sick"))
+def test_a_damaged_document_of_an_unfinished_run_is_one_line(damage, tmp_path):
+    writer = RunWriter(place_of(tmp_path), DAY, "r1")
+    writer.write("sick", base().snapshot())
+    [path] = (tmp_path / "staging/date=2026-03-01/run=r1/clusters").iterdir()
+    damage(path)
+    with pytest.raises(UsageError) as error:
+        writer.finish()
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert runs(place_of(tmp_path)) == ()
 
 
-def test_a_damaged_manifest_is_one_line(run, tmp_path):
-    path = tmp_path / "v1/date=2026-03-01/run=r1/manifest.json"
-    for text in ("{", "[]", '{"format": "x", "version": 1}', '{"format": "kfix.fleet-run", "version": 1}'):
-        path.write_text(text)
-        with pytest.raises(UsageError, match="manifest"):
-            runs(place_of(tmp_path))
+def documents(change):
+    """Changes the column of documents in the file of the table `snapshots`."""
+
+    def changed(table):
+        texts = [None if text is None else change(text) for text in table.column("document").to_pylist()]
+        return table.set_column(table.schema.get_field_index("document"), "document", pa.array(texts, pa.string()))
+
+    return lambda path: rewritten(path, changed)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda p: p.write_bytes(b""),
+        lambda p: p.write_bytes(p.read_bytes()[:-20]),
+        lambda p: p.write_bytes(b"{}"),
+        lambda p: p.unlink(),
+        lambda p: rewritten(p, lambda _: pa.table({"x": [1]})),
+        lambda p: rewritten(p, lambda t: t.slice(0, 1)),
+        lambda p: rewritten(p, lambda t: t.take([2, 0, 1])),
+        lambda p: rewritten(p, lambda t: t.drop_columns(["document"])),
+        documents(lambda _: None),
+        documents(lambda _: ""),
+        documents(lambda _: "{}"),
+        documents(lambda _: "[]"),
+        documents(lambda text: text[:-20]),
+        documents(lambda _: '{"format": "kfix.fleet-cluster", "version": 99}'),
+        documents(lambda _: '{"format":"kfix.fleet-cluster","version":1,"partitions":62}'),
+    ],
+)
+def test_a_damaged_document_is_one_line(run, damage):
+    stored = run.stored()["sick"]
+    damage(Path(stored.document))
+    refused(stored, path=stored.document)
+
+
+def manifest(change):
+    def changed(table):
+        texts = pa.array([change(text) for text in table.column("manifest").to_pylist()], pa.string())
+        return table.set_column(table.schema.get_field_index("manifest"), "manifest", texts)
+
+    return lambda path: rewritten(path, changed)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda p: p.write_bytes(b""),
+        lambda p: p.write_bytes(p.read_bytes()[:-20]),
+        lambda p: p.unlink(),
+        lambda p: rewritten(p, lambda _: pa.table({"x": [1]})),
+        lambda p: rewritten(p, lambda t: t.slice(0, 0)),
+        manifest(lambda _: None),
+        manifest(lambda _: "{"),
+        manifest(lambda _: "[]"),
+        manifest(lambda _: "{}"),
+        manifest(lambda text: json.dumps(json.loads(text) | {"clusters": ["sick"]})),
+        manifest(lambda text: json.dumps(json.loads(text) | {"began": "yesterday"})),
+    ],
+)
+def test_a_damaged_row_of_runs_is_one_line_and_hides_no_other(run, damage, tmp_path):
+    RunWriter(place_of(tmp_path), date(2026, 2, 28), "r0").finish()
+    [path] = (tmp_path / "tables/runs/day=2026-03-01").rglob("*.parquet")
+    damage(path)
+    root = place_of(tmp_path)
+    for ask in (lambda: runs(root), lambda: newest_run(root)):
+        with pytest.raises(UsageError) as error:
+            ask()
+        assert str(path) in str(error.value)
+        assert "\n" not in str(error.value)
+    damaged = []
+    assert [r.id for r in runs(root, damaged=damaged)] == ["r0"]
+    assert len(damaged) == 1
+    assert [(r.id, r.state) for r in listed(root)] == [("r0", "complete"), ("r1", "damaged")]
+    assert newest_run(root, date(2026, 2, 28)).id == "r0"
+
+
+@pytest.mark.parametrize("name", ["runs", "partitions"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda log: log.write_text(log.read_text()[:40]),
+        lambda log: log.write_text("not JSON"),
+        lambda log: log.write_text('{"add": {"path": 3}}'),
+        lambda log: log.with_name("00000000000000000000.json").unlink(),
+        lambda log: log.with_name("00000000000000000000.json").write_text("{}"),
+    ],
+)
+def test_a_damaged_log_of_a_table_is_one_line(run, damage, name, tmp_path):
+    damage(tmp_path / "tables" / name / "_delta_log" / "00000000000000000001.json")
+    root = place_of(tmp_path)
+    with pytest.raises(KfixError) as error:
+        newest_run(root).stored()
+    assert str(tmp_path / "tables" / name) in str(error.value)
+    assert "\n" not in str(error.value)
+    # It is not taken for a table that does not exist yet, and nothing is written over it.
+    writer = RunWriter(root, date(2026, 3, 2), "r2") if name == "partitions" else None
+    with pytest.raises(KfixError, match=f"tables/{name}"):
+        writer.finish() if writer else RunWriter(root, date(2026, 3, 2), "r2")
 
 
 def test_a_place_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
-    (tmp_path / "v1").write_text("a file")
+    for name in ("tables", "staging"):
+        (tmp_path / name).write_text("a file")
     with pytest.raises((UnreachableError, UsageError)):
         RunWriter(place_of(tmp_path), DAY, "r").write("a", base().snapshot())
-    assert [p.name for p in tmp_path.iterdir()] == ["v1"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["staging", "tables"]
 
 
 def test_a_snapshot_with_a_number_that_no_cluster_has_is_one_line(tmp_path):
@@ -139,16 +258,16 @@ def test_a_snapshot_with_a_number_that_no_cluster_has_is_one_line(tmp_path):
 
 
 def test_a_write_that_fails_leaves_what_was_there(run, monkeypatch):
-    path = Path(run.table("well"))
+    path = Path(run.stored()["well"].partitions)
     before = path.read_bytes()
+    table, document = stored(base().snapshot(), "well")
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pq, "write_table", full)
-    from kfix.adapters.fleet.runs import write_cluster
-
     with pytest.raises(KfixError, match="No space left"):
-        write_cluster(run.place, "well", None, {})
+        write_cluster(run_place(run.root, run.day, run.id), "well", table, document)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
+    assert run.stored()["well"].partitions == str(path)

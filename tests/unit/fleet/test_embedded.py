@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +14,7 @@ from kfix.app import fleet as wiring
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engine import NightFile, StoredRows, View
 from tests.unit.fleet.working import double
 
 ENGINE = EmbeddedEngine(1)
@@ -55,15 +58,40 @@ def test_answers_have_one_type_of_each():
     )
 
 
-def test_files_are_a_table_with_their_names(tmp_path):
-    odd = tmp_path / "a b%41[x]*'?.parquet"
-    pq.write_table(NUMBERS, odd)
-    newer = tmp_path / "newer.parquet"
-    pq.write_table(pa.table({"a": [4], "b": ["new"]}), newer)
-    for given in ([str(odd), str(newer)], [odd.as_uri(), newer.as_uri()]):
-        rows = ask("SELECT a, b, filename FROM f ORDER BY a", f=given).to_pylist()
+@pytest.mark.parametrize("folder", ["plain", "a b%41[x]*'?", "date=2020-01-01/run=zz", "ä"])
+def test_files_are_a_table_with_their_nights(tmp_path, folder):
+    stored = written(
+        tmp_path / folder,
+        {("01", "r", "a b%41[x]*'?.parquet"): NUMBERS, ("02", "1", "newer.parquet"): pa.table({"a": [4], "b": ["new"]})},
+    )
+    assert stored.rows == 4
+    for place in (stored.folder, Path(stored.folder).as_uri()):
+        given = replace(stored, folder=place)
+        rows = ask("SELECT a, b, day, run FROM f ORDER BY a", f=given).to_pylist()
         assert [(r["a"], r["b"]) for r in rows] == [(1, None), (2, None), (3, None), (4, "new")]
-        assert [r["filename"] for r in rows] == [str(odd)] * 3 + [str(newer)]
+        assert [(r["day"], r["run"]) for r in rows] == [(date(2026, 3, 1), "r")] * 3 + [(date(2026, 3, 2), "1")]
+        # What no file has is null, and what the table does not declare is not there.
+        assert ask("SELECT count(c) AS n, count(*) AS all FROM f", f=given).to_pylist() == [{"n": 0, "all": 4}]
+        assert ask("DESCRIBE f", f=given).column("column_name").to_pylist() == ["day", "run", "a", "b", "c"]
+        one = replace(given, files=given.files[:1])
+        assert ask("SELECT a, b FROM f WHERE day = DATE '2026-03-01'", f=one).num_rows == 3
+        assert ask("SELECT a FROM f WHERE run = '1'", f=one).num_rows == 0
+
+
+SCHEMA = pa.schema(
+    [("day", pa.date32()), ("run", pa.string()), ("a", pa.int64()), ("b", pa.string()), ("c", pa.list_(pa.int64()))]
+)
+
+
+def written(folder, tables):
+    """Writes files of a table, by (day of March, run, name), as the store does."""
+    files = []
+    for (day, run, name), rows in tables.items():
+        path = folder / f"day=2026-03-{day}" / f"run={run}" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, path)
+        files.append(NightFile(str(path.relative_to(folder)), date(2026, 3, int(day)), run, rows.num_rows))
+    return StoredRows(SCHEMA, str(folder), tuple(files))
 
 
 @pytest.mark.parametrize(
@@ -94,20 +122,27 @@ def test_a_wrong_or_writing_statement_is_one_line(sql, said):
     assert a_variable_of_python.num_rows == 3
 
 
+def test_a_view_reads_the_tables_before_it():
+    given = {"numbers": NUMBERS, "large": View("SELECT * FROM numbers WHERE a > 1"), "more": View("SELECT a FROM large")}
+    assert ENGINE.query("SELECT count(*) AS n FROM more", given).to_pylist() == [{"n": 2}]
+
+
 def test_describe_and_show_are_answered():
     assert ask("SHOW TABLES").column("name").to_pylist() == ["numbers"]
     assert ask("DESCRIBE numbers").column("column_name").to_pylist() == ["a"]
 
 
-def test_tables_that_are_none(tmp_path):
+def test_rows_that_are_none(tmp_path):
+    nothing = ask("SELECT * FROM t", t=StoredRows(SCHEMA, str(tmp_path / "nowhere"), ()))
+    assert (nothing.num_rows, nothing.schema.names) == (0, SCHEMA.names)
     (tmp_path / "bad.parquet").write_text("nope")
-    for given, said in (
-        ([], "table 't': has no files"),
-        ("x.parquet", "table 't': is str"),
-        ([str(tmp_path / "gone.parquet")], "gone.parquet: does not exist"),
-        ([str(tmp_path / "bad.parquet")], "bad.parquet"),
-        (["nope://x/y.parquet"], "nope://x/y.parquet"),
+    for folder, name, said in (
+        (str(tmp_path), "gone.parquet", "gone.parquet: does not exist"),
+        (str(tmp_path), "bad.parquet", "bad.parquet"),
+        (tmp_path.as_uri(), "bad.parquet", "bad.parquet"),
+        ("nope://x", "y.parquet", "nope://x"),
     ):
+        given = StoredRows(SCHEMA, folder, (NightFile(name, date(2026, 3, 1), "r", 1),))
         with pytest.raises(KfixError, match=said) as shown:
             ask("SELECT * FROM t", t=given)
         assert isinstance(shown.value, UsageError | UnreachableError)

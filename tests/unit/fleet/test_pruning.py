@@ -5,11 +5,14 @@ from datetime import timedelta
 import pytest
 
 from kfix.adapters.fleet.audits import audits
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.adapters.fleet.tables import ALL
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.pruning import days_of, delete_old, find_old
+from kfix.fleet.synthetic import write
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 
@@ -37,10 +40,11 @@ def test_nothing_goes_before_it_is_taken_away_and_then_it_is_gone(store):
     found = find_old(place_of(store), day_of(3), 1, 1)
     assert len(runs(place_of(store))) == 4
     assert all(o.size > 0 for o in found)
-    for old in found:
-        delete_old(old)
+    delete_old(place_of(store), found)
     assert [r.day for r in runs(place_of(store))] == [a.day for a in audits(place_of(store))] == [day_of(2), day_of(3)]
-    assert sorted(p.name for p in (store / "v1").iterdir()) == ["audits", f"date={day_of(2)}", f"date={day_of(3)}"]
+    for spec in ALL:
+        assert {day for day, _ in Table(place_of(store), spec).nights()} <= {day_of(2), day_of(3)}, spec.name
+    assert not [*(store / "staging").iterdir()]
     assert listed(store, day_of(3), 1, 1) == []
 
 
@@ -51,16 +55,25 @@ def test_the_newest_stay_however_old_they_are(store):
 
 def test_unfinished_runs_go_when_they_are_old(store):
     writer = RunWriter(place_of(store), day_of(0) - timedelta(days=1), "given-up")
-    from kfix.fleet.synthetic import write
-
     write(str(writer.place), cluster("a"))
     assert ("snapshots", day_of(0) - timedelta(days=1), False) in listed(store, day_of(3), 3, 30)
+    delete_old(place_of(store), find_old(place_of(store), day_of(3), 3, 30))
+    assert listed(store, day_of(3), 3, 30) == []
+    assert not [*(store / "staging").iterdir()]
 
 
 def test_folders_that_are_not_ours_are_left_alone(store):
-    (store / "v1" / "date=tmp" / "run=x").mkdir(parents=True)
-    (store / "v1" / "date=tmp" / "run=x" / "note").write_text("mine")
+    notes = [
+        store / "staging" / "date=tmp" / "run=x" / "note",
+        store / "notes" / "note",
+        store / "tables" / "mine" / "day=2020-01-01" / "note.parquet",
+    ]
+    for note in notes:
+        note.parent.mkdir(parents=True)
+        note.write_text("mine")
     assert all(o[1] >= day_of(0) for o in listed(store, day_of(3), 1, 1))
+    delete_old(place_of(store), find_old(place_of(store), day_of(3), 1, 1))
+    assert [note.read_text() for note in notes] == ["mine"] * 3
 
 
 @pytest.mark.parametrize("text", ["90", "0d", "-3d", "3w", "d", "", "all", "1e3d"])

@@ -1,6 +1,7 @@
 """The store: its layout, a run that counts once it is whole, names, places, and the sieve over its columns."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import date
@@ -8,18 +9,21 @@ from datetime import date
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from hypothesis import given, settings
 from pyarrow import fs
 
 from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.columns import Columns
-from kfix.adapters.fleet.places import StoreLocation, file_name, place_of, run_place
+from kfix.adapters.fleet.places import StoreLocation, file_name, place_of
 from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
+from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.fleet import judge_stored
 from kfix.derive.partition_facts import FACT_TYPES, derive
 from kfix.derive.predicate import compile_all, parse
 from kfix.errors import UsageError
 from kfix.fleet.judging.sieve import Sieve
+from kfix.model.cluster.snapshot import TopicPartition as At
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
@@ -28,33 +32,51 @@ from tests.unit.diagnostics.papers import papers
 DAY = date(2026, 3, 1)
 
 
+def files_in(folder):
+    return [p for p in folder.rglob("*") if p.is_file()]
+
+
 def test_the_layout_is_the_documented_one(run, tmp_path):
-    folder = tmp_path / "v1" / "date=2026-03-01" / "run=r1"
-    assert sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()) == [
-        "clusters/sick.json.gz", "clusters/well.json.gz", "manifest.json", "partitions/sick.parquet",
-        "partitions/well.parquet",
-    ]  # fmt: skip
-    manifest = json.loads((folder / "manifest.json").read_text())
+    night = "day=2026-03-01/run=r1"
+    found = {re.sub(r"-[0-9a-f]{8}\.parquet$", "", str(p.relative_to(tmp_path))) for p in files_in(tmp_path)}
+    assert {name for name in found if "_delta_log" not in name} == {
+        f"tables/partitions/{night}/sick", f"tables/partitions/{night}/well", f"tables/topics/{night}/topics",
+        f"tables/brokers/{night}/brokers", f"tables/groups/{night}/groups", f"tables/sources/{night}/sources",
+        f"tables/snapshots/{night}/snapshots", f"tables/runs/{night}/runs",
+    }  # fmt: skip
+    [row] = DeltaTable(str(tmp_path / "tables" / "runs")).to_pyarrow_table().to_pylist()
+    assert (row["day"], row["run"], row["clusters"], row["failed"], row["partitions"]) == (DAY, "r1", 2, 1, 124)
+    manifest = json.loads(row["manifest"])
     assert manifest["clusters"] == {"sick": 62, "well": 62}
     assert manifest["failed"] == {"gone": "connection refused"}
-    assert (manifest["rows"], manifest["inputs"]) == (124, "two")
-    file = pq.ParquetFile(folder / "partitions" / "sick.parquet")
-    assert file.schema_arrow.names == schema.PARTITIONS.names
+    assert manifest["inputs"] == "two"
+    file = pq.ParquetFile(run.stored()["sick"].partitions)
+    assert file.schema_arrow.names == PARTITIONS.file_schema.names == ["cluster", *schema.PARTITIONS.names]
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     assert schema.FACTS.names == [*FACT_TYPES]
 
 
-def test_a_run_without_a_manifest_does_not_count_and_can_be_resumed(tmp_path):
+def test_a_run_that_is_not_committed_does_not_count_and_can_be_resumed(tmp_path):
     root = place_of(tmp_path)
-    RunWriter(root, DAY, "r1").write("a", base().snapshot())
+    first = RunWriter(root, DAY, "r1")
+    first.begin()
+    first.write("a", base().snapshot())
+    staged = {p.relative_to(tmp_path).parts[:-1] for p in files_in(tmp_path)}
+    night = ("date=2026-03-01", "run=r1")
+    assert staged == {
+        ("staging", *night),
+        ("staging", *night, "clusters"),
+        ("tables", "partitions", "day=2026-03-01", "run=r1"),
+    }
     assert runs(root) == ()
     again = RunWriter(root, DAY, "r1")
     assert again.there() == ("a",)
     again.write("b", base().snapshot())
     done = again.finish()
     assert dict(done.clusters) == {"a": 62, "b": 62}
-    assert runs(root) == (read_run(run_place(root, DAY, "r1")),)
-    with pytest.raises(UsageError, match="already complete"):
+    assert runs(root) == (read_run(root, DAY, "r1"),)
+    assert not [*(tmp_path / "staging").iterdir()]
+    with pytest.raises(UsageError, match="is complete"):
         RunWriter(root, DAY, "r1")
 
 
@@ -72,27 +94,32 @@ def test_a_url_is_a_place_too(tmp_path):
     root = place_of(f"file://{tmp_path}/store")
     writer = RunWriter(root, DAY, "r")
     writer.write("one", coordinator_stuck().snapshot())
-    table = writer.finish().table("one")
-    assert table.startswith("file://")
-    assert judge_stored(table).findings
+    stored = writer.finish().stored()["one"]
+    assert stored.partitions.startswith("file://")
+    assert stored.document.startswith("file://")
+    assert judge_stored(stored).findings
     for wrong in ("nosuch://bucket/x", ""):
         with pytest.raises(UsageError):
             place_of(wrong)
 
 
 def test_a_place_that_is_no_local_disk(tmp_path):
-    root = StoreLocation("sub:", "store", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    below = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    root = StoreLocation(f"file://{tmp_path}/store", "store", below)
     writer = RunWriter(root, DAY, "r")
     writer.write("one", coordinator_stuck().snapshot())
     assert not writer.place.local
     run = writer.finish()
     assert runs(root) == (run,)
     assert dict(run.clusters) == {"one": 62}
-    assert judge_stored(str(tmp_path / run.table("one").replace("sub:", "store"))).findings
+    assert judge_stored(run.stored()["one"]).findings
 
 
 def test_only_its_owner_reads_what_names_hosts_and_groups(run, tmp_path):
-    assert {p.stat().st_mode & 0o777 for p in tmp_path.rglob("*") if p.is_file()} == {0o600}
+    # deltalake writes the logs: nobody else can open the folders that they are in.
+    written = [p for p in files_in(tmp_path) if "_delta_log" not in p.parts]
+    assert {p.stat().st_mode & 0o777 for p in written} == {0o600}
+    assert {p.stat().st_mode & 0o777 for p in tmp_path.rglob("*") if p.is_dir()} == {0o700}
 
 
 @pytest.mark.parametrize("name", ["a b", "../up", ".hidden", "_tmp", "x/y", "ü", "%41", "a=b", "C:\\x"])
@@ -103,7 +130,8 @@ def test_any_name_of_a_cluster_is_one_file_and_comes_back(name, tmp_path):
     writer.write(name, base().snapshot())
     assert writer.there() == (name,)
     run = writer.finish()
-    assert judge_stored(run.table(name)).findings is not None
+    assert judge_stored(run.stored()[name]).findings is not None
+    assert DeltaTable(str(tmp_path / "tables" / "partitions")).to_pyarrow_table().num_rows == 62
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,10 +161,8 @@ def test_rows_are_found_by_halving_where_partitions_are_missing(tmp_path):
         del paper.parts[next(tp for tp in paper.parts if tp == ("orders", gone))]
     writer = RunWriter(place_of(tmp_path), DAY, "r")
     writer.write("holes", paper.snapshot())
-    columns = Columns(place_of(writer.finish().table("holes")), ())
+    columns = Columns(place_of(writer.finish().stored()["holes"].partitions), ())
     topics, numbers = columns.sliced(["topic", "partition"], 0, columns.rows)
-    from kfix.model.cluster.snapshot import TopicPartition as At
-
     for row, tp in enumerate(map(At, topics, numbers)):
         assert columns.row_of(tp) == row
     for tp in (At("orders", 0), At("orders", 3), At("orders", 12), At("nosuch", 0), At("orders", -1)):
@@ -151,7 +177,7 @@ def test_nothing_of_parquet_is_loaded_by_help_or_diagnose(tmp_path):
         script = (
             f"import sys\nsys.argv = ['kfix', *{arguments!r}]\nfrom kfix.cli.app import app\n"
             "try:\n    app()\nexcept SystemExit:\n    pass\n"
-            "print([m for m in ('pyarrow', 'duckdb', 'kfix.adapters.fleet', 'kfix.fleet') if m in sys.modules])"
+            "print([m for m in ('pyarrow', 'duckdb', 'deltalake', 'kfix.adapters.fleet', 'kfix.fleet') if m in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "[]"

@@ -38,21 +38,21 @@ def test_its_rows_are_those_of_the_real_derivation(cluster):
 @pytest.mark.parametrize("cluster", SAMPLES, ids=lambda c: c.name)
 def test_it_is_judged_as_its_snapshot_is(cluster, tmp_path):
     run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1)
-    judged = judge_stored(run.table(cluster.name))
+    judged = judge_stored(run.stored()[cluster.name])
     assert judged == diagnose(snapshot_of(cluster), options=Options(prevention=True))
 
 
 def test_every_sickness_is_found(tmp_path):
     cluster = SyntheticCluster("all", 1000, sick=0.3)
     run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1)
-    codes = {f.code for f in judge_stored(run.table("all")).walk()}
+    codes = {f.code for f in judge_stored(run.stored()["all"]).walk()}
     assert {"KFX101", "KFX102", "KFX201", "KFX203", "KFX301", "KFX302", "KFX305"} <= codes
     assert {s.sickness for s in cluster.shapes[0]} >= SICKNESSES.keys()
 
 
 def test_a_healthy_one_has_no_finding_today(tmp_path):
     run = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [SyntheticCluster("h", 2000, sick=0)], processes=1)
-    assert judge_stored(run.table("h"), prevention=False).findings == ()
+    assert judge_stored(run.stored()["h"], prevention=False).findings == ()
 
 
 def test_the_same_seed_gives_the_same_fleet():
@@ -67,7 +67,7 @@ def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
     for look in range(6):
         cluster = SyntheticCluster("x", 3000, sick=0.01, day_number=look)
         run = write_fleet(str(tmp_path), date(2026, 1, 1 + look), "r", [cluster], processes=1)
-        judged = judge_stored(run.table("x"), prevention=False)
+        judged = judge_stored(run.stored()["x"], prevention=False)
         assert judged.taken_at == NOW + look * 86_400
         keys.append({tp for f in judged.walk() for tp in f.partitions})
     for before, after in itertools.pairwise(keys):
