@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,9 @@ _CONFIGURATION: Final = {
     "delta.logRetentionDuration": "interval 30 days",
 }
 _RETRIES: Final = 10
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+#: The sentence in an answer of S3 or Azure.
+_SAID: Final = re.compile(r"<Message>([^<\n]+)")
 #: Features that change nothing in how files of these tables are read.
 _READABLE: Final = frozenset({"timestampNtz", "vacuumProtocolCheck"})
 
@@ -194,12 +199,15 @@ def _options(place: StoreLocation) -> dict[str, str]:
     if endpoint := given.get("endpoint_override"):
         scheme = given.get("scheme", "https")
         found["AWS_ENDPOINT_URL"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
-        if found["AWS_ENDPOINT_URL"].startswith("http://"):
-            found["AWS_ALLOW_HTTP"] = "true"
+    if (found.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT_URL", "")).startswith("http://"):
+        found["AWS_ALLOW_HTTP"] = "true"
     if region := given.get("region"):
         found["AWS_REGION"] = region
     return found
 
 
 def _line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
+    """Returns the last cause of an error; deltalake lists the causes one below the other, the general ones first."""
+    last = _COLOUR.sub("", str(error)).rpartition("↳")[2].strip() or type(error).__name__
+    said = _SAID.search(last)
+    return (said[1] if said else last.splitlines()[0])[:200]
