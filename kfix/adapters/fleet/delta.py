@@ -20,7 +20,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable
+from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -34,6 +34,7 @@ _CONFIGURATION: Final = {
     # One listing and one file open a table, however many nights it has.
     "delta.checkpointInterval": "10",
     "delta.logRetentionDuration": "interval 30 days",
+    "delta.setTransactionRetentionDuration": "interval 30 days",
 }
 _RETRIES: Final = 10
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -96,7 +97,11 @@ class Table:
                 self.spec.schema,
                 [*NIGHT],
                 [(key, "=", value) for key, value in keys.items()],
-                commit_properties=CommitProperties(max_commit_retries=_RETRIES),
+                commit_properties=CommitProperties(
+                    max_commit_retries=_RETRIES,
+                    # Without it two commits of a night that has no files yet would both succeed.
+                    app_transactions=[Transaction(folder, now)],
+                ),
             )
 
     def remove(self, day: date, run: str) -> None:
