@@ -22,12 +22,13 @@ from pathlib import Path
 
 DAY = date(2026, 1, 1)
 WIDTH = 10_000
+RUN = "r"
 
 _AUDIT = """
 import json, resource, sys, time
 from functools import partial
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.runs import newest_run
 from kfix.fleet.pool import each
 from kfix.app.fleet import judge_stored
 from benchmarks.fleet import peak
@@ -37,7 +38,7 @@ if __name__ == "__main__":
     began = time.perf_counter()
     findings = rows = failed = 0
     work = partial(judge_stored, prevention=prevention)
-    for done in each(work, read_run(place_of(place)).tables, processes=processes):
+    for done in each(work, newest_run(place_of(place)).stored(), processes=processes):
         failed += bool(done.error)
         if done.result:
             found = [*done.result.walk()]
@@ -60,7 +61,7 @@ with duckdb.connect() as db:
     conditions = predicates(partition_checks(prevention=prevention))
     hits = ", ".join(f"count(*) FILTER ({c.text})" for c in conditions)
     expected = ", ".join(f"{value} AS {name}" for name, value in values_of(EXPECTED).items())
-    rows = f"(SELECT *, {expected} FROM read_parquet('{place}/partitions/*.parquet'))"
+    rows = f"(SELECT *, {expected} FROM read_parquet('{place}/tables/partitions/*/*/*.parquet'))"
     [counts] = db.execute(f"SELECT {hits} FROM {rows}").fetchall()
 print(json.dumps({"seconds": time.perf_counter() - began, "rows": sum(counts), "mb": peak(1)}))
 """
@@ -98,11 +99,12 @@ def main() -> None:
 def store(root: Path, rows: int, processes: int) -> Path:
     from kfix.fleet.synthetic import fleet, write_fleet  # noqa: PLC0415
 
-    place = root / "v1" / f"date={DAY.isoformat()}" / f"run=rows-{rows}"
-    if not (place / "manifest.json").exists():
+    # A store of its own for each size, with this one run.
+    place = root / f"rows-{rows}"
+    if not (place / "tables" / "runs" / f"day={DAY.isoformat()}" / f"run={RUN}").exists():
         began = time.perf_counter()
         clusters = fleet(max(1, rows // WIDTH), WIDTH, dead_every=0)
-        write_fleet(str(root), DAY, place.name.removeprefix("run="), clusters, processes=processes)
+        write_fleet(str(place), DAY, RUN, clusters, processes=processes)
         size = sum(p.stat().st_size for p in place.rglob("*") if p.is_file())
         print(f"{rows} rows written in {time.perf_counter() - began:.1f} s, {size / rows:.1f} bytes a row")
     return place

@@ -26,18 +26,18 @@ _SPARK = """
 import json, sys, time
 from functools import partial
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.runs import newest_run
 from kfix.app.fleet import engine, judge_stored
 
 if __name__ == "__main__":
     place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     findings = failed = 0
     with engine(master, settings=settings) as one:
-        tables = read_run(place_of(place)).tables
+        stored = newest_run(place_of(place)).stored()
         if settings.pop("warm", ""):
-            list(one.each(judge_stored, tables))
+            list(one.each(judge_stored, stored))
         began = time.perf_counter()
-        for done in one.each(partial(judge_stored, prevention=False), tables):
+        for done in one.each(partial(judge_stored, prevention=False), stored):
             failed += bool(done.error)
             findings += sum(1 for _ in done.result.walk()) if done.result else 0
         judged = time.perf_counter() - began
@@ -72,13 +72,11 @@ with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
 #: The whole command, with history, scores and the report on the terminal; "" is the embedded engine.
 _WHOLE = """
 import contextlib, io, json, os, sys, tempfile
-from pathlib import Path
 
 if __name__ == "__main__":
-    place, master = Path(sys.argv[1]), sys.argv[2]
+    place, master = sys.argv[1], sys.argv[2]
     on = ["--spark", master] if master else ["--processes", "2"]
-    run = place.name.removeprefix("run=")
-    words = ["audit", "--store", str(place.parents[2]), "--collect", "no", "--run", run, "--fail-on", "never", "-q"]
+    words = ["audit", "--store", place, "--collect", "no", "--fail-on", "never", "-q"]
     sys.argv = ["kfix", *words, *on]
     from kfix.__main__ import main
     with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as output:

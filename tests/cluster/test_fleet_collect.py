@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import read_document, runs
+from kfix.adapters.fleet.runs import read_stored_document, runs
 from kfix.app.fleet import judge_stored
 from kfix.fleet.inventory.recorded import recorded_inventory
 
@@ -54,10 +54,12 @@ def test_the_healthy_ones_are_stored_and_judged_whatever_the_others_do(kfix, fle
     inventory = recorded_inventory(run.manifest)
     assert inventory.clusters["first"].criticality.word == "high"
     # One cluster under two names: two looks at the same.
-    ids = {read_document(run.place, n)["snapshot"]["cluster"]["id"] for n in run.clusters}
+    stored = run.stored()
+    assert set(stored) == {"first", "second"}
+    ids = {read_stored_document(each)["snapshot"]["cluster"]["id"] for each in stored.values()}
     assert len(ids) == 1
-    for table in run.tables.values():
-        assert [f.code for f in judge_stored(table, prevention=False, restart_grace=0).walk()] == []
+    for each in stored.values():
+        assert [f.code for f in judge_stored(each, prevention=False, restart_grace=0).walk()] == []
     # What was seen is noted for the next look: its groups can be named when nobody can list them any more.
     [memory] = (tmp_path / "state").rglob("memory.json")
     assert len(json.loads(memory.read_text())["brokers"]) == 3

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter
+from kfix.adapters.fleet.runs import RunWriter, write_cluster
 from kfix.app import fleet as wiring
 from kfix.app.snapshots import load_snapshot
+from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.synthetic import fleet, stored_of
 from tests.places import ROOT
@@ -43,16 +44,22 @@ def run(tmp_path_factory):
     root = tmp_path_factory.mktemp("fleet store")
     writer = RunWriter(place_of(root), date(2026, 1, 1), "r")
     for cluster in fleet(18, 300, sick=0.02, dead_every=4):
-        writer.write_stored(cluster.name, *stored_of(cluster))
+        write_cluster(writer.place, cluster.name, *stored_of(cluster))
     for file in sorted(EXAMPLES.glob("*.json.gz")):
         writer.write(file.name.removesuffix(".json.gz"), load_snapshot(file))
     return writer.finish()
 
 
 @pytest.fixture(scope="session")
+def asked(run):
+    """The tables of that store, as a query is given them."""
+    return tables(run.root, days=30)
+
+
+@pytest.fixture(scope="session")
 def judged(run):
     """{cluster: diagnosis}, by the embedded engine."""
-    done = EmbeddedEngine(1).each(partial(wiring.judge_stored, prevention=True), run.tables)
+    done = EmbeddedEngine(1).each(partial(wiring.judge_stored, prevention=True), run.stored())
     return {d.name: d.value() for d in done}
 
 

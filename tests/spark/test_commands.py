@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -53,7 +52,7 @@ def embedded(run, tmp_path_factory):
 
 
 def copied(run, store):
-    shutil.copytree(Path(str(run.place)).parents[2], store)
+    shutil.copytree(run.root.path, store)
     return store
 
 

@@ -20,7 +20,7 @@ def engine(connect):
 
 def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
-    done = engine.each(partial(judge_stored, prevention=True), run.tables)
+    done = engine.each(partial(judge_stored, prevention=True), run.stored())
     assert {d.name: d.value() for d in done} == judged
 
 
@@ -29,9 +29,10 @@ def test_a_killer_is_a_row(engine):
     assert errors == {"c6": "", "c7": "its process died: out of memory, or killed", "c8": ""}
 
 
-def test_it_answers_the_same(engine, run):
-    tables = {"findings": FINDINGS, "older": OLDER, "p": [*run.tables.values()]}
-    for sql in (*QUESTIONS, "SELECT filename, count(*) AS n FROM p GROUP BY filename ORDER BY filename"):
+def test_it_answers_the_same(engine, asked):
+    tables = {"findings": FINDINGS, "older": OLDER, "p": asked["partitions"]}
+    by_cluster = "SELECT cluster, day, run, count(*) AS n FROM p GROUP BY cluster, day, run ORDER BY cluster"
+    for sql in (*QUESTIONS, by_cluster):
         embedded, found = EmbeddedEngine(1).query(sql, tables), engine.query(sql, tables)
         assert found.schema == embedded.schema
         assert found.to_pylist() == embedded.to_pylist()

@@ -1,21 +1,28 @@
 """Both engines, the same clusters: the same findings and the same answers, with ANSI on and off."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset
 import pytest
+from deltalake import DeltaTable
 
 from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.tables import ALL
 from kfix.app import fleet as wiring
 from kfix.app.fleet import judge_stored
 from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.stage import LARGE, Staged
 from kfix.model.audit.inventory import Inventory, Mute
-from tests.unit.fleet.audit_runs import audited, cluster, day_of, entry
+from kfix_spark.engine import _fresh
+from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import reported as reported_by
+from tests.unit.fleet.test_embedded import written
 
 FINDINGS = pa.table(
     {
@@ -56,8 +63,8 @@ def spark(request, local):
 @pytest.mark.parametrize("prevention", [False, True])
 def test_every_cluster_is_judged_the_same(spark, run, prevention):
     work = partial(judge_stored, prevention=prevention)
-    found = [(d.name, d.result, d.error) for d in spark.each(work, run.tables)]
-    assert found == [(d.name, d.result, d.error) for d in EmbeddedEngine(1).each(work, run.tables)]
+    found = [(d.name, d.result, d.error) for d in spark.each(work, run.stored())]
+    assert found == [(d.name, d.result, d.error) for d in EmbeddedEngine(1).each(work, run.stored())]
     assert sum(len([*result.walk()]) for _, result, _ in found) > 20
 
 
@@ -69,31 +76,76 @@ def test_every_answer_is_the_same(spark, sql):
     assert found.to_pylist() == embedded.to_pylist()
 
 
-def test_files_are_the_same_table(spark, run):
+def test_files_are_the_same_table(spark, run, asked):
     sql = (
-        "SELECT filename, count(*) AS n, sum(CASE WHEN leaderless THEN 1 ELSE 0 END) AS leaderless, max(topic) AS last,"
-        " sum(n_isr) AS isr FROM partitions GROUP BY filename ORDER BY filename"
+        "SELECT cluster, day, run, count(*) AS n, sum(CASE WHEN leaderless THEN 1 ELSE 0 END) AS leaderless,"
+        " max(topic) AS last, sum(n_isr) AS isr FROM partitions GROUP BY cluster, day, run ORDER BY cluster"
     )
-    tables = {"partitions": [*run.tables.values()]}
-    embedded, found = EmbeddedEngine(1).query(sql, tables), spark.query(sql, tables)
+    embedded, found = EmbeddedEngine(1).query(sql, asked), spark.query(sql, asked)
     assert found.schema == embedded.schema
     assert found.to_pylist() == embedded.to_pylist()
-    assert found.column("filename").to_pylist() == sorted(run.tables.values())
+    assert found.column("cluster").to_pylist() == sorted(run.clusters)
 
 
-def test_odd_names_of_files(spark, tmp_path):
-    import pyarrow.parquet as pq
+def test_every_reader_counts_the_same_rows_of_every_table(spark, tmp_path):
+    """deltalake's own reader, pyarrow and DuckDB over the files that the log names, and Spark, with kfix and bare."""
+    engine = EmbeddedEngine(1)
+    for number in range(2):
+        clusters = [cluster("a/b", number, sick=0.02), cluster("x y+z%41", number, dead=1)]
+        for run in ("n", "1e3"):
+            audited(tmp_path, clusters, engine, number=number, failed={"gone": "no answer"}, run=run)
+    # Both repeated: what was replaced is in none of the tables.
+    again(tmp_path, engine, number=1, run="n")
+    root = place_of(tmp_path)
+    shown = tables(root, days=30, snapshots=99)
+    session = _fresh(spark._session)
+    for spec in ALL:
+        table = DeltaTable(str(tmp_path / "tables" / spec.name))
+        files = table.file_uris()
+        whole = table.to_pyarrow_table()
+        counted = Counter(zip(whole["day"].to_pylist(), whole["run"].to_pylist(), strict=True))
+        assert set(counted) == {(day_of(number), run) for number in range(2) for run in ("n", "1e3")}, spec.name
+        dataset = pa.dataset.dataset(files, partitioning=HIVE, schema=spec.schema)
+        assert dataset.count_rows() == whole.num_rows
+        read = f"read_parquet({files!r}, hive_partitioning=true, hive_types={{day: DATE, run: VARCHAR}})"
+        by_duckdb = duckdb.sql(f"SELECT day, run, count(*) FROM {read} GROUP BY ALL").fetchall()
+        assert {(day, run): n for day, run, n in by_duckdb} == counted
+        bare = session.read.option("basePath", str(tmp_path / "tables" / spec.name)).parquet(*files)
+        assert {(str(r["day"]), str(r["run"])) for r in bare.select("day", "run").distinct().collect()} >= {
+            (str(day), run) for day, run in counted if run == "n"
+        }
+        assert bare.count() == whole.num_rows
+        sql = f"SELECT day, run, count(*) AS n FROM {spec.name} GROUP BY day, run"
+        for each in (engine, spark):
+            rows = each.query(sql, shown).to_pylist()
+            assert {(r["day"], r["run"]): r["n"] for r in rows} == counted, (spec.name, each.name)
+        rows = [sorted(map(repr, e.query(f"SELECT * FROM {spec.name}", shown).to_pylist())) for e in (engine, spark)]
+        assert rows[0] == rows[1]
+        assert len(rows[0]) == whole.num_rows
 
-    odd = tmp_path / "date=1" / "ä b%41+[x]*{y}'?.parquet"
-    odd.parent.mkdir()
-    pq.write_table(pa.table({"a": [1]}), odd)
-    newer = tmp_path / "newer.parquet"
-    pq.write_table(pa.table({"a": [2], "b": ["new"]}), newer)
-    sql = "SELECT a, b, filename FROM t ORDER BY a"
-    for given in ([str(odd), str(newer)], [odd.as_uri(), newer.as_uri()]):
-        found = spark.query(sql, {"t": given})
-        assert found.to_pylist() == EmbeddedEngine(1).query(sql, {"t": given}).to_pylist()
-        assert found.column("filename").to_pylist() == [str(odd), str(newer)]
+
+HIVE = pa.dataset.partitioning(pa.schema([("day", pa.date32()), ("run", pa.string())]), flavor="hive")
+
+
+@pytest.mark.parametrize("folder", ["plain", "date=1", "ä b%41+[x]*{y}'?"])
+def test_odd_names_of_files(spark, tmp_path, folder):
+    stored = written(
+        tmp_path / folder,
+        {
+            ("01", "r", "ä b%41+[x]*{y}'?.parquet"): pa.table({"a": [1]}),
+            ("02", "1", "newer.parquet"): pa.table({"a": [2], "b": ["new"]}),
+        },
+    )
+    sql = "SELECT a, b, c, day, run FROM t ORDER BY a"
+    for place in (stored.folder, Path(stored.folder).as_uri()):
+        given = {"t": replace(stored, folder=place)}
+        found = spark.query(sql, given)
+        assert found.schema == EmbeddedEngine(1).query(sql, given).schema
+        assert found.to_pylist() == EmbeddedEngine(1).query(sql, given).to_pylist()
+        assert [(r["a"], r["b"], r["c"], r["day"].day, r["run"]) for r in found.to_pylist()] == [
+            (1, None, None, 1, "r"),
+            (2, "new", None, 2, "1"),
+        ]
 
 
 def test_an_empty_table_answers(spark):
@@ -159,11 +211,10 @@ def test_small_second_stages_are_answered_here_and_large_ones_on_spark(spark, tm
 
     for large, rows, where in ((LARGE, 10, ["near"]), (5, 10, []), (0, 1, [])):
         asked.clear()
-        table = pa.table({"n": pa.array(range(rows), pa.int64())})
-        path = tmp_path / f"{rows}.parquet"
-        pq.write_table(table, path)
+        table = pa.table({"a": pa.array(range(rows), pa.int64())})
+        stored = written(tmp_path / str(rows), {("01", "r", "x.parquet"): table})
         staged = Staged(spark, Listening(), large)
-        for given in (table, [str(path)]):
-            assert staged.query("SELECT sum(n) AS s FROM t", {"t": given}).to_pylist() == [{"s": sum(range(rows))}]
+        for given in (table, stored):
+            assert staged.query("SELECT sum(a) AS s FROM t", {"t": given}).to_pylist() == [{"s": sum(range(rows))}]
         assert asked == where * 2
         assert staged.name == spark.name

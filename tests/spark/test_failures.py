@@ -6,17 +6,23 @@ import socket
 import subprocess
 import sys
 import textwrap
+from datetime import date
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import read_run
 from kfix.app import fleet as wiring
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet.engine import NightFile, StoredRows
 from kfix_spark.java import find_java
 from kfix_spark.statements import only_reads
 from tests.spark.working import unpicklable
+from tests.unit.fleet.test_embedded import SCHEMA
 from tests.unit.fleet.working import slow_first, sometimes
 
 NUMBERS = {"numbers": pa.table({"a": [1, 2, 3]})}
@@ -38,14 +44,15 @@ def test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other(local):
 
 
 def test_a_damaged_file_is_a_row_that_names_it(local, run, judged, tmp_path):
-    folder = shutil.copytree(str(run.place), tmp_path / "run")
-    tables = {name: str(folder / "partitions" / f"{name}.parquet") for name in [*run.tables][:6]}
-    hurt = [*tables][2]
-    file = folder / "partitions" / f"{hurt}.parquet"
+    root = place_of(shutil.copytree(run.root.path, tmp_path / "store"))
+    stored = dict([*read_run(root, run.day, run.id).stored().items()][:6])
+    hurt = [*stored][2]
+    file = Path(stored[hurt].partitions)
+    assert tmp_path in file.parents
     file.write_bytes(file.read_bytes()[:-100])
-    found = {d.name: d for d in local.each(partial(judge_stored, prevention=True), tables)}
-    assert f"{hurt}.parquet: is damaged" in found[hurt].error
-    assert {n: d.result for n, d in found.items() if n != hurt} == {n: judged[n] for n in tables if n != hurt}
+    found = {d.name: d for d in local.each(partial(judge_stored, prevention=True), stored)}
+    assert f"{file}: is damaged" in found[hurt].error
+    assert {n: d.result for n, d in found.items() if n != hurt} == {n: judged[n] for n in stored if n != hurt}
 
 
 def test_a_result_that_cannot_travel_is_a_row(local):
@@ -127,13 +134,17 @@ def test_a_statement_that_reads_passes(sql):
     assert only_reads(sql).strip().rstrip(";") == sql.strip().rstrip(";")
 
 
-def test_tables_that_are_none(local, tmp_path):
+def test_rows_that_are_none(local, tmp_path):
+    nothing = local.query("SELECT * FROM t", {"t": StoredRows(SCHEMA, str(tmp_path / "nowhere"), ())})
+    assert (nothing.num_rows, nothing.schema.names) == (0, SCHEMA.names)
     (tmp_path / "bad.parquet").write_text("nope")
+
+    def rows(name):
+        return StoredRows(SCHEMA, str(tmp_path), (NightFile(name, date(2026, 3, 1), "r", 1),))
+
     for name, given, said in (
-        ("t", [], "'t': has no files"),
-        ("t", "x.parquet", "'t': is str"),
-        ("t", [str(tmp_path / "gone.parquet")], "gone.parquet"),
-        ("t", [str(tmp_path / "bad.parquet")], "bad.parquet"),
+        ("t", rows("gone.parquet"), "gone.parquet"),
+        ("t", rows("bad.parquet"), "bad.parquet"),
         ("a b", NUMBERS["numbers"], "not a valid table name"),
     ):
         with pytest.raises(KfixError, match=said) as raised:

@@ -44,8 +44,8 @@ def test_both_workers_work(engine):
     assert len({d.value() for d in engine.each(who, {str(i): i for i in range(40)})}) == 2
 
 
-def test_sql_over_files(engine, run):
-    table = engine.query("SELECT count(*) AS n FROM p", {"p": [*run.tables.values()]})
+def test_sql_over_files(engine, run, asked):
+    table = engine.query("SELECT count(*) AS n FROM partitions", asked)
     assert table.to_pylist() == [{"n": sum(run.clusters.values())}]
 
 
@@ -60,7 +60,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
 
     killer = Thread(target=kill, daemon=True)
     killer.start()
-    found = {d.name: d for d in engine.each(partial(slowly, began=str(tmp_path)), run.tables)}
+    found = {d.name: d for d in engine.each(partial(slowly, began=str(tmp_path)), run.stored())}
     killer.join(30)
     assert 4 <= at_the_kill[0] < len(judged)
     assert [*found] == [*judged]

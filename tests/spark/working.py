@@ -6,11 +6,11 @@ from pathlib import Path
 from kfix.app.fleet import judge_stored
 
 
-def slowly(table, began):
+def slowly(stored, began):
     """Leaves a file in the folder `began` for each cluster that is begun."""
-    (Path(began) / Path(table).name).touch()
+    (Path(began) / stored.name).touch()
     time.sleep(0.3)
-    return judge_stored(table, prevention=True)
+    return judge_stored(stored, prevention=True)
 
 
 def whose_code(_):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import date
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import newest_run
+from kfix.adapters.fleet.runs import RunWriter, newest_run
 from tests.places import ROOT
+from tests.unit.diagnostics.clusters import base
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -118,10 +119,11 @@ def test_an_output_that_cannot_be_written_is_one_line(kfix, demo):
 def test_files_that_are_damaged_make_unknown_clusters_and_no_more(kfix, store):
     run = newest_run(place_of(store))
     names = sorted(run.clusters)
-    paths = [Path(run.table(n)) for n in names]
+    stored = run.stored()
+    paths = [Path(stored[n].partitions) for n in names]
     paths[0].write_bytes(b"")
     pq.write_table(pa.table({"a": [1]}), paths[1])
-    table = pq.read_table(paths[2])
+    table = pq.read_table(paths[2], partitioning=None)
     pq.write_table(table.drop_columns(["n_isr"]), paths[2])
     done = kfix("audit", "--store", store, "--collect", "no", "--json", "--fail-on", "never", "-q")
     why = {c["cluster"]: c["why"] for c in json.loads(done.stdout)["clusters"] if not c["collected"]}
@@ -130,23 +132,50 @@ def test_files_that_are_damaged_make_unknown_clusters_and_no_more(kfix, store):
     assert len(why) == 3 + len(run.failed)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "x", "version": 1}', '{"format": "kfix.audit-run"}'])
-def test_a_damaged_manifest_of_an_audit_is_named(kfix, store, text):
-    [last] = sorted(store.glob("v1/audits/*/*/audit.json"))[-1:]
-    last.write_text(text)
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"began": 1, "mutes": 3}', None])
+def test_a_damaged_row_of_an_audit_is_named(kfix, store, text):
+    [last] = sorted(store.glob("tables/audits/*/*/*.parquet"))[-1:]
+    if text is None:
+        last.write_bytes(last.read_bytes()[:50])
+    else:
+        table = pq.read_table(last, partitioning=None)
+        at = table.schema.get_field_index("manifest")
+        pq.write_table(table.set_column(at, "manifest", pa.array([text])), last)
     # The night before is shown, and what is missing is said.
     said = kfix("audit", "show", "--store", store, "--json", "--fail-on", "never")
-    assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("date=")
+    assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("day=")
     assert f"warning: not in the history: {last}" in said.stderr
 
 
-def test_a_run_without_manifest_does_not_count(kfix, store):
-    [last] = sorted(store.glob("v1/date=*/*/manifest.json"))[-1:]
-    day = date.fromisoformat(last.parts[-3].removeprefix("date="))
-    last.unlink()
-    assert newest_run(place_of(store)).day < day
+def test_a_run_that_is_not_committed_does_not_count(kfix, store):
+    newest = newest_run(place_of(store))
+    writer = RunWriter(place_of(store), newest.day + timedelta(days=1), "next")
+    writer.begin()
+    writer.write("a", base().snapshot())
+    assert newest_run(place_of(store)).day == newest.day
     runs = json.loads(kfix("fleet", "runs", "--store", store, "--json").stdout)
-    assert "unfinished" in json.dumps(runs)
+    assert [(r["run"], r["state"], r["clusters"]) for r in runs][-2:] == [
+        ("demo", "complete", len(newest.clusters)),
+        ("next", "unfinished", 1),
+    ]
+
+
+def test_a_damaged_newest_run_is_named_and_no_older_one_passes_for_it(kfix, store):
+    [last] = sorted(store.glob("tables/runs/*/*/*.parquet"))[-1:]
+    last.write_bytes(last.read_bytes()[:50])
+    assert str(last) in kfix("audit", "--store", store, "--collect", "no", "-q", code=2).stderr
+    runs = json.loads(kfix("fleet", "runs", "--store", store, "--json").stdout)
+    assert [r["state"] for r in runs] == ["complete", "complete", "damaged"]
+
+
+@pytest.mark.parametrize("name", ["runs", "audits", "findings", "partitions"])
+def test_a_damaged_log_of_a_table_is_named(kfix, store, name):
+    for log in (store / "tables" / name / "_delta_log").iterdir():
+        log.write_text("{")
+    for words in (("audit", "--collect", "no"), ("audit", "query", "SELECT 1"), ("fleet", "prune", "--keep", "1d")):
+        done = kfix(*words, "--store", store, code=2)
+        assert f"{store}/tables/{name}: " in done.stderr, (words, done.stderr)
+        assert len(done.stderr.splitlines()) <= 2
 
 
 def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
@@ -155,7 +184,7 @@ def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
     assert "nothing was deleted (--delete)" in shown.stdout
     assert files_of(store) == before
     kfix("fleet", "prune", "--store", store, "--keep", "1d", "--delete")
-    left = {p.name for p in store.glob("v1/date=*")}
+    left = {run["date"] for run in json.loads(kfix("fleet", "runs", "--store", store, "--json").stdout)}
     assert 0 < len(left) < 3
     assert "is not a number of days" in kfix("fleet", "prune", "--store", store, "--keep", "all", code=2).stderr
     assert "is not a fleet store" in kfix("fleet", "prune", "--store", store / "nothing", code=2).stderr

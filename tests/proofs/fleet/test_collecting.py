@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
+from deltalake import DeltaTable
 
 from kfix.adapters.fleet.listing import listed, unfinished_day
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, read_document, runs
+from kfix.adapters.fleet.runs import RunWriter, newest_run, read_stored_document, runs
 from kfix.errors import StoreError, UsageError
 from kfix.fleet.collecting import collect_each
 from kfix.fleet.collection import Collection
@@ -48,7 +49,13 @@ def test_what_is_collected_is_stored_and_what_is_not_is_a_row(tmp_path, processe
     }
     assert runs(place_of(tmp_path)) == (run,)
     assert set(done) == set(names)
-    assert read_document(run.place, "well-2")["cluster"] == "well-2"
+    stored = run.stored()
+    assert {name: read_stored_document(where)["cluster"] for name, where in stored.items()} == {
+        n: n for n in run.clusters
+    }
+    # The clusters that were not read are rows of the table of snapshots as well.
+    rows = DeltaTable(str(tmp_path / "tables" / "snapshots")).to_pyarrow_table().to_pylist()
+    assert {r["cluster"]: r["why"] for r in rows if not r["collected"]} == dict(run.failed)
 
 
 def test_one_that_hangs_is_given_up_and_its_place_is_taken(tmp_path):
@@ -93,7 +100,7 @@ def test_a_resumed_run_reads_no_cluster_twice(tmp_path, processes, monkeypatch):
     next(results)
     next(results)
     results.close()
-    # No manifest: it does not count, and is listed as what it is.
+    # Not committed: it does not count, and is listed as what it is.
     assert runs(place_of(store)) == ()
     [seen] = listed(place_of(store))
     assert (seen.state, seen.id, seen.day) == ("unfinished", "r", DAY)
@@ -111,17 +118,19 @@ def test_a_resumed_run_reads_no_cluster_twice(tmp_path, processes, monkeypatch):
     assert run.manifest["resumed"] == len(again.there)
     assert run.began == seen.began
     assert all(e["taken_at"] > 0 for e in run.manifest["entries"].values())
-    with pytest.raises(UsageError, match="already complete"):
+    with pytest.raises(UsageError, match="is complete"):
         Collection(store, loaded, DAY, "r")
 
 
 def test_a_cluster_that_an_earlier_attempt_left_damaged_is_asked_again(tmp_path):
     loaded = fleet("well-1", "well-2")
     [*Collection(tmp_path, loaded, DAY, "r").results(take)]
-    (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "clusters" / "well-1.json.gz").write_bytes(b"x")
+    (tmp_path / "staging" / "date=2026-03-01" / "run=r" / "clusters" / "well-1.json.gz").write_bytes(b"x")
     again, done = collected(tmp_path, loaded)
     assert (again.there, set(done)) == (("well-2",), {"well-1"})
     assert dict(again.finish().clusters) == {"well-1": 62, "well-2": 62}
+    # The partitions of the first attempt are in no table.
+    assert DeltaTable(str(tmp_path / "tables" / "partitions")).to_pyarrow_table().num_rows == 124
 
 
 def test_when_it_is_given_up_nothing_is_written_any_more(tmp_path):
@@ -190,21 +199,28 @@ def test_a_store_that_takes_nothing_stops_the_run_before_anybody_is_asked(tmp_pa
 def test_a_store_that_is_lost_on_the_way_stops_the_run_and_blames_no_cluster(tmp_path, processes):
     collection = Collection(tmp_path, fleet("well-1", "well-2"), DAY, "r")
     # Nobody can make a folder where a file is.
-    (tmp_path / "v1" / "date=2026-03-01" / "run=r" / "partitions").write_text("")
+    (tmp_path / "tables").write_text("")
     with pytest.raises(StoreError, match="cannot be reached"):
         [*collection.results(take, processes=processes)]
+    (tmp_path / "tables").unlink()
     assert runs(place_of(tmp_path)) == ()
+    assert listed(place_of(tmp_path))[0].clusters == 0
 
 
 def test_a_damaged_run_is_listed_and_hides_no_other(tmp_path):
     collected(tmp_path, fleet("well-1"), run="a")[0].finish()
     collected(tmp_path, fleet("well-1"), run="b")[0].finish()
-    (tmp_path / "v1" / "date=2026-03-01" / "run=a" / "manifest.json").write_text("{")
-    (tmp_path / "v1" / "date=never").mkdir()
+    [row] = (tmp_path / "tables" / "runs" / "day=2026-03-01" / "run=a").iterdir()
+    row.write_text("{")
+    (tmp_path / "staging" / "date=never").mkdir()
     found = {r.id: r for r in listed(place_of(tmp_path))}
     assert (found["a"].state, found["b"].state) == ("damaged", "complete")
     assert "is damaged" in found["a"].why
     assert (found["b"].clusters, found["b"].rows) == (1, 62)
+    # An older run must not pass for the newest one of a day.
+    with pytest.raises(UsageError, match="is damaged"):
+        newest_run(place_of(tmp_path))
+    assert newest_run(place_of(tmp_path), run="b").id == "b"
 
 
 def test_a_name_that_is_unfinished_on_two_days_needs_its_date(tmp_path):

@@ -158,7 +158,7 @@ def test_the_command_shows_the_result(inventory, tmp_path):
     assert set(json.loads(quiet.stdout)["failed"]) == {"closed", "unresolved"}
     again = kfix("collect", *some, "--run", "one", "--date", "2026-03-01", **env)
     assert (again.returncode, again.stdout) == (2, "")
-    assert "the run is already complete" in again.stderr
+    assert "is complete" in again.stderr
     listed = json.loads(kfix("runs", "--json", **env).stdout)
     assert [(r["run"], r["state"], r["failed"]) for r in listed] == [("one", "complete", 2), ("two", "complete", 2)]
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import duckdb
 import pytest
+from deltalake import DeltaTable
 from hypothesis import given, settings
 
 from kfix.adapters.fleet.mappings import Raw
@@ -49,7 +50,7 @@ CASES = {
 def stored(snapshot, folder):
     writer = RunWriter(place_of(folder), date(2026, 1, 1), "r")
     writer.write("one", snapshot)
-    return writer.finish().table("one")
+    return writer.finish().stored()["one"]
 
 
 def agree(snapshot, folder):
@@ -145,10 +146,13 @@ def test_a_condition_is_sql_over_the_stored_facts_as_it_stands(tmp_path):
     writer = RunWriter(place_of(tmp_path), date(2026, 1, 1), "r")
     for name, snapshot in clusters.items():
         writer.write(name, snapshot)
+    writer.finish()
     matched = [matcher()(open_case(snapshot).partitions.facts) for snapshot in clusters.values()]
     expected = ", ".join(f"{value} AS {name}" for name, value in values_of(EXPECTED).items())
     with duckdb.connect() as db:
-        db.execute(f"CREATE VIEW p AS SELECT *, {expected} FROM read_parquet('{writer.place}/partitions/*.parquet')")
+        files = DeltaTable(str(tmp_path / "tables" / "partitions")).file_uris()
+        assert len(files) == len(clusters)
+        db.execute(f"CREATE VIEW p AS SELECT *, {expected} FROM read_parquet({files!r})")
         for i, condition in enumerate(predicates()):
             sql = f"SELECT count(*) FROM p WHERE {condition.text}"
             assert db.execute(sql).fetchall() == [(sum(len(hits[i]) for hits in matched),)], condition.text
@@ -163,7 +167,7 @@ def test_a_healthy_cluster_makes_no_objects_of_its_partitions(tmp_path, monkeypa
 
 def test_a_sick_cluster_makes_objects_of_the_sick_partitions_only(tmp_path, monkeypatch):
     cluster = SyntheticCluster("one", 2000, sick=0.01)
-    table = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1).table("one")
+    table = write_fleet(str(tmp_path), date(2026, 1, 1), "r", [cluster], processes=1).stored()["one"]
     fetch, fetched = Raw.fetch, []
     monkeypatch.setattr(Raw, "fetch", lambda raw, rows: fetched.extend(rows) or fetch(raw, rows))
     monkeypatch.setattr(Raw, "all", lambda *_: pytest.fail("walked through all partitions"))

@@ -1,16 +1,16 @@
-"""What an audit says against the one before, and what stays when it is repeated or killed."""
+"""What an audit says against the one before, and what stays when it is repeated."""
 
-import os
-import signal
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
-from kfix.adapters.fleet import audits as store
-from kfix.adapters.fleet import places, runs
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.tables import ALL, AUDITED
 from kfix.errors import UsageError
 from kfix.fleet.audit.reading import find_audit, history
 from kfix.fleet.embedded import EmbeddedEngine
@@ -74,21 +74,35 @@ def test_a_cluster_that_left_the_fleet_leaves_the_report(tmp_path, engine):
 def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, engine):
     for number in range(3):
         audited(tmp_path, [cluster("a", number, dead=number % 2)], engine, number=number)
-    before = files_of(tmp_path)
+    before, nights = files_of(tmp_path), nights_of(tmp_path)
     first = reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine)
     second = reported(tmp_path, again(tmp_path, engine, number=1), engine)
     after = files_of(tmp_path)
-    mine = f"v1/audits/date={day_of(1)}/"
-    assert {n: raw for n, raw in before.items() if not n.startswith(mine)} == {
-        n: raw for n, raw in after.items() if not n.startswith(mine)
-    }
-    # The tables of the attempt before stay for whoever has just read its manifest, and go with the next one.
-    assert len([n for n in after if n.startswith(mine)]) == 5
-    again(tmp_path, engine, number=1)
-    assert len([n for n in files_of(tmp_path) if n.startswith(mine)]) == 5
+    # No file is changed: the new ones are of that night, and of the logs of the three tables.
+    assert {n: after[n] for n in before} == before
+    mine = [f"tables/{spec.name}/day={day_of(1)}/" for spec in AUDITED]
+    new = [n for n in after if n not in before and "_delta_log" not in n]
+    assert [sum(n.startswith(folder) for n in new) for folder in mine] == [1, 1, 1]
+    assert len(new) == 3
+    logs = [n for n in after if n not in before and "_delta_log" in n]
+    assert sorted(n.split("/")[1] for n in logs) == sorted(spec.name for spec in AUDITED)
+    assert nights_of(tmp_path) == nights
+    # The files of the attempt before stay for whoever has just opened the table, and go when the store is cleaned.
+    assert [Table(place_of(tmp_path), spec).clean(24) for spec in AUDITED] == [0, 0, 0]
+    assert [Table(place_of(tmp_path), spec).clean(0) for spec in AUDITED] == [1, 1, 1]
+    assert reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine).findings == second.findings
     assert second.findings == first.findings
     # The time that a cluster took is another each time.
     assert [replace(c, seconds=0) for c in second.clusters] == [replace(c, seconds=0) for c in first.clusters]
+
+
+def nights_of(root):
+    """{table: {night: rows}}, as a reader without kfix counts them."""
+    found = {}
+    for spec in ALL:
+        rows = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(columns=["day", "run"]).to_pylist()
+        found[spec.name] = Counter((r["day"], r["run"]) for r in rows)
+    return found
 
 
 def test_two_runs_a_day_are_compared_with_each_other(tmp_path, engine):
@@ -119,51 +133,6 @@ def test_partitions_in_the_same_trouble_as_in_the_previous_audit_are_reported(tm
     lagging = {p for f in report.findings if f.code.startswith("KFX30") for p in f.partitions}
     assert (stuck.cluster, stuck.n_partitions > 0) == ("a", True)
     assert set(stuck.partitions) <= lagging
-
-
-@pytest.mark.parametrize("step", range(1, 10))
-def test_killed_at_any_write_the_last_audit_stays_whole(tmp_path, engine, step, monkeypatch):
-    """A real process is killed at its `step`th write or removal, in the middle of a repeated and of a new audit."""
-    audited(tmp_path, [cluster("a", dead=1)], engine)
-    before = reported(tmp_path, find_audit(place_of(tmp_path)), engine)
-    for number in (0, 1):
-        child = os.fork()
-        if child == 0:
-            _die_at(step, monkeypatch)
-            if number:
-                audited(tmp_path, [cluster("a", 1)], engine, number=1)
-            else:
-                again(tmp_path, engine)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        assert ended in {0, signal.SIGKILL}
-        last = [a for a in store.audits(place_of(tmp_path)) if a.day == day_of(0)]
-        assert [reported(tmp_path, a, engine).findings for a in last] == [before.findings]
-    whole = reported(tmp_path, _finished(tmp_path, engine), engine)
-    assert (whole.previous_day, statuses(whole)[("a", LAGS)]) == (day_of(0), "fixed")
-
-
-def _finished(root, engine):
-    try:
-        return again(root, engine, number=1)
-    except UsageError:
-        return audited(root, [cluster("a", 1)], engine, number=1)
-
-
-def _die_at(step, monkeypatch):
-    done = [0]
-    for name in ("writing", "remove"):
-        real = getattr(places, name)
-
-        def counted(*given, real=real, **more):
-            done[0] += 1
-            if done[0] == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*given, **more)
-
-        for module in (m for m in (places, store, runs) if hasattr(m, name)):
-            monkeypatch.setattr(module, name, counted)
 
 
 def test_an_audit_that_is_not_there_is_one_line(tmp_path, engine):

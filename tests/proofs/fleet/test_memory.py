@@ -1,14 +1,19 @@
 """What the audit remembers: unread clusters, partial audits, unreported findings; and damaged audits."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from shutil import copytree
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter
+from kfix.adapters.fleet.runs import RunWriter, newest_run
+from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.app.audit import locked
 from kfix.errors import HeldError
 from kfix.fleet.audit.reading import find_audit, history
@@ -115,44 +120,81 @@ def test_partitions_of_muted_findings_are_not_reported_as_stuck(tmp_path, engine
 
 
 def damage(kind, found):
-    if kind == "manifest":
-        Path(f"{found.place}/audit.json").write_text("{")
-    elif kind == "odd manifest":
-        text = Path(f"{found.place}/audit.json").read_text()
-        Path(f"{found.place}/audit.json").write_text(text.replace('"mutes": []', '"mutes": [{}]'))
-    elif kind == "gone":
-        Path(found.findings).unlink()
-        Path(found.clusters).unlink()
-    elif kind == "truncated":
-        for file in (found.findings, found.clusters):
-            Path(file).write_bytes(Path(file).read_bytes()[:100])
-    else:
-        for file, column in ((found.findings, "since"), (found.clusters, "score")):
-            pq.write_table(pq.read_table(file).drop_columns([column]), file)
+    """Damages the row of an audit, or the files of its findings and score cards. Returns the paths."""
+    rows = {spec: path_in(found, spec) for spec in (AUDITS, FINDINGS, CLUSTERS)}
+    row = rows.pop(AUDITS)
+    if kind in {"manifest", "odd manifest", "files of another attempt"}:
+        table = pq.read_table(row, partitioning=None)
+        manifest = json.loads(table["manifest"][0].as_py())
+        changes = {
+            "odd manifest": {"mutes": [{}]},
+            "files of another attempt": {"files": {"findings": [], "clusters": []}},
+        }
+        text = "{" if kind == "manifest" else json.dumps(manifest | changes[kind])
+        at = table.schema.get_field_index("manifest")
+        pq.write_table(table.set_column(at, "manifest", pa.array([text])), row)
+        return [row]
+    if kind in {"row is gone", "row is truncated"}:
+        row.unlink() if "gone" in kind else row.write_bytes(row.read_bytes()[:100])
+        return [row]
+    for file, column in zip(rows.values(), ("since", "score"), strict=True):
+        if kind == "gone":
+            file.unlink()
+        elif kind == "truncated":
+            file.write_bytes(file.read_bytes()[:100])
+        else:
+            pq.write_table(pq.read_table(file, partitioning=None).drop_columns([column]), file)
+    return [*rows.values()]
 
 
-@pytest.mark.parametrize("kind", ["manifest", "odd manifest", "gone", "truncated", "no column"])
+def path_in(found, spec):
+    [file] = Table(found.root, spec).files(lambda day, run: (day, run) == found.night)
+    return Path(file.place.path)
+
+
+DAMAGE = (
+    "manifest",
+    "odd manifest",
+    "files of another attempt",
+    "row is gone",
+    "row is truncated",
+    "gone",
+    "truncated",
+    "no column",
+)
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_damaged_audit_is_skipped_and_named_and_the_next_one_runs(tmp_path, engine, kind, which):
     runs = [audited(tmp_path, [cluster("a", number, dead=1)], engine, number=number) for number in range(2)]
-    damage(kind, runs[which])
+    paths = damage(kind, runs[which])
     report = reported(tmp_path, audited(tmp_path, [cluster("a", 2, dead=1)], engine, number=2), engine)
     assert report.previous_day == day_of(1 - which)
     assert statuses(report)[("a", LAGS)] == "still"
     assert [p.day for p in report.trend] == [day_of(1 - which), day_of(2)]
-    assert any(str(runs[which].place) in line for line in report.damaged)
+    named = [str(path) for path in paths] if "attempt" not in kind else [f"the audit 'n' of {day_of(which)}"]
+    assert any(name in line for line in report.damaged for name in named)
+    assert all("\n" not in line for line in report.damaged)
     assert find_audit(place_of(tmp_path)).day == day_of(2)
 
 
-def test_foreign_folders_do_not_count(tmp_path, engine):
+def test_foreign_files_and_folders_do_not_count(tmp_path, engine):
     found = audited(tmp_path, [cluster("a")], engine)
-    top = tmp_path / "v1" / "audits"
-    (top / f"date={day_of(0)}").rename(top / "date=copy")
-    (top / "date=copy").rename(top / f"date={day_of(0)}")
-    (top / "date=bogus").mkdir()
-    (tmp_path / "v1" / "date=bogus" / "run=x").mkdir(parents=True)
-    (tmp_path / "v1" / "date=bogus" / "run=x" / "manifest.json").write_text("{}")
-    assert find_audit(place_of(tmp_path)).place.path == found.place.path
+    before = reported(tmp_path, found, engine)
+    for name in ("audits", "runs", "findings", "clusters", "partitions"):
+        table = tmp_path / "tables" / name
+        # A copy of a night, made by hand, of which no commit knows.
+        copytree(table / f"day={day_of(0)}", table / f"day={day_of(9)}")
+        (table / "day=bogus").mkdir()
+        (table / f"day={day_of(0)}" / "run=n" / "note.parquet").write_text("mine")
+    (tmp_path / "tables" / "mine").mkdir()
+    (tmp_path / "staging" / "date=bogus" / "run=x").mkdir(parents=True)
+    assert find_audit(place_of(tmp_path)) == found
+    assert newest_run(place_of(tmp_path)).day == day_of(0)
+    assert reported(tmp_path, found, engine) == before
+    asked = engine.query("SELECT DISTINCT day FROM findings", tables(place_of(tmp_path), days=30)).to_pylist()
+    assert asked == [{"day": day_of(0)}]
 
 
 def test_a_store_below_a_folder_named_like_one_of_a_store(tmp_path, engine):

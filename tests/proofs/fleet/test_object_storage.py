@@ -4,11 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import boto3
 import pytest
+from deltalake import DeltaTable
 from moto.server import ThreadedMotoServer
+
+from kfix.adapters.fleet.tables import ALL
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -58,11 +62,8 @@ def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
     given = ("--clusters", "4", "--partitions", "300", "--days", "3", "--processes", "2")
     kfix("fleet", "demo", "--store", store, *given)
     kfix("fleet", "demo", "--store", local, *given)
-    here = {str(p.relative_to(local)) for p in local.rglob("*") if p.is_file()}
-    there = {k.removeprefix("a/store/") for k in keys_of(s3[1])}
-    # The names of an audit's tables are drawn by lot.
-    assert {k for k in there if "/audits/" not in k} == {k for k in here if "/audits/" not in k}
-    assert len(there) == len(here)
+    assert counted(objects(s3[1], store)) == counted(files_in(local))
+    assert all(rows == outside(local, name) for name, rows in ((n, outside(store, n, s3[0])) for n in NAMES))
 
     def shown(place):
         said = json.loads(kfix("audit", "show", "--store", place, "--json", "--fail-on", "never").stdout)
@@ -74,26 +75,60 @@ def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
         kfix("audit", "query", asked, "--store", store, "--csv").stdout
         == kfix("audit", "query", asked, "--store", local, "--csv").stdout
     )
-    kfix("audit", "--store", store, "--collect", "no", "--processes", "2", "--fail-on", "never", "-q")
-    assert shown(store) == shown(local)
-    kfix("audit", "--store", store, "--collect", "no", "--processes", "2", "--fail-on", "never", "-q")
-    assert len(keys_of(s3[1])) == len(here) + 2, "of what was replaced the last attempt stays, and no more"
+    before = {name: outside(store, name, s3[0]) for name in NAMES}
+    for _ in range(2):
+        kfix("audit", "--store", store, "--collect", "no", "--processes", "2", "--fail-on", "never", "-q")
+        assert shown(store) == shown(local)
+        assert {name: outside(store, name, s3[0]) for name in NAMES} == before
     kfix("fleet", "prune", "--store", store, "--keep", "1d", "--delete")
-    left = {k.split("date=")[1][:10] for k in keys_of(s3[1])}
-    assert left == set(sorted({k.split("date=")[1][:10] for k in here})[1:])
+    kfix("fleet", "prune", "--store", local, "--keep", "1d", "--delete")
+    days = {day for name in NAMES for day, _ in outside(store, name, s3[0])}
+    assert days == {day for day, _ in before["runs"][1:]}
+    assert shown(store) == shown(local)
+
+
+NAMES = tuple(spec.name for spec in ALL)
+
+
+def objects(client, store):
+    prefix = store.removeprefix("s3://fleet/") + "/"
+    return {key.removeprefix(prefix) for key in keys_of(client)}
+
+
+def files_in(folder):
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def counted(names):
+    """How many files each folder has: the names are drawn by lot."""
+    return Counter(name.rpartition("/")[0] for name in names)
+
+
+def outside(store, name, env=None):
+    """[(day, rows)] of a table, as a reader without kfix counts them."""
+    options = {} if env is None else {**env, "AWS_ALLOW_HTTP": "true"}
+    table = DeltaTable(f"{store}/tables/{name}", storage_options=options)
+    rows = Counter(map(str, table.to_pyarrow_table(columns=["day"])["day"].to_pylist()))
+    return sorted(rows.items())
 
 
 def test_what_a_client_of_s3_gets_wrong_is_one_line(kfix, s3):
-    for place, why in (
-        ("s3://nowhere-at-all/store", "nowhere-at-all"),
-        ("s3://u:planted-secret@fleet/store".replace("planted-secret", "pw"), "must not hold a key"),
-        ("s3://fleet/empty", "no audit"),
+    for place, why, code in (
+        (
+            "s3://nowhere-at-all/store",
+            "nowhere-at-all/store/tables/audits: cannot be reached: The specified bucket",
+            22,
+        ),
+        ("s3://u:planted-secret@fleet/store".replace("planted-secret", "pw"), "must not hold a key", 2),
+        ("s3://fleet/empty", "no audit", 2),
     ):
-        done = kfix("audit", "show", "--store", place, code=2)
+        done = kfix("audit", "show", "--store", place, code=code)
         assert why in done.stderr, done.stderr
+        assert len(done.stderr.splitlines()) <= 2
         assert "pw@" not in done.stderr
 
 
 def test_a_server_that_is_not_there_is_one_line(kfix, s3, monkeypatch):
     monkeypatch.setitem(s3[0], "AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert "s3://fleet/x/v1" in kfix("audit", "show", "--store", "s3://fleet/x", code=22).stderr
+    said = kfix("audit", "show", "--store", "s3://fleet/x", code=22).stderr
+    assert said == "kfix: s3://fleet/x/tables/audits: cannot be reached: Connection refused (os error 111)\n"

@@ -17,7 +17,8 @@ def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
     two = write_fleet(str(tmp_path / "two"), date(2026, 1, 1), "r", clusters, processes=2)
     assert one.clusters == two.clusters
     for name in one.clusters:
-        assert Path(one.table(name)).read_bytes() == Path(two.table(name)).read_bytes()
+        files = [Path(run.stored()[name].partitions).read_bytes() for run in (one, two)]
+        assert files[0] == files[1]
     assert [r.id for r in runs(place_of(tmp_path / "two"))] == ["r"]
 
 
@@ -26,8 +27,9 @@ def test_a_failing_cluster_of_a_run_is_a_row(tmp_path):
     writer.write("well", base().snapshot())
     writer.write("sick", coordinator_stuck().snapshot())
     run = writer.finish()
-    Path(run.table("well")).write_bytes(b"PAR1")
-    found = {d.name: d for d in each(judge_stored, run.tables, processes=2)}
+    stored = run.stored()
+    Path(stored["well"].partitions).write_bytes(b"PAR1")
+    found = {d.name: d for d in each(judge_stored, stored, processes=2)}
     assert [*found] == ["sick", "well"]
     assert found["sick"].result is not None
-    assert "well.parquet" in found["well"].error
+    assert stored["well"].partitions in found["well"].error

@@ -62,7 +62,10 @@ def test_answers_have_one_type_of_each():
 def test_files_are_a_table_with_their_nights(tmp_path, folder):
     stored = written(
         tmp_path / folder,
-        {("01", "r", "a b%41[x]*'?.parquet"): NUMBERS, ("02", "1", "newer.parquet"): pa.table({"a": [4], "b": ["new"]})},
+        {
+            ("01", "r", "a b%41[x]*'?.parquet"): NUMBERS,
+            ("02", "1", "newer.parquet"): pa.table({"a": [4], "b": ["new"]}),
+        },
     )
     assert stored.rows == 4
     for place in (stored.folder, Path(stored.folder).as_uri()):
@@ -123,7 +126,11 @@ def test_a_wrong_or_writing_statement_is_one_line(sql, said):
 
 
 def test_a_view_reads_the_tables_before_it():
-    given = {"numbers": NUMBERS, "large": View("SELECT * FROM numbers WHERE a > 1"), "more": View("SELECT a FROM large")}
+    given = {
+        "numbers": NUMBERS,
+        "large": View("SELECT * FROM numbers WHERE a > 1"),
+        "more": View("SELECT a FROM large"),
+    }
     assert ENGINE.query("SELECT count(*) AS n FROM more", given).to_pylist() == [{"n": 2}]
 
 

@@ -177,7 +177,8 @@ def test_nothing_of_parquet_is_loaded_by_help_or_diagnose(tmp_path):
         script = (
             f"import sys\nsys.argv = ['kfix', *{arguments!r}]\nfrom kfix.cli.app import app\n"
             "try:\n    app()\nexcept SystemExit:\n    pass\n"
-            "print([m for m in ('pyarrow', 'duckdb', 'deltalake', 'kfix.adapters.fleet', 'kfix.fleet') if m in sys.modules])"
+            "heavy = ('pyarrow', 'duckdb', 'deltalake', 'kfix.adapters.fleet', 'kfix.fleet')\n"
+            "print([m for m in heavy if m in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "[]"

@@ -98,7 +98,7 @@ def test_a_cluster_in_maintenance_is_shown_as_such(tmp_path, engine):
 
 
 def test_a_run_of_no_cluster_is_refused(tmp_path, engine):
-    with pytest.raises(UsageError, match="the run has no cluster"):
+    with pytest.raises(UsageError, match="has no cluster"):
         audited(tmp_path, [], engine)
 
 
@@ -120,8 +120,9 @@ def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
 
     audited(tmp_path, [cluster("a"), cluster("b", dead=1)], engine)
     run = newest_run(place_of(tmp_path), FIRST, "n")
-    with Path(run.table("a")).open("r+b") as file:
+    path = Path(run.stored()["a"].partitions)
+    with path.open("r+b") as file:
         file.truncate(100)
     report = reported(tmp_path, again(tmp_path, engine), engine)
     assert (of(report, "a").score, of(report, "b").collected) == (-1, True)
-    assert "a.parquet: is damaged" in of(report, "a").why
+    assert f"{path}: is damaged" in of(report, "a").why

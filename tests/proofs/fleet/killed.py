@@ -1,0 +1,53 @@
+"""A process that ends in the middle: python -m tests.proofs.fleet.killed STORE finish|NUMBER WHERE STEP.
+
+`finish` completes a run, NUMBER audits the run of that day. WHERE is `before` or `after` a commit, `created` (a table
+is there, and has no commit yet) or `writing` (before a file of a table is written). The process exits with KILLED
+there, or with 0 if it has fewer steps.
+"""
+
+import os
+import sys
+from datetime import date
+
+from kfix.adapters.fleet import runs
+from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.places import place_of
+from kfix.fleet.embedded import EmbeddedEngine
+from tests.unit.fleet.audit_runs import again
+
+DAY = date(2026, 3, 1)
+KILLED = 9
+
+
+def end_at(where, step):
+    owner, name = {
+        "before": (Table, "replace"),
+        "after": (Table, "replace"),
+        "created": (Table, "_created"),
+        "writing": (runs, "writing"),
+    }[where]
+    real, done = getattr(owner, name), [0]
+
+    def counted(*given, **more):
+        done[0] += 1
+        if done[0] == step and where in {"before", "writing"}:
+            os._exit(KILLED)
+        found = real(*given, **more)
+        if done[0] == step:
+            os._exit(KILLED)
+        return found
+
+    setattr(owner, name, counted)
+
+
+def main(store, what, where, step):
+    end_at(where, int(step))
+    if what == "finish":
+        runs.RunWriter(place_of(store), DAY, "r").finish({"gone": "no answer"})
+    else:
+        # The run is complete: all commits are those of the audit.
+        again(store, EmbeddedEngine(1), number=int(what))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
