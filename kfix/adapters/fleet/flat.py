@@ -64,14 +64,14 @@ def counted(table: Any) -> dict[str, Any]:
 def _counts(column: Any) -> dict[str, int]:
     found = column.value_counts()
     pairs = zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)
-    return {str(broker): n for broker, n in sorted(pairs) if broker >= 0}
+    return {str(broker): n for broker, n in sorted(pairs)}
 
 
 def snapshot_row(document: Mapping[str, Any]) -> Row:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
     controller = None if zookeeper is None else zookeeper["controller"]["broker"]
-    kept = {key: value for key, value in document.items() if key not in {"by_topic", "leads", "preferred"}}
+    kept = {key: value for key, value in document.items() if key not in {"by_topic", "file", "size"}}
     return {
         "cluster": document["cluster"],
         "collected": True,

@@ -16,6 +16,7 @@ from kfix.derive.casefile import STANDING
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.partitions import LazyRows, Rows
 from kfix.derive.predicate import Predicate
+from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 
@@ -23,11 +24,14 @@ from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 class StoredPartitions:
     """Reads each column at most once. A row becomes an object, together with its raw state, if a condition picks it."""
 
-    def __init__(self, columns: Columns, document: Mapping[str, Any], expected: Expected) -> None:
+    def __init__(
+        self, columns: Columns, document: Mapping[str, Any], expected: Expected, picked: Picked | None = None
+    ) -> None:
         self.raw = Raw(columns)
+        self._picked = picked
         self._columns = columns
         self._document = document
-        self._sieve = Sieve(columns.__getitem__, columns.rows, values_of(expected))
+        self._sieve = picked or Sieve(columns.__getitem__, columns.rows, values_of(expected))
         self._fetched: dict[int, PartitionFacts] = {}
 
     def __len__(self) -> int:
@@ -39,18 +43,20 @@ class StoredPartitions:
 
     @cached_property
     def leads(self) -> Mapping[int, int]:
-        return self._counted("leader")
+        return _by_broker(self._document["leads"])
 
     @cached_property
     def preferred(self) -> Mapping[int, int]:
-        return self._counted("preferred")
+        return _by_broker(self._document["preferred"])
 
     @cached_property
     def holds(self) -> Mapping[int, int]:
-        return Counter({int(b): int(n) for b, n in self._document["holds"].items()})
+        return _by_broker(self._document["holds"])
 
     @cached_property
     def samples(self) -> Rows:
+        if (picked := self._picked) is not None:
+            return LazyRows(lambda: self._at(picked.samples))
         return LazyRows(lambda: self._at(pc.indices_nonzero(self._columns[SAMPLE]).to_pylist()))
 
     @cached_property
@@ -68,8 +74,9 @@ class StoredPartitions:
 
     def candidates(self, conditions: Sequence[Predicate]) -> Rows:
         """Reads all columns that a healthy cluster needs in one go, which matters for object stores."""
-        names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
-        self._columns.read(sorted({"leader", *names} - EXPECTED_TYPES.keys()))
+        if self._picked is None:
+            names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
+            self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
         return self._at(self._sieve.rows_of(conditions))
 
     def _at(self, numbers: Iterable[int]) -> tuple[PartitionFacts, ...]:
@@ -80,6 +87,6 @@ class StoredPartitions:
             self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
         return tuple(self._fetched[n] for n in rows)
 
-    def _counted(self, name: str) -> Mapping[int, int]:
-        counts = self._columns[name].value_counts()
-        return Counter(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
+
+def _by_broker(counts: Mapping[str, int]) -> Mapping[int, int]:
+    return Counter({int(broker): int(n) for broker, n in counts.items()})
