@@ -63,7 +63,7 @@ def test_a_store_on_s3_is_written_audited_asked_and_pruned(kfix, s3, tmp_path):
     kfix("fleet", "demo", "--store", store, *given)
     kfix("fleet", "demo", "--store", local, *given)
     assert counted(objects(s3[1], store)) == counted(files_in(local))
-    assert all(rows == outside(local, name) for name, rows in ((n, outside(store, n, s3[0])) for n in NAMES))
+    assert {n: outside(store, n, s3[0]) for n in NAMES} == {n: outside(local, n) for n in NAMES}
 
     def shown(place):
         said = json.loads(kfix("audit", "show", "--store", place, "--json", "--fail-on", "never").stdout)
