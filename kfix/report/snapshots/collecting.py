@@ -82,7 +82,7 @@ def collected_json(run: Any, resumed: int, seconds: float) -> dict[str, Any]:
     return {
         "run": run.id,
         "date": run.day.isoformat(),
-        "place": str(run.place),
+        "place": str(run.root),
         "clusters": dict(run.clusters),
         "failed": dict(run.failed),
         "silent": {n: s for n, e in _entries(run).items() if (s := e.get("silent"))},
@@ -104,7 +104,7 @@ def show_collected(run: Any, resumed: int, seconds: float, console: Console) -> 
             console.print(styled(f"partly read: {name}: {', '.join(entry['silent'])}", "yellow"), soft_wrap=True)
     for name, why in run.failed.items():
         console.print(styled(f"not collected: {name}: {why}", "red"), soft_wrap=True)
-    console.print(styled(f"run {run.id} of {run.day}: {run.place}"), soft_wrap=True)
+    console.print(styled(f"run {run.id} of {run.day}: {run.root}"), soft_wrap=True)
 
 
 def _entries(run: Any) -> Mapping[str, Mapping[str, Any]]:
