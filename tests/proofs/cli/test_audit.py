@@ -172,7 +172,11 @@ def test_a_damaged_newest_run_is_named_and_no_older_one_passes_for_it(kfix, stor
 def test_a_damaged_log_of_a_table_is_named(kfix, store, name):
     for log in (store / "tables" / name / "_delta_log").iterdir():
         log.write_text("{")
-    for words in (("audit", "--collect", "no", "-q"), ("audit", "query", "SELECT 1"), ("fleet", "prune", "--keep", "1d")):
+    for words in (
+        ("audit", "--collect", "no", "-q"),
+        ("audit", "query", "SELECT 1"),
+        ("fleet", "prune", "--keep", "1d"),
+    ):
         done = kfix(*words, "--store", store, code=2)
         assert f"{store}/tables/{name}: " in done.stderr, (words, done.stderr)
         assert len(done.stderr.splitlines()) <= 2

@@ -13,7 +13,7 @@ import time
 import pexpect
 import pytest
 
-from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.places import place_of, run_place
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.app.fleet import collect_one
 from kfix.app.snapshots import read_entry
@@ -135,7 +135,7 @@ def test_collect_one_writes_into_the_run_and_the_parent_counts_it(tmp_path, monk
     assert dict(writer.finish().clusters) == {"b": 62}
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
-        collect_one(ClusterEntry("b", "h:1"), str(tmp_path / "file"))
+        collect_one(ClusterEntry("b", "h:1"), str(run_place(place_of(tmp_path / "file"), DAY, "r")))
 
 
 def kfix(*args, **env):
@@ -153,6 +153,7 @@ def test_the_command_shows_the_result(inventory, tmp_path):
     assert "collected 0 of 2 clusters" in done.stdout
     assert "not collected: closed: the cluster cannot be reached" in done.stdout
     assert "unresolved: the cluster cannot be reached" in done.stderr
+    assert f"run one of 2026-03-01: {tmp_path / 's'}\n" in done.stdout
     quiet = kfix("collect", *some, "--quiet", "--json", "--run", "two", "--date", "2026-03-01", **env)
     assert (quiet.returncode, quiet.stderr) == (22, "")
     assert set(json.loads(quiet.stdout)["failed"]) == {"closed", "unresolved"}
