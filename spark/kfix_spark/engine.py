@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -105,7 +106,8 @@ def _frame(session: Any, given: Any) -> Any:
 
 def _files(session: Any, given: StoredRows) -> Any:
     """Reads the files of the wanted nights, with the columns that the table declares. Hadoop reads s3:// as s3a://."""
-    base = given.folder.partition("?")[0].rstrip("/")
+    base = given.folder.partition("?")[0] if "://" in given.folder else given.folder
+    base = (unquote(base.removeprefix("file://")) if base.startswith("file://") else base).rstrip("/")
     base = f"s3a://{base.removeprefix('s3://')}" if base.startswith("s3://") else base
     paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
     columns = from_arrow_schema(given.schema)
