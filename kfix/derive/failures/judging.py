@@ -31,7 +31,6 @@ def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False
     counted = [tp for tps in masks.rows.values() for tp in tps]
     return Forecast(
         cluster=case.snapshot.cluster.name,
-        bootstrap=case.bootstrap,
         taken_at=case.taken_at,
         brokers=tuple(sorted(masks.live)),
         partitions=len(counted) + len(masks.unjudged),

@@ -125,11 +125,10 @@ class FailureForecast:
 class Forecast:
     """Failures of one cluster, worst first. `unknown` lists what the snapshot lacks, in sentences.
 
-    `notes` say what holds for all of them without being unknown. `groups_known` is False if there may be more groups.
+    `groups_known` is False if there may be more groups than those that are named.
     """
 
     cluster: str
-    bootstrap: str
     taken_at: float
     brokers: tuple[int, ...]
     partitions: int
@@ -137,4 +136,3 @@ class Forecast:
     groups_known: bool
     failures: tuple[FailureForecast, ...]
     unknown: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
