@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kfix.derive.casefile import CaseFile
-from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.advice import advice_of
 from kfix.derive.failures.masks import ClusterMasks, masks_of
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
@@ -15,9 +16,6 @@ from kfix.derive.failures.scenarios import live_of, quorum_lost, unknown_of
 from kfix.model.cluster.snapshot import NO_LEADER, TopicPartition
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
 from kfix.wording import several
-
-_INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
-_Judged = list[tuple[AfterFailure, PartitionMasks, tuple[TopicPartition, ...]]]
 
 
 def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False) -> Forecast:
@@ -47,31 +45,69 @@ def _unjudged(masks: ClusterMasks) -> Iterator[str]:
         yield f"{count} without a readable leader and ISR, such as {masks.unjudged[0]}"
 
 
+class _Equals:
+    """Equal partitions with the outcomes that were judged so far: few, since only their own brokers matter."""
+
+    __slots__ = ("_known", "concerning", "row", "tps")
+
+    def __init__(self, row: PartitionMasks, tps: tuple[TopicPartition, ...]) -> None:
+        self.row = row
+        self.tps = tps
+        self.concerning = row.replicas | row.isr | row.leader | max(row.believed, NONE)
+        self._known: dict[tuple[int, bool], _Outcome] = {}
+
+    def after(self, down: int, *, new_controller: bool) -> _Outcome:
+        key = (down & self.concerning, new_controller)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _Outcome(after_failure(self.row, key[0], new_controller=new_controller))
+        return found
+
+
+class _Outcome:
+    """An outcome, and the counts that it belongs to."""
+
+    __slots__ = ("after", "counts")
+
+    def __init__(self, after: AfterFailure) -> None:
+        falls = after.falls_under
+        self.after = after
+        self.counts = (
+            after.fate,
+            after.fate is Fate.STOPPED and after.leader > NONE,
+            falls == YES,
+            after.left_with_last,
+            after.fate is Fate.UNKNOWN or falls == UNREAD,
+        )
+
+
+_Judged = list[tuple[_Outcome, _Equals]]
+
+
 class Judge:
     """One cluster. Equal partitions are judged once, and only if a failure can concern them."""
 
     def __init__(self, case: CaseFile) -> None:
         self.case = case
         self.masks = masks_of(case, live_of(case))
-        self._known: dict[tuple[PartitionMasks, int, bool], AfterFailure] = {}
+        self._equals = [_Equals(row, tps) for row, tps in self.masks.rows.items()]
 
     def judge(self, failure: Failure, *, named: bool = False) -> FailureForecast:
-        touched = list(self._touched(failure))
-        internal = self._internal(touched)
-        counts = _counts(touched)
-        stopping = [tp.partition for tp in internal[OFFSETS_TOPIC] if tp in internal["stops"]]
-        under = [tp.partition for tp in internal[OFFSETS_TOPIC] if tp in internal["under"]]
+        touched = self._judged(failure, self._touched(failure))
+        stops, under = self._internal(touched)
+        offsets = [tp.partition for tp in stops if tp.topic == OFFSETS_TOPIC]
+        offsets_under = [tp.partition for tp in under if tp.topic == OFFSETS_TOPIC]
         partitions = tuple(p for p in self._named(touched) if p.changed) if named else ()
-        hit = {*internal["stops"], *internal["under"]}
+        counts = _counts(touched)
+        counts["unjudged"] += len(self.masks.unjudged)
         return FailureForecast(
             failure,
             **counts,
-            unjudged=sum(len(tps) for after, _, tps in touched if _is_unjudged(after)) + len(self.masks.unjudged),
-            groups=self._groups(stopping),
-            unwritable=self._groups(under),
-            offsets=tuple(sorted(stopping)),
-            offsets_under=tuple(sorted(under)),
-            transactions=tuple(sorted(tp.partition for tp in internal[TRANSACTIONS_TOPIC] if tp in hit)),
+            groups=self._groups(offsets),
+            unwritable=self._groups(offsets_under),
+            offsets=tuple(sorted(offsets)),
+            offsets_under=tuple(sorted(offsets_under)),
+            transactions=tuple(sorted(tp.partition for tp in (*stops, *under) if tp.topic == TRANSACTIONS_TOPIC)),
             controller_moves=self._controller_moves(failure),
             quorum_lost=quorum_lost(self.case, failure.brokers),
             partitions=partitions,
@@ -80,55 +116,50 @@ class Judge:
 
     def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:
         """Returns the forecast of each partition, also of those that nothing happens to."""
+        return {p.tp: p for p in self._named(self._judged(failure, self._equals))}
+
+    def _judged(self, failure: Failure, equals: Iterable[_Equals]) -> _Judged:
         down = self.masks.mask(failure.brokers)
-        rows = [(self._after(row, down), row, tps) for row, tps in self.masks.rows.items()]
-        return {p.tp: p for p in self._named(rows)}
-
-    def _touched(self, failure: Failure) -> Iterator[tuple[AfterFailure, PartitionMasks, tuple[TopicPartition, ...]]]:
-        down, by_broker = self.masks.mask(failure.brokers), self._by_broker
-        rows = {id(row): row for broker in failure.brokers for row in by_broker.get(broker, ())}
-        for row in (*rows.values(), *self._restless):
-            yield self._after(row, down), row, self.masks.rows[row]
-
-    @cached_property
-    def _restless(self) -> tuple[PartitionMasks, ...]:
-        return tuple(row for row in self.masks.rows if row.restless)
-
-    @cached_property
-    def _by_broker(self) -> Mapping[int, list[PartitionMasks]]:
-        found: dict[int, list[PartitionMasks]] = {}
-        for row in self.masks.rows:
-            if not row.restless:
-                for broker in self.masks.brokers(row.replicas | row.isr | row.leader):
-                    found.setdefault(broker, []).append(row)
-        return found
-
-    def _after(self, row: PartitionMasks, down: int) -> AfterFailure:
-        new = self._elects_controller(down)
-        concerned = down & (row.replicas | row.isr | row.leader | max(row.believed, NONE))
-        key = (row, concerned, new)
-        if key not in self._known:
-            self._known[key] = after_failure(row, concerned, new_controller=new)
-        return self._known[key]
-
-    def _elects_controller(self, down: int) -> bool:
-        """Returns whether a new controller takes over, which knows only ZooKeeper's record."""
-        if not self.case.zookeeper_rules:
-            return False
+        # In ZooKeeper's rules a cluster without a live controller elects one, which knows only the record.
         bit = self.masks.controller_bit
-        return bit == NONE or bool(bit & down)
+        new = self.case.zookeeper_rules and (bit == NONE or bool(bit & down))
+        return [(each.after(down, new_controller=new), each) for each in equals]
 
-    def _internal(self, touched: _Judged) -> dict[str, list[TopicPartition]]:
-        found: dict[str, list[TopicPartition]] = {name: [] for name in (*_INTERNAL, "stops", "under")}
-        for after, _, tps in touched:
-            for tp in tps:
-                if tp.topic in found:
-                    found[tp.topic].append(tp)
-                    if after.fate in {Fate.STOPS, Fate.STRANDED}:
-                        found["stops"].append(tp)
-                    elif after.falls_under == YES:
-                        found["under"].append(tp)
+    def _touched(self, failure: Failure) -> Iterable[_Equals]:
+        found = {id(each): each for broker in failure.brokers for each in self._by_broker.get(broker, ())}
+        return (*found.values(), *self._restless)
+
+    @cached_property
+    def _restless(self) -> tuple[_Equals, ...]:
+        return tuple(each for each in self._equals if each.row.restless)
+
+    @cached_property
+    def _by_broker(self) -> Mapping[int, list[_Equals]]:
+        found: dict[int, list[_Equals]] = {}
+        for each in self._equals:
+            if not each.row.restless:
+                for broker in self.masks.brokers(each.concerning):
+                    found.setdefault(broker, []).append(each)
         return found
+
+    @cached_property
+    def _with_coordinators(self) -> frozenset[int]:
+        """Returns the identities of the equals among which are internal partitions."""
+        return frozenset(id(each) for each in self._equals if any(tp.topic in INTERNAL_TOPICS for tp in each.tps))
+
+    def _internal(self, touched: _Judged) -> tuple[list[TopicPartition], list[TopicPartition]]:
+        """Returns the internal partitions that stop, and those that fall below min.insync.replicas."""
+        stops: list[TopicPartition] = []
+        under: list[TopicPartition] = []
+        for outcome, each in touched:
+            if id(each) not in self._with_coordinators:
+                continue
+            internal = [tp for tp in each.tps if tp.topic in INTERNAL_TOPICS]
+            if outcome.after.fate in {Fate.STOPS, Fate.STRANDED}:
+                stops += internal
+            elif outcome.after.falls_under == YES:
+                under += internal
+        return stops, under
 
     def _groups(self, partitions: Iterable[int]) -> tuple[str, ...]:
         return tuple(sorted({g for p in partitions for g in self.case.groups.get(p, ())}))
@@ -139,9 +170,9 @@ class Judge:
 
     def _named(self, judged: _Judged) -> list[PartitionForecast]:
         found: list[PartitionForecast] = []
-        for after, row, tps in judged:
-            first = self._one(tps[0], after, row)
-            found += (replace(first, tp=tp) for tp in tps)
+        for outcome, each in judged:
+            first = self._one(each.tps[0], outcome.after, each.row)
+            found += (replace(first, tp=tp) for tp in each.tps)
         return sorted(found, key=lambda p: p.tp)
 
     def _one(self, tp: TopicPartition, after: AfterFailure, row: PartitionMasks) -> PartitionForecast:
@@ -170,19 +201,18 @@ def _known(value: int) -> bool | None:
     return {YES: True, NO: False}.get(value)
 
 
-def _is_unjudged(after: AfterFailure) -> bool:
-    return after.fate is Fate.UNKNOWN or after.falls_under == UNREAD
-
-
 def _counts(touched: _Judged) -> dict[str, int]:
-    fates = dict.fromkeys(Fate, 0)
-    revived = under = last = 0
-    for after, _, tps in touched:
-        n = len(tps)
-        fates[after.fate] += n
-        revived += n * (after.fate is Fate.STOPPED and after.leader > NONE)
-        under += n * (after.falls_under == YES)
-        last += n * after.left_with_last
+    totals: Counter[tuple[Fate, bool, bool, bool, bool]] = Counter()
+    for outcome, each in touched:
+        totals[outcome.counts] += len(each.tps)
+    fates: Counter[Fate] = Counter()
+    revived = under = last = unjudged = 0
+    for (fate, again, falls, left, unknown), n in totals.items():
+        fates[fate] += n
+        revived += n * again
+        under += n * falls
+        last += n * left
+        unjudged += n * unknown
     return {
         "stops": fates[Fate.STOPS] + fates[Fate.STRANDED],
         "stranded": fates[Fate.STRANDED],
@@ -192,4 +222,5 @@ def _counts(touched: _Judged) -> dict[str, int]:
         "revived": revived,
         "under_min_isr": under,
         "last_in_sync": last,
+        "unjudged": unjudged,
     }

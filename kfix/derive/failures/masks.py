@@ -75,7 +75,7 @@ class _Maker:
         self.unclean: _Setting = unclean if self.record or unread_zookeeper else _unread
         self.in_office = tuple(sorted(live)) if self.controller is None else (self.controller,)
         self.later = tuple(sorted(others))
-        self.settings: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int, int]] = {}
+        self.settings: dict[str, tuple[Mapping[int, int], int, int]] = {}
 
     def row(self, tp: TopicPartition) -> PartitionMasks | None:
         state = self.case.state(tp) if self.record else None
@@ -87,7 +87,7 @@ class _Maker:
         leaders = {recorded.leader} if view is None else {recorded.leader, view.leader}
         away = frozenset(view.offline) if view is not None else frozenset[int]()
         online = (self.live - away | ({recorded.leader} & self.live)) & {*replicas, *recorded.isr, *leaders}
-        min_isr, unclean, later = self._settings(tp.topic, replicas)
+        min_isr, unclean, later = self._settings(tp.topic)
         return PartitionMasks(
             tuple(self.bits[b] for b in replicas),
             self._mask(frozenset(replicas)),
@@ -95,20 +95,20 @@ class _Maker:
             self._mask(frozenset(online)),
             self._bit(recorded.leader),
             self._memory(state, view) if self.record else self._bit(recorded.leader),
-            min_isr,
+            tuple(min_isr[b] for b in replicas),
             unclean,
             later,
         )
 
-    def _settings(self, topic: str, replicas: tuple[int, ...]) -> tuple[tuple[int, ...], int, int]:
-        at = (topic, replicas)
-        if at not in self.settings:
-            self.settings[at] = (
-                tuple(self.min_isr(topic, b) for b in replicas),
+    def _settings(self, topic: str) -> tuple[Mapping[int, int], int, int]:
+        """Returns {broker: min.insync.replicas if it leads}, and unclean elections under today's controller, later."""
+        if topic not in self.settings:
+            self.settings[topic] = (
+                {b: self.min_isr(topic, b) for b in self.bits},
                 _agreed(self.unclean(topic, b) for b in self.in_office),
                 _agreed(self.unclean(topic, b) for b in self.later),
             )
-        return self.settings[at]
+        return self.settings[topic]
 
     def _believed(self, tp: TopicPartition) -> PartitionView | None:
         """Returns the metadata of the controller itself, otherwise the newest: both are what its memory holds."""
