@@ -31,7 +31,7 @@ from kfix.model.cluster.snapshot import NO_LEADER, TopicPartition
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
 
 TOPICS = 4
-STABLE_SECONDS = 1.2
+STABLE_SECONDS = 1.0
 NOT_AVAILABLE = 15
 REFUSED = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
 
@@ -63,6 +63,7 @@ class Written:
     failure: FailureForecast
     before: dict[TopicPartition, tuple[int, tuple[int, ...]]]
     controller: int | None
+    sessions: dict[int, int]
 
 
 class Oracle:
@@ -143,8 +144,8 @@ class Oracle:
                 self.lab.cont(stopped)
         wait_gone(self.lab, down)
         self._settle()
-        if stopped is not None and stopped not in self.access.live_ids():
-            self.tally.discarded.append(f"{name}: the session of the stopped broker {stopped} ended")
+        if self._sessions() != {b: czxid for b, czxid in written.sessions.items() if b not in down}:
+            self.tally.discarded.append(f"{name}: another broker's session ended or began meanwhile")
             return
         self._compare(name, down, written)
 
@@ -203,11 +204,20 @@ class Oracle:
             recorded = {tp: (s.leader, s.isr) for tp, s in snapshot.zookeeper.states.items()}
             if recorded == before or not stable:
                 break
+        assert snapshot.zookeeper is not None
         judge, failure = Judge(open_case(snapshot)), Failure(frozenset(down))
+        sessions = {b: r.czxid for b, r in snapshot.zookeeper.registrations.items()}
         controller = self.access.controller()
-        return Written(dict(judge.every_partition(failure)), judge.judge(failure), before, controller)
+        return Written(dict(judge.every_partition(failure)), judge.judge(failure), before, controller, sessions)
 
     # --- what happened ---------------------------------------------------------------------------------------------
+
+    def _sessions(self) -> dict[int, int]:
+        """Returns {live broker: czxid of its registration}: a broker that came back in between has another one."""
+        target = make_target(self.lab.bootstrap_servers, self.lab.zookeeper_connect, timeout=5.0)
+        zookeeper = read_cluster(target, keep=False).zookeeper
+        assert zookeeper is not None
+        return {b: r.czxid for b, r in zookeeper.registrations.items()}
 
     def _states(self) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
         return {tp: (s.leader, s.isr) for tp, s in self.access.states().items() if s is not None}
