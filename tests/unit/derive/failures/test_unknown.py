@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.derive.casefile import open_case
@@ -12,7 +13,10 @@ from kfix.derive.failures.scenarios import every_failure, failure_of, quorum_los
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Mode, Source, TopicPartition, ZooKeeperNode
 from kfix.model.diagnosis.forecast import Failure, Fate
+from kfix.report.forecast.json_forecast import forecast_json
 from kfix.report.forecast.table import exit_code, forecast_text
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.test_any_cluster import papers
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -149,3 +153,17 @@ def test_zookeepers_quorum_is_known_only_by_hosts(hosts, down, lost):
     nodes = tuple(ZooKeeperNode(f"{host}:2181", "follower") for host in hosts)
     case = open_case(replace(cluster().snapshot(), ensemble=nodes))
     assert quorum_lost(case, frozenset(down)) is lost
+
+
+@settings(max_examples=120)
+@given(papers())
+def test_whatever_a_snapshot_holds_every_failure_has_a_forecast(paper: Paper) -> None:
+    case = open_case(paper.snapshot())
+    if not case.live:
+        return
+    every = forecast(case, every_failure(case), named=True)
+    assert forecast_text(every, chosen=False, width=60)
+    assert forecast_json(every)
+    assert exit_code(every) in {0, 20, 21, 22}
+    for one in every.failures:
+        assert forecast_text(replace(every, failures=(one,)), chosen=True, width=60)
