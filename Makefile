@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -45,6 +45,11 @@ real: setup-dev
 FUZZ ?= 100000
 fuzz: setup-dev
 	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --timeout 14400 tests/proofs/test_*.py
+
+# Forecasts of `kfix whatif` against real brokers that are then killed: about 25 s a trial. A slice is in every `make test`.
+TRIALS ?= 100
+oracle: setup-dev
+	@$(BIN)/python -m tests.proofs.oracle $(TRIALS)
 
 lint: setup-dev
 	@$(BIN)/ruff check .

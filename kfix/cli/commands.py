@@ -15,6 +15,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         "kfix.cli.explain:explain",
         "Explain a finding: why it matters, how kfix knows, the remedies, and what not to do.",
     ),
+    "whatif": Command(
+        "kfix.cli.whatif:whatif",
+        "Forecast what would stop if brokers went down: every broker, every rack and every pair, or one failure.",
+    ),
     "snapshot": CommandGroup(
         "Save the state of a cluster in a file, and show what a file holds.",
         {

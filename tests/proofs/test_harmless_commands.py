@@ -70,6 +70,10 @@ def test_a_hostile_snapshot(text: str, seed: int) -> None:
         if said.exit_code in {0, 20, 21, 22}:
             json.loads(said.stdout)
         harmless(kfix("diagnose", "--from", path, "--nagios"))
+        forecast = harmless(kfix("whatif", "--from", path, "--json"))
+        if forecast.exit_code in {0, 20, 21}:
+            first = json.loads(forecast.stdout)["brokers"][0]
+            harmless(kfix("whatif", "--from", path, "--down", f"broker={first}"))
         harmless(kfix("snapshot", "show", path))
         said = harmless(kfix("snapshot", "show", path, "--json"))
         if said.exit_code == 0:
@@ -187,6 +191,8 @@ def test_a_file_that_is_no_plan_no_runbook_no_inventory(text: str, seed: int) ->
         ("\x1b[2J\nPROVED HEALED",),
         ("diagnose", "--no-such\x1b[2J"),
         ("diagnose", "--timeout", "\x9b2J"),
+        ("whatif", "--from", SNAPSHOTS[0], "--down", "rack=x\x1b[2J\nPROVED HEALED"),
+        ("whatif", "--from", SNAPSHOTS[0], "--down", "broker=x\x1b[2J\nPROVED HEALED"),
         ("runbook", "history", "x\x1b[2J\nPROVED HEALED"),
         ("lab", "status", "--name", "x\x1b[2J\nPROVED HEALED"),
     ],

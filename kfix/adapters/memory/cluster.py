@@ -133,14 +133,15 @@ class MemoryCluster(MemoryParts):
         self.records.write_state(tp, leader, old.leader_epoch + 1, old.isr)
         self.control.poked(tp)
 
-    def kill(self, broker: int) -> None:
-        """Kills a broker as kill -9 does; its session has expired on return."""
-        self.brokers[broker].alive = False
-        self.brokers[broker].leading.clear()
-        if self.records.controller == broker:
+    def kill(self, *brokers: int) -> None:
+        """Kills brokers at the same moment as kill -9 does; their sessions have expired on return."""
+        for broker in brokers:
+            self.brokers[broker].alive = False
+            self.brokers[broker].leading.clear()
+        if self.records.controller in brokers:
             self.control.fail_over_to(min(self.control.live, default=None))
         else:
-            self.control.died(broker)
+            self.control.died(*brokers)
 
     def revive(self, broker: int) -> None:
         node = self.brokers[broker]

@@ -66,14 +66,15 @@ class MemoryController:
         )
         self.tell((tp,))
 
-    def died(self, broker: int) -> None:
-        """`onBrokerFailure`: partitions led by the dead broker are found in memory, ISRs are written from ZooKeeper."""
+    def died(self, *brokers: int) -> None:
+        """`onBrokerFailure`: partitions led by dead brokers are found in memory, ISRs are written from ZooKeeper."""
         for belief in self.memory.values():
-            if belief.leader in (broker, NO_LEADER):
+            if belief.leader in (*brokers, NO_LEADER):
                 belief.phase = ElectionState.OFFLINE
         self._elect_offline()
-        self._take_out(broker)
-        self.tell(tp for tp in self.memory if broker in self.records.assignments[tp].replicas)
+        for broker in brokers:
+            self._take_out(broker)
+        self.tell(tp for tp in self.memory if not set(brokers).isdisjoint(self.records.assignments[tp].replicas))
         self.announce(self.memory)
 
     def poked(self, tp: TopicPartition) -> None:

@@ -25,11 +25,15 @@ from kfix.adapters.saved.encode import encode
 from kfix.adapters.target import make_target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import open_line, parse_connect
+from kfix.app.whatif import forecast_of
+from kfix.errors import UnreachableError
 from kfix.model.cluster.holder import held_error, parse_holder
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import exit_code, nagios_line
+from kfix.report.forecast.json_forecast import forecast_json
+from kfix.report.forecast.table import print_forecast
 from kfix_diagnostics.engine import Options, diagnose
 from tests.proofs.fuzz.bending import bent_bytes, bent_json
 from tests.proofs.fuzz.counting import Case
@@ -42,7 +46,9 @@ from tests.proofs.fuzz.servers import Broker, ZooKeeperServer, listening, stat
 def judged(snapshot: Snapshot, random: Random) -> None:
     """All the way: judged, printed in one of the ways, saved and read back as the same."""
     diagnosis = diagnose(snapshot, options=Options(prevention=random.random() < 0.3))
-    match random.randrange(3):
+    match random.randrange(4):
+        case 3:
+            foretold(snapshot, random)
         case 0:
             print_findings(diagnosis, Console(file=io.StringIO(), markup=False))
         case 1:
@@ -54,6 +60,18 @@ def judged(snapshot: Snapshot, random: Random) -> None:
     again = files.parse(text, Path("again.json"))
     odd = [f.name for f in fields(snapshot) if getattr(again, f.name) != getattr(snapshot, f.name)]
     assert set(odd) <= {"origin"}, f"what is saved is what was read: {[(n, getattr(snapshot, n)) for n in odd]}"
+
+
+def foretold(snapshot: Snapshot, random: Random) -> None:
+    """Of a bent snapshot too every failure has a forecast, unless no source shows which brokers are alive."""
+    try:
+        forecast = forecast_of(snapshot, None)
+    except UnreachableError:
+        return
+    assert json.loads(forecast_json(forecast))
+    down = random.choice(forecast.brokers)
+    one = forecast_of(snapshot, f"broker={down}")
+    print_forecast(one, Console(file=io.StringIO(), markup=False), chosen=True)
 
 
 def only_loopback() -> None:

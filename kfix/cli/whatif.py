@@ -1,0 +1,66 @@
+"""`kfix whatif`: what would stop if brokers went down. It only reads."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kfix.app.access import Access
+from kfix.app.clusters import DiagnoseOptions
+from kfix.app.whatif import forecast_live, forecast_saved
+from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Debounce, FromFiles, Timeout, ZooKeeper
+from kfix.cli.seam import the_app
+from kfix.errors import UsageError
+from kfix.model.timing import TIMING
+from kfix.report.console import console_on
+from kfix.report.forecast.json_forecast import forecast_json
+from kfix.report.forecast.table import exit_code, print_forecast
+from kfix.report.terminal import say, say_document
+
+_LONGEST = 86_400
+
+
+def whatif(
+    ctx: typer.Context,
+    down: Annotated[
+        str | None,
+        typer.Option(
+            "--down",
+            metavar="WHAT",
+            help="Only this failure: broker=3, broker=3,4 or rack=b. Its partitions and groups are named.",
+        ),
+    ] = None,
+    bootstrap_server: BootstrapServer = None,
+    zookeeper: ZooKeeper = None,
+    command_config: CommandConfig = None,
+    from_files: FromFiles = None,
+    timeout: Timeout = 5.0,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Forecast what would stop if brokers went down: every broker, every rack and every pair, or one failure.
+
+    Exit code: 0 nothing stops, 20 something degrades, 21 something stops, 22 unknown: a source was not read.
+    """
+    if not 0 <= debounce <= _LONGEST:
+        raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
+    if from_files:
+        if bootstrap_server or zookeeper:
+            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
+        found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))
+    else:
+        options = DiagnoseOptions(
+            debounce=debounce,
+            waiting=lambda seconds: say(
+                f"this may be an ordinary election: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
+            ),
+        )
+        access = Access(bootstrap_server, zookeeper, command_config, timeout)
+        found = forecast_live(the_app(ctx), access, down, options)
+    if json_output:
+        say_document(forecast_json(found))
+    else:
+        print_forecast(found, console_on(sys.stdout), chosen=down is not None)
+    raise typer.Exit(exit_code(found))

@@ -1,0 +1,68 @@
+"""`kfix whatif` on real brokers: what it forecasts, written down first, is what the brokers' deaths do.
+
+A slice of `make oracle` (tests/proofs/oracle), on the cluster that all these tests share.
+"""
+
+import pytest
+
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from tests.cluster.seen import wait_until
+from tests.proofs.oracle.trials import Oracle
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_two_deaths_end_as_they_were_foretold(lab, cluster, seed):
+    lab.break_("healthy")
+    try:
+        oracle = Oracle(lab, cluster.access, seed)
+        oracle.round(0, steps=2)
+    finally:
+        lab.mend()
+    assert oracle.tally.differences == []
+    assert oracle.tally.trials == 2 - len(oracle.tally.discarded)
+
+
+def test_the_command_names_what_a_death_then_stops(lab, kfix, cluster):
+    lab.break_("healthy")
+    first, second, third = lab.broker_ids
+    assignment = [[first], [second, first], [second, third], [third]]
+    cluster.access.create_topic("whatif", assignment, {"min.insync.replicas": "2"})
+    wait_until(lambda: set(cluster.access.state("whatif", 1).isr) == {first, second}, "all are in sync")
+
+    said = kfix.on("whatif", "--json", "--down", f"broker={first}")
+    [one] = said.json["failures"]
+    changed = {p["partition"]: p for p in one["partitions"]}
+    assert (said.code, one["stops"]) == (21, 1)
+    assert changed["whatif-0"]["fate"] == "stops"
+    assert changed["whatif-1"]["falls_under"] is True
+    assert "whatif-2" not in changed
+    assert one["controller_moves"] == (cluster.access.controller() == first)
+    foretold = {p: (each["leader"], each["isr"]) for p, each in changed.items()}
+
+    lab.kill(first)
+    for name, (leader, isr) in foretold.items():
+        topic, _, number = name.rpartition("-")
+
+        def as_foretold(topic=topic, partition=int(number), leader=leader, isr=isr):
+            state, live = cluster.access.state(topic, partition), cluster.access.live_ids()
+            return (state.leader, sorted(set(state.isr) & live)) == (leader, isr)
+
+        wait_until(as_foretold, f"{name} has leader {leader} and ISR {isr}")
+    assert cluster.access.produce_error("whatif", 1, "all") in {
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+    }
+    assert not one["groups"]
+    assert all(cluster.access.state(OFFSETS_TOPIC, p).leader != -1 for p in range(5))
+
+
+def test_the_overview_of_a_healthy_cluster_reads_only(lab, kfix, cluster):
+    lab.break_("healthy")
+    before = cluster.picture()
+    said = kfix.on("whatif")
+    assert said.code == 20, said.out
+    assert "would stop" in said.out
+    assert cluster.picture() == before
+    wrong = kfix.on("whatif", "--down", "broker=99")
+    assert wrong.code == 2
+    assert "broker 99 does not exist; alive: brokers" in wrong.err

@@ -1,0 +1,169 @@
+"""What a snapshot does not show is unknown, never fine; what is wrong input names what exists."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.derive.casefile import open_case
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.derive.failures.judging import Judge, forecast
+from kfix.derive.failures.scenarios import every_failure, failure_of, quorum_lost
+from kfix.errors import UnreachableError, UsageError
+from kfix.model.cluster.snapshot import Mode, Source, TopicPartition, ZooKeeperNode
+from kfix.model.diagnosis.forecast import Failure, Fate
+from kfix.report.forecast.json_forecast import forecast_json
+from kfix.report.forecast.table import exit_code, forecast_text
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.papers import papers
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def cluster(**options):
+    return MemoryCluster.healthy(topics={OFFSETS_TOPIC: 5, "orders": 3}, groups={"pay": 3}, **options)
+
+
+def judged(snapshot, down):
+    case = open_case(snapshot)
+    return forecast(case, (failure_of(down, case),), named=True)
+
+
+def test_a_whole_cluster_loses_nothing_by_one_broker():
+    found = judged(cluster().snapshot(), "broker=1")
+    assert exit_code(found) == 0
+    assert "nothing would stop" in forecast_text(found, chosen=True)
+    assert found.failures[0].controller_moves is True
+
+
+def test_zookeeper_that_was_not_read_is_unknown():
+    snapshot = replace(cluster().snapshot(), zookeeper=None)
+    found = judged(snapshot, "broker=2")
+    assert exit_code(found) == 22
+    assert any("ZooKeeper was not read" in text for text in found.unknown)
+
+
+def test_a_setting_that_was_not_read_is_unknown():
+    snapshot = cluster().snapshot()
+    configs = {b: c for b, c in snapshot.broker_configs.items() if b != 2}
+    found = judged(replace(snapshot, broker_configs=configs), "broker=1")
+    assert {p.leader for p in found.failures[0].partitions if p.falls_under is None} == {2}
+    assert found.failures[0].unjudged == sum(p.leader == 2 for p in found.failures[0].partitions)
+    assert exit_code(found) == 22
+
+
+def test_a_topic_config_that_was_invalid_is_unknown():
+    snapshot = cluster().snapshot()
+    bad = Source("znode /config/topics/orders", ok=False, error="no JSON")
+    found = judged(replace(snapshot, sources=(*snapshot.sources, bad)), "broker=1")
+    assert found.failures[0].unjudged == 3
+    assert "znode /config/topics/orders: no JSON" in " ".join(found.unknown)
+
+
+def test_a_partition_of_kraft_without_a_live_in_sync_replica_is_unknown():
+    made = cluster()
+    made.append(ORDERS, 5, (1,))
+    snapshot = made.snapshot()
+    views = {
+        b: replace(v, partitions={tp: p._replace(isr=(p.leader,)) for tp, p in v.partitions.items()})
+        for b, v in snapshot.views.items()
+    }
+    kraft = replace(snapshot, zookeeper=None, views=views, cluster=replace(snapshot.cluster, mode=Mode.KRAFT))
+    found = judged(kraft, "broker=1")
+    assert {p.fate for p in found.failures[0].partitions} == {Fate.UNKNOWN}
+    assert found.failures[0].controller_moves is None
+    assert sum("KRaft" in text for text in found.unknown) == 1
+    assert exit_code(found) == 22
+
+
+def test_groups_that_not_all_brokers_listed_are_possibly_more():
+    made = cluster(replication=1)
+    down = made.probe_group("pay").coordinator
+    text = forecast_text(judged(replace(made.snapshot(), groups_complete=False), f"broker={down}"), chosen=True)
+    assert "groups whose coordinator stops: pay, and possibly others" in text
+
+
+def test_what_has_no_leader_today_is_named_apart():
+    made = cluster(replication=1)
+    made.kill(3)
+    found = judged(made.snapshot(), "broker=2")
+    one = found.failures[0]
+    assert one.stops == sum(p.fate is Fate.STOPS for p in one.partitions)
+    assert one.stopped == sum(p.fate is Fate.STOPPED for p in one.partitions) > 0
+    assert "without a leader today already, so not caused by this" in forecast_text(found, chosen=True)
+
+
+def test_topics_under_deletion_are_left_out():
+    snapshot = cluster().snapshot()
+    deleting = replace(snapshot.zookeeper, deleting=frozenset({"orders"}))
+    found = Judge(open_case(replace(snapshot, zookeeper=deleting))).every_partition(Failure(frozenset({1})))
+    assert {tp.topic for tp in found} == {OFFSETS_TOPIC}
+
+
+@pytest.mark.parametrize(
+    ("down", "words"),
+    [
+        ("broker=9", "broker 9 does not exist; alive: brokers 1, 2"),
+        ("broker=3", "broker 3 is already down; alive: brokers 1, 2"),
+        ("rack=b", "no rack 'b'; the racks of live brokers are az1, az2"),
+        ("broker=", "broker=ID"),
+        ("disk=1", "broker=ID"),
+        ("broker=1,x", "broker x does not exist"),
+    ],
+)
+def test_wrong_input_names_what_exists(down, words):
+    made = cluster()
+    made.kill(3)
+    with pytest.raises(UsageError, match=words.replace("(", r"\(")):
+        failure_of(down, open_case(made.snapshot()))
+
+
+def test_without_a_list_of_live_brokers_nothing_is_judged():
+    snapshot = replace(cluster().snapshot(), zookeeper=None, views={})
+    with pytest.raises(UnreachableError, match="alive"):
+        every_failure(open_case(snapshot))
+
+
+def test_every_set_of_brokers_is_judged_once():
+    found = every_failure(open_case(cluster(racks={1: "a", 2: "a", 3: "b"}).snapshot()))
+    assert [(sorted(f.brokers), f.racks) for f in found] == [
+        ([1], ()),
+        ([2], ()),
+        ([3], ("b",)),
+        ([1, 2], ("a",)),
+        ([1, 3], ()),
+        ([2, 3], ()),
+    ]
+    many = every_failure(open_case(cluster(brokers=31).snapshot()))
+    assert len(many) == 31
+
+
+@pytest.mark.parametrize(
+    ("hosts", "down", "lost"),
+    [
+        (("broker1.example", "broker2.example", "broker3.example"), {1}, False),
+        (("broker1.example", "broker2.example", "broker3.example"), {1, 2}, True),
+        (("zk1", "zk2", "zk3"), {1, 2}, None),
+        (("broker1.example", "zk2", "zk3"), {1}, None),
+        (("broker1.example",), {1}, True),
+    ],
+)
+def test_zookeepers_quorum_is_known_only_by_hosts(hosts, down, lost):
+    nodes = tuple(ZooKeeperNode(f"{host}:2181", "follower") for host in hosts)
+    case = open_case(replace(cluster().snapshot(), ensemble=nodes))
+    assert quorum_lost(case, frozenset(down)) is lost
+
+
+@settings(max_examples=120)
+@given(papers())
+def test_whatever_a_snapshot_holds_every_failure_has_a_forecast(paper: Paper) -> None:
+    case = open_case(paper.snapshot())
+    if not case.live:
+        return
+    every = forecast(case, every_failure(case), named=True)
+    assert forecast_text(every, chosen=False, width=60)
+    assert forecast_json(every)
+    assert exit_code(every) in {0, 20, 21, 22}
+    for one in every.failures:
+        assert forecast_text(replace(every, failures=(one,)), chosen=True, width=60)
