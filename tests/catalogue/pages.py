@@ -1,4 +1,4 @@
-"""The generated references of commands and tables. `KFIX_UPDATE_GOLDEN=1 pytest tests/catalogue/test_pages.py` writes it."""
+"""The generated references of commands and tables; KFIX_UPDATE_GOLDEN=1 with test_pages.py writes them."""
 
 from __future__ import annotations
 
@@ -80,8 +80,9 @@ def tables_page() -> str:
     head = [
         "# Tables of the fleet store",
         "",
-        "Generated from `kfix/adapters/fleet/tables.py`; the same comments are in the tables themselves. How they are stored:",
-        "[fleet-store.md](fleet-store.md). Every table begins with `day` (the UTC date) and `run` (the name of the run).",
+        "Generated from `kfix/adapters/fleet/tables.py`; the tables themselves have the same comments. How they are",
+        "stored: [fleet-store.md](fleet-store.md). Every table begins with `day` (the UTC date) and `run` (the name of",
+        "the run).",
     ]
     body = (
         line

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from kfix import __version__
 from kfix.adapters.fleet.audits import Audit, table_of, write_audit
+from kfix.adapters.fleet.delta import Table
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.tables import AUDITED
 from kfix.errors import UsageError
 from kfix.fleet.audit.history import as_news, compared, stuck_in
 from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
@@ -59,6 +61,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}
     if not entries:
         raise UsageError(f"{run.root}: the run {run.id!r} of {run.day} has no cluster: there is nothing to audit")
+    for spec in AUDITED:  # A damaged table is known before any cluster is judged.
+        Table(root, spec).nights()
     results = _Results(failed=dict(run.failed))
     _judge(run, entries, engine, tools, results)
     clock.lap("judge")

@@ -19,7 +19,6 @@ from kfix.derive.casefile import CaseFile
 from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
 from kfix.fleet.judging.partitions import StoredPartitions
-from kfix.fleet.judging.picked import Picked
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
@@ -28,11 +27,8 @@ def open_stored(
     stored: StoredCluster,
     restart_grace: float = TIMING.restart_grace,
     expected: Expected = EXPECTED,
-    picked: Picked | None = None,
 ) -> CaseFile:
     """Opens one cluster of a run; `restart_grace` is in seconds.
-
-    `picked` are the rows that an engine has picked by the conditions of all checks; None: they are found here.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
     UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
@@ -46,7 +42,7 @@ def open_stored(
             hint="collect the cluster again",
         )
     try:
-        return _opened(columns, document, restart_grace, expected, picked)
+        return _opened(columns, document, restart_grace, expected)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
             f"{stored.document}: {stored.name}: is damaged: {type(error).__name__} at {error}",
@@ -54,10 +50,8 @@ def open_stored(
         ) from None
 
 
-def _opened(
-    columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected, picked: Picked | None
-) -> CaseFile:
-    partitions = StoredPartitions(columns, document, expected, picked)
+def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected) -> CaseFile:
+    partitions = StoredPartitions(columns, document, expected)
     raw = partitions.raw
     # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
     bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))

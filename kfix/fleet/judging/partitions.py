@@ -16,7 +16,6 @@ from kfix.derive.casefile import STANDING
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.partitions import LazyRows, Rows
 from kfix.derive.predicate import Predicate
-from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 
@@ -24,14 +23,11 @@ from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 class StoredPartitions:
     """Reads each column at most once. A row becomes an object, together with its raw state, if a condition picks it."""
 
-    def __init__(
-        self, columns: Columns, document: Mapping[str, Any], expected: Expected, picked: Picked | None = None
-    ) -> None:
+    def __init__(self, columns: Columns, document: Mapping[str, Any], expected: Expected) -> None:
         self.raw = Raw(columns)
-        self._picked = picked
         self._columns = columns
         self._document = document
-        self._sieve = picked or Sieve(columns.__getitem__, columns.rows, values_of(expected))
+        self._sieve = Sieve(columns.__getitem__, columns.rows, values_of(expected))
         self._fetched: dict[int, PartitionFacts] = {}
 
     def __len__(self) -> int:
@@ -55,8 +51,6 @@ class StoredPartitions:
 
     @cached_property
     def samples(self) -> Rows:
-        if (picked := self._picked) is not None:
-            return LazyRows(lambda: self._at(picked.samples))
         return LazyRows(lambda: self._at(pc.indices_nonzero(self._columns[SAMPLE]).to_pylist()))
 
     @cached_property
@@ -74,9 +68,8 @@ class StoredPartitions:
 
     def candidates(self, conditions: Sequence[Predicate]) -> Rows:
         """Reads all columns that a healthy cluster needs in one go, which matters for object stores."""
-        if self._picked is None:
-            names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
-            self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
+        names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
+        self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
         return self._at(self._sieve.rows_of(conditions))
 
     def _at(self, numbers: Iterable[int]) -> tuple[PartitionFacts, ...]:

@@ -43,7 +43,7 @@ trend           one audit per day, oldest first: day, run, clusters, collected, 
 mutes           clusters, findings (patterns), reason, by, until, expired, covers (findings of this run)
 could_not_read  unread sources, one line each; what they would have shown is unknown
 damaged         earlier audits that cannot be read and are not in the history, one line each
-manifest        the stored audit.json: inputs, versions, rows, durations
+manifest        that of the table `audits`: inputs, versions, rows, durations
 """
 
 from __future__ import annotations
