@@ -34,7 +34,7 @@ def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, 
 
 
 def compact_store(place: str) -> Iterator[Compacted]:
-    """Yields each night whose files were merged. Raises HeldError if an audit of this store is running."""
+    """Yields each run whose files were merged. Raises HeldError if an audit of this store is running."""
     with locked(place):
         yield from compact(place_of(place))
 

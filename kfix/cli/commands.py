@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "compact": Command(
                 "kfix.cli.fleet.store:compact",
-                "Merge the small files of each night into few large ones; the rows stay the same.",
+                "Merge the small files of each run into few large ones; the rows stay the same.",
             ),
             "prune": Command(
                 "kfix.cli.fleet.store:prune", "List the runs and audits older than --keep; with --delete, delete them."

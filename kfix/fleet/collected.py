@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import read_document, write_snapshot
+from kfix.adapters.fleet.staging import read_document, write_snapshot
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.model.audit.inventory import ClusterEntry
 from kfix.model.cluster.snapshot import Snapshot

@@ -12,7 +12,8 @@ from functools import partial
 
 from kfix.adapters.fleet.listing import unfinished_day
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import Run, RunWriter, is_complete, new_id, read_run
+from kfix.adapters.fleet.runs import Run, is_complete, read_run
+from kfix.adapters.fleet.staging import RunWriter, new_id
 from kfix.errors import UsageError
 from kfix.fleet.collected import CollectedCluster, TakeSnapshot, stored_earlier
 from kfix.fleet.engine import Engine

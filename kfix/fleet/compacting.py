@@ -1,4 +1,4 @@
-"""Merges the files of a night in `partitions`, one for each cluster, into few large ones. The rows stay the same."""
+"""Merges the files of a run in `partitions`, one for each cluster, into few large ones. The rows stay the same."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import date
 
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.delta import NewFile, Table, TableFile
+from kfix.adapters.fleet.delta import NewFile, StoreTable, TableFile
 from kfix.adapters.fleet.places import TABLE, StoreLocation, readable_errors, writing
-from kfix.adapters.fleet.runs import ROWS
+from kfix.adapters.fleet.staging import ROWS
 from kfix.adapters.fleet.tables import PARTITIONS
 
 #: The most rows and clusters of a merged file: its footer is read as a whole, and has an entry for each row group.
@@ -21,7 +21,7 @@ _MOST_CLUSTERS = 64
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A night whose files were merged: how many they were and are."""
+    """A run whose files were merged: how many they were and are."""
 
     day: date
     run: str
@@ -30,19 +30,19 @@ class Compacted:
 
 
 def compact(root: StoreLocation) -> Iterator[Compacted]:
-    """Merges the files of each night that has small ones, oldest first, and yields it once it is committed.
+    """Merges the files of each run that has small ones, oldest first, and yields it once it is committed.
 
     Readers that have opened a table before still find its files: they are deleted a day later, by a prune. Raises
-    UsageError if a file is damaged; the nights before it are merged.
+    UsageError if a file is damaged; the runs before it are merged.
     """
-    table = Table(root, PARTITIONS)
-    nights: dict[tuple[date, str], list[TableFile]] = {}
+    table = StoreTable(root, PARTITIONS)
+    runs: dict[tuple[date, str], list[TableFile]] = {}
     for file in table.files():
-        nights.setdefault((file.day, file.run), []).append(file)
-    for (day, run), files in sorted(nights.items()):
+        runs.setdefault((file.day, file.run), []).append(file)
+    for (day, run), files in sorted(runs.items()):
         parts = list(_parts(sorted(files, key=lambda f: f.clusters or ("", ""))))
         if len(parts) < len(files):
-            table.replace(day, run, [_merged(table.night(day, run), part) for part in parts])
+            table.replace(day, run, [_merged(table.folder(day, run), part) for part in parts])
             yield Compacted(day, run, len(files), len(parts))
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Final
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.tables import AUDITS, RUNS
@@ -137,7 +137,7 @@ class DemoFleet:
 
 def empty_store(root: StoreLocation) -> None:
     """Raises UsageError if the store has runs: demo data must not be mixed with real snapshots."""
-    if Table(root, RUNS).nights() or Table(root, AUDITS).nights():
+    if StoreTable(root, RUNS).runs() or StoreTable(root, AUDITS).runs():
         raise UsageError(f"{root}: already has runs", hint="give the demo a store of its own: --store DIR")
 
 

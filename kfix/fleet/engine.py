@@ -14,8 +14,8 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class NightFile:
-    """A file of one night; `path` is relative to the table's folder."""
+class RunFile:
+    """A file of one run; `path` is relative to the table's folder."""
 
     path: str
     day: date
@@ -29,7 +29,7 @@ class StoredRows:
 
     schema: Any
     folder: str
-    files: tuple[NightFile, ...]
+    files: tuple[RunFile, ...]
 
     @property
     def rows(self) -> int:

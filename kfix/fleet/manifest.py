@@ -6,7 +6,8 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kfix.adapters.fleet.runs import Run, RunWriter
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.errors import StoreError, UnreachableError
 from kfix.fleet.collected import CollectedCluster, stored_earlier
 from kfix.fleet.inventory.load import Loaded

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import STAGING, StoreLocation, run_folders, run_place, size_of
-from kfix.adapters.fleet.runs import remove_staged
 from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.staging import remove_staged
 from kfix.adapters.fleet.tables import ALL, AUDITED, AUDITS, COLLECTED, RUNS
 from kfix.errors import UsageError
 
@@ -58,22 +58,22 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
 
 
 def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
-    """Deletes rows and files. The row that makes a night complete goes first, so that no reader takes part for all."""
+    """Deletes rows and files. The row that makes a run complete goes first, so that no reader takes part for all."""
     for old in found:
         for spec in (AUDITS, *AUDITED) if old.kind == "audit" else (RUNS, *COLLECTED):
-            Table(root, spec).remove(old.day, old.run)
+            StoreTable(root, spec).remove(old.day, old.run)
         if old.kind != "audit":
             remove_staged(run_place(root, old.day, old.run))
     for spec in ALL:
-        Table(root, spec).clean(_GRACE)
+        StoreTable(root, spec).clean(_GRACE)
 
 
 def _nights(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:
     sizes: dict[tuple[date, str], int] = {}
     for spec in (last, *specs):
-        for file in Table(root, spec).files():
+        for file in StoreTable(root, spec).files():
             sizes[file.day, file.run] = sizes.get((file.day, file.run), 0) + file.size
-    complete = {*Table(root, last).nights()}
+    complete = {*StoreTable(root, last).runs()}
     return [Old(kind, day, run, (day, run) in complete, size) for (day, run), size in sorted(sizes.items())]
 
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.rows import stored
-from kfix.adapters.fleet.runs import Run, RunWriter, write_cluster
+from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.schema import SAMPLE
+from kfix.adapters.fleet.staging import RunWriter, write_cluster
 from kfix.fleet.pool import each
 from kfix.fleet.shapes import PLAIN, PartitionShape, SyntheticCluster
 from kfix.model.cluster.snapshot import (

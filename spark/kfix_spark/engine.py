@@ -105,7 +105,7 @@ def _frame(session: Any, given: Any) -> Any:
 
 
 def _files(session: Any, given: StoredRows) -> Any:
-    """Reads the files of the wanted nights, with the columns that the table declares. Hadoop reads s3:// as s3a://."""
+    """Reads the files of the wanted runs, with the columns that the table declares. Hadoop reads s3:// as s3a://."""
     base = given.folder.partition("?")[0] if "://" in given.folder else given.folder
     base = (unquote(base.removeprefix("file://")) if base.startswith("file://") else base).rstrip("/")
     base = f"s3a://{base.removeprefix('s3://')}" if base.startswith("s3://") else base

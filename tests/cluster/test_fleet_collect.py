@@ -37,13 +37,13 @@ def fleet(lab, tmp_path):
 def test_the_healthy_ones_are_stored_and_judged_whatever_the_others_do(kfix, fleet, tmp_path, processes):
     store = tmp_path / "store"
     said = kfix.run(
-        "fleet", "collect", "-i", fleet, "--store", store, "--run", "night", "--json", "--processes", processes
+        "fleet", "collect", "-i", fleet, "--store", store, "--run", "run", "--json", "--processes", processes
     )
     assert said.code == 22, said.err
     assert set(said.json["clusters"]) == {"first", "second"}
     assert set(said.json["failed"]) == {"gone", "hangs"}
     [run] = runs(place_of(store))
-    assert (run.id, set(run.clusters)) == ("night", {"first", "second"})
+    assert (run.id, set(run.clusters)) == ("run", {"first", "second"})
     assert "connection refused" in run.failed["gone"]
     assert "in time" in run.failed["hangs"]
     assert all(n > 0 for n in run.clusters.values())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, write_cluster
+from kfix.adapters.fleet.staging import RunWriter, write_cluster
 from kfix.app import fleet as wiring
 from kfix.app.snapshots import load_snapshot
 from kfix.fleet.audit.tables import tables

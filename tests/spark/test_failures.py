@@ -18,7 +18,7 @@ from kfix.adapters.fleet.runs import read_run
 from kfix.app import fleet as wiring
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.engine import NightFile, StoredRows
+from kfix.fleet.engine import RunFile, StoredRows
 from kfix_spark.java import find_java
 from kfix_spark.statements import only_reads
 from tests.spark.working import unpicklable
@@ -140,7 +140,7 @@ def test_rows_that_are_none(local, tmp_path):
     (tmp_path / "bad.parquet").write_text("nope")
 
     def rows(name):
-        return StoredRows(SCHEMA, str(tmp_path), (NightFile(name, date(2026, 3, 1), "r", 1),))
+        return StoredRows(SCHEMA, str(tmp_path), (RunFile(name, date(2026, 3, 1), "r", 1),))
 
     for name, given, said in (
         ("t", rows("gone.parquet"), "gone.parquet"),

@@ -15,11 +15,11 @@ from typing import Any, Final, TypeVar, get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.delta import Table, TableFile
+from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.flat import table_of as small_table
 from kfix.adapters.fleet.places import StoreLocation, left_out, readable_errors
-from kfix.adapters.fleet.runs import write_file
 from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.staging import write_file
 from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.errors import UsageError
 from kfix.model.audit.audit import ClusterRow, FindingRow, MuteSeen
@@ -54,7 +54,7 @@ class Audit:
         return (self.day, self.began, self.id)
 
     @property
-    def night(self) -> tuple[date, str]:
+    def key(self) -> tuple[date, str]:
         return (self.day, self.id)
 
 
@@ -81,10 +81,10 @@ def _escaped(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def files_of(root: StoreLocation, kind: type, nights: Iterable[tuple[date, str]]) -> list[TableFile]:
+def files_of(root: StoreLocation, kind: type, runs: Iterable[tuple[date, str]]) -> list[TableFile]:
     """Returns the files with these rows of these audits."""
-    wanted = frozenset(nights)
-    return Table(root, _SPECS[kind]).files(lambda day, run: (day, run) in wanted)
+    wanted = frozenset(runs)
+    return StoreTable(root, _SPECS[kind]).files(lambda day, run: (day, run) in wanted)
 
 
 def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
@@ -95,7 +95,7 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
     wanted = _SPECS[kind].file_schema
     hints = get_type_hints(kind)
     found: list[Row] = []
-    there = files_of(audit.root, kind, [audit.night])
+    there = files_of(audit.root, kind, [audit.key])
     _check_names(audit, kind, there)
     for file in there:
         with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
@@ -137,7 +137,7 @@ def check_columns(found: Any, wanted: Any, where: str) -> None:
 def is_sound(audit: Audit) -> str:
     """Returns the reason why the score cards of an audit cannot be read, "" if they can."""
     try:
-        there = files_of(audit.root, ClusterRow, [audit.night])
+        there = files_of(audit.root, ClusterRow, [audit.key])
         _check_names(audit, ClusterRow, there)
         for file in there:
             with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
@@ -160,8 +160,8 @@ def write_audit(
     names: dict[str, list[str]] = {}
     for kind, table in rows.items():
         spec = _SPECS[kind]
-        new = [write_file(Table(root, spec).night(day, run), spec.name, table)] if table.num_rows else []
-        Table(root, spec).replace(day, run, new)
+        new = [write_file(StoreTable(root, spec).folder(day, run), spec.name, table)] if table.num_rows else []
+        StoreTable(root, spec).replace(day, run, new)
         names[spec.name] = [file.name for file in new]
     whole = {"began": began, "files": names, **manifest}
     earlier = manifest["previous"]
@@ -176,8 +176,8 @@ def write_audit(
         "previous_run": earlier["run"] if earlier else None,
         "manifest": json.dumps(whole, ensure_ascii=False, allow_nan=False),
     }
-    audits_table = Table(root, AUDITS)
-    audits_table.replace(day, run, [write_file(audits_table.night(day, run), AUDITS.name, small_table(AUDITS, [row]))])
+    audits_table = StoreTable(root, AUDITS)
+    audits_table.replace(day, run, [write_file(audits_table.folder(day, run), AUDITS.name, small_table(AUDITS, [row]))])
     return _audit(root, day, run, whole)
 
 
@@ -187,7 +187,7 @@ def audits(root: StoreLocation, since: date | None = None, *, damaged: list[str]
     Audits that cannot be read are skipped and described in `damaged`; without that list UsageError is raised.
     """
     found = []
-    for each in Table(root, AUDITS).files(lambda day, _run: since is None or day >= since):
+    for each in StoreTable(root, AUDITS).files(lambda day, _run: since is None or day >= since):
         with left_out(damaged):
             found.append(read_audit(root, each))
     return tuple(sorted(found, key=lambda a: a.order))

@@ -1,7 +1,7 @@
 """The tables of a fleet store in the Delta format, which Spark, DuckDB, pyarrow and others read without kfix.
 
 kfix writes the Parquet files itself, one row group for each cluster, and commits them with `deltalake`. A commit
-replaces one night (`day`, `run`) as a whole: a reader sees the night before it or after it, never twice and never half
+replaces one run (`day`, `run`) as a whole: a reader sees the run before it or after it, never twice and never half
 of it. A file that was written, but never committed, is in no table; `clean` deletes it.
 """
 
@@ -25,13 +25,13 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.spec import NIGHT, TableSpec
+from kfix.adapters.fleet.spec import RUN_KEY, TableSpec
 from kfix.errors import HeldError, UnreachableError, UsageError
 from kfix.private import make_folders
 
 TABLES: Final = "tables"
 _CONFIGURATION: Final = {
-    # One listing and one file open a table, however many nights it has.
+    # One listing and one file open a table, however many runs it has.
     "delta.checkpointInterval": "10",
     "delta.logRetentionDuration": "interval 30 days",
     "delta.setTransactionRetentionDuration": "interval 30 days",
@@ -46,7 +46,7 @@ _READABLE: Final = frozenset({"timestampNtz", "vacuumProtocolCheck"})
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that was written for a table; `name` is relative to the night's folder, `clusters` are first and last."""
+    """A file that was written for a table; `name` is relative to the run's folder, `clusters` are first and last."""
 
     name: str
     size: int
@@ -66,21 +66,21 @@ class TableFile:
     clusters: tuple[str, str] | None
 
 
-class Table:
+class StoreTable:
     """One table of the store at `root`; it is created by the first commit."""
 
     def __init__(self, root: StoreLocation, spec: TableSpec) -> None:
         self.spec = spec
         self.place = root / TABLES / spec.name
 
-    def night(self, day: date, run: str) -> StoreLocation:
-        """Returns the folder for the files of a night."""
+    def folder(self, day: date, run: str) -> StoreLocation:
+        """Returns the folder for the files of a run."""
         return self.place / f"day={day.isoformat()}" / f"run={run}"
 
     def replace(self, day: date, run: str, files: Sequence[NewFile]) -> None:
-        """Commits: the rows of this night are those of `files`, whatever they were before.
+        """Commits: the rows of this run are those of `files`, whatever they were before.
 
-        Raises HeldError if another commit changed the same night meanwhile, UnreachableError if the store cannot be
+        Raises HeldError if another commit changed the same run meanwhile, UnreachableError if the store cannot be
         written.
         """
         keys = {"day": day.isoformat(), "run": run}
@@ -95,30 +95,30 @@ class Table:
                 added,
                 "overwrite",
                 self.spec.schema,
-                [*NIGHT],
+                [*RUN_KEY],
                 [(key, "=", value) for key, value in keys.items()],
                 commit_properties=CommitProperties(
                     max_commit_retries=_RETRIES,
-                    # Without it two commits of a night that has no files yet would both succeed.
+                    # Without it two commits of a run that has no files yet would both succeed.
                     app_transactions=[Transaction(folder, now)],
                 ),
             )
 
     def remove(self, day: date, run: str) -> None:
-        """Commits that the table has no rows of this night."""
+        """Commits that the table has no rows of this run."""
         if any((f.day, f.run) == (day, run) for f in self.files()):
             self.replace(day, run, ())
 
     def files(self, wanted: Callable[[date, str], bool] = lambda _day, _run: True) -> list[TableFile]:
-        """Returns the committed files of the wanted nights, by day, run and path; [] if there is no table yet."""
+        """Returns the committed files of the wanted runs, by day, run and path; [] if there is no table yet."""
         with self._errors():
             table = self._opened()
             actions = [] if table is None else pa.table(table.get_add_actions(flatten=True)).to_pylist()
         found = [self._file(a) for a in actions if wanted(a["partition.day"], a["partition.run"])]
         return sorted(found, key=lambda f: (f.day, f.run, f.place.path))
 
-    def nights(self) -> list[tuple[date, str]]:
-        """Returns (day, run) of all nights, sorted."""
+    def runs(self) -> list[tuple[date, str]]:
+        """Returns (day, run) of all runs, sorted."""
         return sorted({(f.day, f.run) for f in self.files()})
 
     def clean(self, hours: int) -> int:
@@ -163,7 +163,7 @@ class Table:
             _uri(self.place),
             self.spec.schema,
             mode="ignore",
-            partition_by=[*NIGHT],
+            partition_by=[*RUN_KEY],
             name=self.spec.name,
             description=self.spec.row,
             configuration=_CONFIGURATION,
@@ -176,7 +176,7 @@ class Table:
             yield
         except CommitFailedError as error:
             raise HeldError(
-                f"{self.place}: another process changed the same night: {_line(error)}",
+                f"{self.place}: another process changed the same run: {_line(error)}",
                 hint="repeat the command once the other has ended",
             ) from None
         except DeltaError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import (
     BEGUN,
     CLUSTERS,
@@ -48,7 +48,7 @@ class Listed:
 
 def listed(root: StoreLocation, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
     """Returns all runs, or those of a day or a name, oldest first; () if the store does not exist."""
-    complete = {n for n in Table(root, RUNS).nights() if day in (None, n[0]) and run in ("", n[1])}
+    complete = {n for n in StoreTable(root, RUNS).runs() if day in (None, n[0]) and run in ("", n[1])}
     staged = run_folders(root / STAGING, lambda of: day in (None, of))
     found = [_complete(root, of, name) for of, name in complete]
     found += [

@@ -1,6 +1,6 @@
 """How a table of the fleet store is declared: its columns with a comment and a unit, for every engine and the docs.
 
-All tables are partitioned by `day` and `run`: a night is one partition, which a commit replaces as a whole.
+All tables are partitioned by `day` and `run`: a run is one partition, which a commit replaces as a whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 INTS: Final = pa.list_(pa.int64())
 TIME: Final = pa.timestamp("us", "UTC")
 #: What rows are partitioned by. The files do not have these columns: their values are part of the commit.
-NIGHT: Final = ("day", "run")
+RUN_KEY: Final = ("day", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class TableSpec:
     @cached_property
     def schema(self) -> Any:
         """The columns as readers see them."""
-        return pa.schema([*(column.field for column in _NIGHT), *self.file_schema])
+        return pa.schema([*(column.field for column in _RUN_KEY), *self.file_schema])
 
     @cached_property
     def file_schema(self) -> Any:
@@ -58,7 +58,7 @@ class TableSpec:
         return {field.name: field.metadata[b"comment"].decode() for field in self.schema}
 
 
-_NIGHT: Final = (
+_RUN_KEY: Final = (
     Column("day", pa.date32(), "the day of the run", "UTC date"),
     Column("run", pa.string(), "the name of the run; unique within its day"),
 )

@@ -280,5 +280,5 @@ AUDITS: Final = TableSpec(
 )
 #: The tables that an audit fills; `audits` is committed last.
 AUDITED: Final = (FINDINGS, CLUSTERS, AUDITS)
-#: All tables, in the order in which a night fills them.
+#: All tables, in the order in which a run fills them.
 ALL: Final = (*COLLECTED, RUNS, *AUDITED)

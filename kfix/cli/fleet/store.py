@@ -60,7 +60,7 @@ def prune(
 
 
 def compact(store: StorePlace = None, json_output: AsJson = False) -> None:
-    """Merge the small files of each night into few large ones; the rows stay the same."""
+    """Merge the small files of each run into few large ones; the rows stay the same."""
     place = the_store(store)
     found = list(compact_store(place))
     if json_output:

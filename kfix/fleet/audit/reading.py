@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import CLUSTERS, FINDINGS
@@ -126,5 +126,5 @@ def _offenders(audit: Audit, engine: Engine) -> tuple[Offender, ...]:
 
 
 def _rows(root: StoreLocation, spec: TableSpec, chosen: Sequence[Audit]) -> StoredRows:
-    nights = {audit.night for audit in chosen}
-    return stored_rows(root, spec, Table(root, spec).files(lambda day, run: (day, run) in nights))
+    runs = {audit.key for audit in chosen}
+    return stored_rows(root, spec, StoreTable(root, spec).files(lambda day, run: (day, run) in runs))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kfix import __version__
 from kfix.adapters.fleet.audits import Audit, table_of, write_audit
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.tables import AUDITED
@@ -62,7 +62,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     if not entries:
         raise UsageError(f"{run.root}: the run {run.id!r} of {run.day} has no cluster: there is nothing to audit")
     for spec in AUDITED:  # A damaged table is known before any cluster is judged.
-        Table(root, spec).nights()
+        StoreTable(root, spec).runs()
     results = _Results(failed=dict(run.failed))
     _judge(run, entries, engine, tools, results)
     clock.lap("judge")

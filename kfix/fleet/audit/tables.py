@@ -1,16 +1,16 @@
-"""The tables that `kfix audit query` reads: those of the store, for some nights (docs/fleet-store.md)."""
+"""The tables that `kfix audit query` reads: those of the store, for some runs (docs/fleet-store.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.delta import Table, TableFile
+from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import ALL, AUDITED, RUNS
 from kfix.errors import UsageError
-from kfix.fleet.engine import NightFile, StoredRows
+from kfix.fleet.engine import RunFile, StoredRows
 
 
 def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, StoredRows]:
@@ -18,8 +18,8 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
 
     `runs` has all runs. With `run` all others are those of that run. Raises UsageError if the store has no such run.
     """
-    collected = [night for night in Table(root, RUNS).nights() if run in ("", night[1])]
-    there = {spec: [f for f in Table(root, spec).files() if run in ("", f.run)] for spec in ALL}
+    collected = [each for each in StoreTable(root, RUNS).runs() if run in ("", each[1])]
+    there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in ALL}
     judged = {(f.day, f.run) for spec in AUDITED for f in there[spec]}
     if not collected and not judged:
         raise UsageError(
@@ -27,7 +27,7 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
             hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
     first = max((day for day, _ in judged), default=date.max) - timedelta(days=days - 1)
-    lately = {night for night in judged if night[0] >= first}
+    lately = {each for each in judged if each[0] >= first}
     newest = {*collected[-snapshots:]}
 
     def wanted(day: date, name: str, spec: object) -> bool:
@@ -43,7 +43,7 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
 
 def stored_rows(root: StoreLocation, spec: TableSpec, files: Iterable[TableFile]) -> StoredRows:
     """Returns the rows of these files as the input of a statement."""
-    place = Table(root, spec).place
+    place = StoreTable(root, spec).place
     start = len(place.path.rstrip("/")) + 1
-    found = (NightFile(file.place.path[start:], file.day, file.run, file.rows) for file in files)
+    found = (RunFile(file.place.path[start:], file.day, file.run, file.rows) for file in files)
     return StoredRows(spec.schema, str(place), tuple(found))

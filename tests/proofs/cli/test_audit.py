@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, newest_run
+from kfix.adapters.fleet.runs import newest_run
+from kfix.adapters.fleet.staging import RunWriter
 from tests.places import ROOT
 from tests.unit.diagnostics.clusters import base
 
@@ -141,7 +142,7 @@ def test_a_damaged_row_of_an_audit_is_named(kfix, store, text):
         table = pq.read_table(last, partitioning=None)
         at = table.schema.get_field_index("manifest")
         pq.write_table(table.set_column(at, "manifest", pa.array([text])), last)
-    # The night before is shown, and what is missing is said.
+    # The run before is shown, and what is missing is said.
     said = kfix("audit", "show", "--store", store, "--json", "--fail-on", "never")
     assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("day=")
     assert f"warning: not in the history: {last}" in said.stderr

@@ -9,8 +9,8 @@ import os
 import sys
 from datetime import date
 
-from kfix.adapters.fleet import runs
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet import staging
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.unit.fleet.audit_runs import again
@@ -21,10 +21,10 @@ KILLED = 9
 
 def end_at(where, step):
     owner, name = {
-        "before": (Table, "replace"),
-        "after": (Table, "replace"),
-        "created": (Table, "_created"),
-        "writing": (runs, "writing"),
+        "before": (StoreTable, "replace"),
+        "after": (StoreTable, "replace"),
+        "created": (StoreTable, "_created"),
+        "writing": (staging, "writing"),
     }[where]
     real, done = getattr(owner, name), [0]
 
@@ -43,7 +43,7 @@ def end_at(where, step):
 def main(store, what, where, step):
     end_at(where, int(step))
     if what == "finish":
-        runs.RunWriter(place_of(store), DAY, "r").finish({"gone": "no answer"})
+        staging.RunWriter(place_of(store), DAY, "r").finish({"gone": "no answer"})
     else:
         # The run is complete: all commits are those of the audit.
         again(store, EmbeddedEngine(1), number=int(what))

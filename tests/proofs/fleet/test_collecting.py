@@ -11,7 +11,8 @@ from deltalake import DeltaTable
 
 from kfix.adapters.fleet.listing import listed, unfinished_day
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, newest_run, read_stored_document, runs
+from kfix.adapters.fleet.runs import newest_run, read_stored_document, runs
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.errors import StoreError, UsageError
 from kfix.fleet.collecting import collect_each
 from kfix.fleet.collection import Collection

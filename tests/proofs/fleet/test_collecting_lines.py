@@ -14,7 +14,8 @@ import pexpect
 import pytest
 
 from kfix.adapters.fleet.places import place_of, run_place
-from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.adapters.fleet.runs import runs
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.app.fleet import collect_one
 from kfix.app.snapshots import read_entry
 from kfix.errors import StoreError, UnreachableError

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from kfix.adapters.fleet.mappings import Raw
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.app.fleet import judge_stored
 from kfix.derive.casefile import CaseFile, open_case

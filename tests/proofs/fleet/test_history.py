@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.tables import ALL, AUDITED
 from kfix.errors import UsageError
@@ -74,11 +74,11 @@ def test_a_cluster_that_left_the_fleet_leaves_the_report(tmp_path, engine):
 def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, engine):
     for number in range(3):
         audited(tmp_path, [cluster("a", number, dead=number % 2)], engine, number=number)
-    before, nights = files_of(tmp_path), nights_of(tmp_path)
+    before, runs = files_of(tmp_path), nights_of(tmp_path)
     first = reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine)
     second = reported(tmp_path, again(tmp_path, engine, number=1), engine)
     after = files_of(tmp_path)
-    # No file is changed: the new ones are of that night, and of the logs of the three tables.
+    # No file is changed: the new ones are of that run, and of the logs of the three tables.
     assert {n: after[n] for n in before} == before
     mine = [f"tables/{spec.name}/day={day_of(1)}/" for spec in AUDITED]
     new = [n for n in after if n not in before and "_delta_log" not in n]
@@ -86,10 +86,10 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
     assert len(new) == 3
     logs = [n for n in after if n not in before and "_delta_log" in n]
     assert sorted(n.split("/")[1] for n in logs) == sorted(spec.name for spec in AUDITED)
-    assert nights_of(tmp_path) == nights
+    assert nights_of(tmp_path) == runs
     # The files of the attempt before stay for whoever has just opened the table, and go when the store is cleaned.
-    assert [Table(place_of(tmp_path), spec).clean(24) for spec in AUDITED] == [0, 0, 0]
-    assert [Table(place_of(tmp_path), spec).clean(0) for spec in AUDITED] == [1, 1, 1]
+    assert [StoreTable(place_of(tmp_path), spec).clean(24) for spec in AUDITED] == [0, 0, 0]
+    assert [StoreTable(place_of(tmp_path), spec).clean(0) for spec in AUDITED] == [1, 1, 1]
     assert reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine).findings == second.findings
     assert second.findings == first.findings
     # The time that a cluster took is another each time.
@@ -97,7 +97,7 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
 
 
 def nights_of(root):
-    """{table: {night: rows}}, as a reader without kfix counts them."""
+    """{table: {run: rows}}, as a reader without kfix counts them."""
     found = {}
     for spec in ALL:
         rows = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(columns=["day", "run"]).to_pylist()

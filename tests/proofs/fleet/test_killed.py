@@ -1,4 +1,4 @@
-"""Killed before or after any commit: readers see a table whole or without that night, and a repeat completes it."""
+"""Killed before or after any commit: readers see a table whole or without that run, and a repeat completes it."""
 
 import json
 import os
@@ -13,9 +13,10 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from kfix.adapters.fleet.audits import audits
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, newest_run, runs
+from kfix.adapters.fleet.runs import newest_run, runs
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.fleet.tables import ALL, AUDITED, COLLECTED, RUNS
 from kfix.cli.app import app
 from kfix.errors import UsageError
@@ -51,8 +52,8 @@ def outside(store):
             found[spec.name] = {}
             continue
         table = DeltaTable(str(place))
-        nights = table.to_pyarrow_table(columns=["day", "run"]).to_pylist()
-        found[spec.name] = dict(Counter((r["day"], r["run"]) for r in nights))
+        runs = table.to_pyarrow_table(columns=["day", "run"]).to_pylist()
+        found[spec.name] = dict(Counter((r["day"], r["run"]) for r in runs))
         files = table.file_uris()
         asked = (
             f"SELECT day, run, count(*) FROM read_parquet({files!r}, hive_partitioning=true, hive_types={{day: DATE}})"
@@ -90,12 +91,12 @@ def test_a_run_that_is_killed_at_a_commit(staged, tmp_path, where, step):
     store, whole = shutil.copytree(staged[0], tmp_path / "store"), staged[1]
     assert killed(store, "finish", where, step)
     seen = outside(store)
-    there = {spec: night for spec, night in whole.items() if spec in FINISHED[: step - (where == "before")]}
-    night = (DAY, "r")
+    there = {spec: run for spec, run in whole.items() if spec in FINISHED[: step - (where == "before")]}
+    run = (DAY, "r")
     for name in FINISHED:
-        without = {key: n for key, n in whole[name].items() if key != night}
+        without = {key: n for key, n in whole[name].items() if key != run}
         assert seen[name] == there.get(name, without), name
-    complete = seen["runs"].get(night) is not None
+    complete = seen["runs"].get(run) is not None
     assert complete == (where == "after" and step == len(FINISHED))
     assert states(store)[str(DAY), "r"] == ("complete" if complete else "unfinished")
     assert [r.day for r in runs(place_of(store))] == [DAY.replace(day=28, month=2), *([DAY] if complete else [])]
@@ -125,8 +126,8 @@ def test_the_first_run_of_a_store_that_is_killed_between_its_commits(staged, tmp
     writer.write("sick", coordinator_stuck().snapshot())
     # All tables but `partitions` have a file of their own to write.
     assert killed(store, "finish", where, step) or (where, step) == ("writing", len(FINISHED))
-    night = (DAY, "r")
-    whole = {name: {night: staged[1][name][night]} if name in FINISHED else {} for name in staged[1]}
+    run = (DAY, "r")
+    whole = {name: {run: staged[1][name][run]} if name in FINISHED else {} for name in staged[1]}
     if (where, step) != ("writing", len(FINISHED)):
         assert all(seen in ({}, whole[name]) for name, seen in outside(store).items())
         assert outside(store)["runs"] == {}
@@ -138,7 +139,7 @@ def test_the_first_run_of_a_store_that_is_killed_between_its_commits(staged, tmp
 
 def _only_committed_files_stay(store):
     for spec in ALL:
-        table = Table(place_of(store), spec)
+        table = StoreTable(place_of(store), spec)
         table.clean(0)
         committed = {f.place.path for f in table.files()}
         assert {
@@ -160,12 +161,12 @@ def judged(tmp_path_factory):
 @pytest.mark.parametrize("step", range(1, len(JUDGED) + 1), ids=JUDGED)
 @pytest.mark.parametrize("where", ["before", "after", "writing"])
 def test_a_new_audit_that_is_killed_leaves_the_last_one_whole(judged, tmp_path, where, step):
-    store, engine, night = shutil.copytree(judged[0], tmp_path / "store"), EmbeddedEngine(1), (day_of(1), "n")
+    store, engine, run = shutil.copytree(judged[0], tmp_path / "store"), EmbeddedEngine(1), (day_of(1), "n")
     whole = judged[1]
     assert killed(store, 1, where, step)
     seen = outside(store)
     for number, name in enumerate(JUDGED, 1):
-        without = {key: n for key, n in whole[name].items() if key != night}
+        without = {key: n for key, n in whole[name].items() if key != run}
         assert seen[name] == (whole[name] if number < step + (where == "after") else without), name
     done = (where, step) == ("after", len(JUDGED))
     last = find_audit(place_of(store))
@@ -187,7 +188,7 @@ def test_a_repeated_audit_that_is_killed_is_whole_or_named_until_it_is_repeated(
     store, engine = shutil.copytree(judged[0], tmp_path / "store"), EmbeddedEngine(1)
     before, first = outside(store), judged[2]
     assert killed(store, 0, where, step)
-    # Every table has the night once and whole, of one attempt or the other.
+    # Every table has the run once and whole, of one attempt or the other.
     assert outside(store) == before
     [found] = audits(place_of(store))
     mixed = (where, step) not in {("before", 1), ("writing", 1), ("after", len(JUDGED))}

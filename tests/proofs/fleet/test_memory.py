@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, newest_run
+from kfix.adapters.fleet.runs import newest_run
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.app.audit import locked
 from kfix.errors import HeldError
@@ -70,10 +71,10 @@ def test_an_audit_of_a_part_is_no_gap_for_the_rest(tmp_path, engine):
 
 
 def test_a_trend_has_the_audit_of_most_clusters_of_a_day(tmp_path, engine):
-    audited(tmp_path, [cluster("a"), cluster("b")], engine, run="night")
+    audited(tmp_path, [cluster("a"), cluster("b")], engine, run="run")
     audited(tmp_path, [cluster("a")], engine, run="part-at-noon")
     last = audited(tmp_path, [cluster("a", 1), cluster("b", 1)], engine, number=1)
-    assert [a.id for a in history(place_of(tmp_path), last)] == ["night", "n"]
+    assert [a.id for a in history(place_of(tmp_path), last)] == ["run", "n"]
 
 
 def test_an_id_is_remembered_while_the_cluster_is_unread(tmp_path, engine):
@@ -148,7 +149,7 @@ def damage(kind, found):
 
 
 def path_in(found, spec):
-    [file] = Table(found.root, spec).files(lambda day, run: (day, run) == found.night)
+    [file] = StoreTable(found.root, spec).files(lambda day, run: (day, run) == found.key)
     return Path(file.place.path)
 
 
@@ -184,7 +185,7 @@ def test_foreign_files_and_folders_do_not_count(tmp_path, engine):
     before = reported(tmp_path, found, engine)
     for name in ("audits", "runs", "findings", "clusters", "partitions"):
         table = tmp_path / "tables" / name
-        # A copy of a night, made by hand, of which no commit knows.
+        # A copy of a run, made by hand, of which no commit knows.
         copytree(table / f"day={day_of(0)}", table / f"day={day_of(9)}")
         (table / "day=bogus").mkdir()
         (table / f"day={day_of(0)}" / "run=n" / "note.parquet").write_text("mine")

@@ -4,7 +4,8 @@ from datetime import date
 from pathlib import Path
 
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.adapters.fleet.runs import runs
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.app.fleet import judge_stored
 from kfix.fleet.pool import each
 from kfix.fleet.synthetic import fleet, write_fleet

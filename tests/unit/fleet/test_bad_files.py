@@ -16,7 +16,8 @@ from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.listing import listed
 from kfix.adapters.fleet.places import file_name, place_of, run_place
 from kfix.adapters.fleet.rows import stored
-from kfix.adapters.fleet.runs import RunWriter, StoredCluster, newest_run, runs, write_cluster
+from kfix.adapters.fleet.runs import StoredCluster, newest_run, runs
+from kfix.adapters.fleet.staging import RunWriter, write_cluster
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
 from tests.unit.diagnostics.clusters import base

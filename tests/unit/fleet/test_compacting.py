@@ -1,12 +1,12 @@
-"""Merging the files of a night: fewer files, the same rows for every reader, and the same findings."""
+"""Merging the files of a run: fewer files, the same rows for every reader, and the same findings."""
 
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet import runs as stored_runs
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet import staging as stored_runs
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import newest_run
 from kfix.adapters.fleet.tables import PARTITIONS
@@ -45,16 +45,16 @@ def test_the_rows_and_the_findings_stay_the_same(store):
     assert any(diagnosis.findings for diagnosis in findings.values())
     found = list(compact(place_of(store)))
     assert found == [Compacted(day_of(0), "n", 5, 1), Compacted(day_of(1), "n", 5, 1)]
-    assert len(Table(place_of(store), PARTITIONS).files()) == 2
+    assert len(StoreTable(place_of(store), PARTITIONS).files()) == 2
     assert rows_of(store) == rows
     assert judged(store) == findings
 
 
 def test_a_merged_night_is_left_alone(store):
     list(compact(place_of(store)))
-    before = Table(place_of(store), PARTITIONS).files()
+    before = StoreTable(place_of(store), PARTITIONS).files()
     assert list(compact(place_of(store))) == []
-    assert Table(place_of(store), PARTITIONS).files() == before
+    assert StoreTable(place_of(store), PARTITIONS).files() == before
 
 
 def test_large_files_have_an_end_and_a_cluster_may_have_several_row_groups(store, monkeypatch):
@@ -81,11 +81,11 @@ def test_readers_that_have_opened_the_table_before_still_find_its_files(store):
 
 
 def test_a_damaged_file_is_named_and_nothing_is_lost(store):
-    first = Table(place_of(store), PARTITIONS).files()[0]
+    first = StoreTable(place_of(store), PARTITIONS).files()[0]
     with Path(first.place.path).open("r+b") as file:
         file.seek(40)
         file.write(b"\xff" * 400)
-    before = Table(place_of(store), PARTITIONS).files()
+    before = StoreTable(place_of(store), PARTITIONS).files()
     with pytest.raises(UsageError, match=first.place.path.rpartition("/")[2].replace("%", ".")):
         list(compact(place_of(store)))
-    assert Table(place_of(store), PARTITIONS).files() == before
+    assert StoreTable(place_of(store), PARTITIONS).files() == before

@@ -1,4 +1,4 @@
-"""The tables: a commit replaces one night and no other, for every reader; what each column means is in the schema."""
+"""The tables: a commit replaces one run and no other, for every reader; what each column means is in the schema."""
 
 import json
 import os
@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.flat import table_of
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, newest_run, replace_night, write_file
+from kfix.adapters.fleet.runs import newest_run
 from kfix.adapters.fleet.schema import PARTITIONS as STORED
+from kfix.adapters.fleet.staging import RunWriter, replace_run, write_file
 from kfix.adapters.fleet.tables import ALL, PARTITIONS, SOURCES
 from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.errors import HeldError, KfixError, UsageError
@@ -36,7 +37,7 @@ def rows(*sources, cluster="c"):
 
 
 def put(root, day, run, *sources):
-    replace_night(place_of(root), SOURCES, day, run, rows(*sources))
+    replace_run(place_of(root), SOURCES, day, run, rows(*sources))
 
 
 def table_in(root, spec=SOURCES):
@@ -58,7 +59,7 @@ def outside(root):
     found = {}
     for each in here:
         found.setdefault((each["day"], each["run"]), []).append(each["source"])
-    return {night: sorted(sources) for night, sources in found.items()}
+    return {run: sorted(sources) for run, sources in found.items()}
 
 
 def test_a_commit_replaces_one_night_and_no_other(tmp_path):
@@ -67,14 +68,14 @@ def test_a_commit_replaces_one_night_and_no_other(tmp_path):
     put(tmp_path, NEXT, "r", "four")
     put(tmp_path, DAY, "r", "five")
     assert outside(tmp_path) == {(DAY, "r"): ["five"], (DAY, "s"): ["three"], (NEXT, "r"): ["four"]}
-    assert Table(place_of(tmp_path), SOURCES).nights() == [(DAY, "r"), (DAY, "s"), (NEXT, "r")]
+    assert StoreTable(place_of(tmp_path), SOURCES).runs() == [(DAY, "r"), (DAY, "s"), (NEXT, "r")]
 
 
 def test_a_night_without_rows_is_none_and_removing_one_removes_no_other(tmp_path):
     put(tmp_path, DAY, "r", "one")
     put(tmp_path, DAY, "r-2", "two")
     put(tmp_path, NEXT, "r", "three")
-    table = Table(place_of(tmp_path), SOURCES)
+    table = StoreTable(place_of(tmp_path), SOURCES)
     put(tmp_path, DAY, "r")
     assert outside(tmp_path) == {(DAY, "r-2"): ["two"], (NEXT, "r"): ["three"]}
     table.remove(NEXT, "r")
@@ -91,24 +92,24 @@ def test_a_repeat_is_counted_once_by_every_reader(tmp_path):
         put(tmp_path, DAY, "r", "one", "two")
     assert outside(tmp_path) == {(DAY, "r"): ["one", "two"]}
     # The files of the attempts before are still there, for whoever has just opened the table.
-    night = tmp_path / "tables" / "sources" / "day=2026-03-01" / "run=r"
-    assert len([*night.iterdir()]) == 3
+    run = tmp_path / "tables" / "sources" / "day=2026-03-01" / "run=r"
+    assert len([*run.iterdir()]) == 3
     before = DeltaTable(str(tmp_path / "tables" / "sources"), version=1)
     assert before.to_pyarrow_table().num_rows == 2
 
 
 def test_the_store_does_not_exist_until_something_is_committed(tmp_path):
-    table = Table(place_of(tmp_path), SOURCES)
-    assert (table.files(), table.nights(), table.clean(0)) == ([], [], 0)
+    table = StoreTable(place_of(tmp_path), SOURCES)
+    assert (table.files(), table.runs(), table.clean(0)) == ([], [], 0)
     table.remove(DAY, "r")
     assert not (tmp_path / "tables").exists()
 
 
 def test_a_file_that_was_never_committed_is_in_no_table_and_goes(tmp_path):
     put(tmp_path, DAY, "r", "one")
-    table = Table(place_of(tmp_path), SOURCES)
-    write_file(table.night(DAY, "r"), "sources", rows("never"))
-    write_file(table.night(NEXT, "s"), "sources", rows("never"))
+    table = StoreTable(place_of(tmp_path), SOURCES)
+    write_file(table.folder(DAY, "r"), "sources", rows("never"))
+    write_file(table.folder(NEXT, "s"), "sources", rows("never"))
     files = {f.place.path for f in table.files()}
     assert outside(tmp_path) == {(DAY, "r"): ["one"]}
     # What was written lately may be committed yet: an unfinished run is being collected.
@@ -123,7 +124,7 @@ def test_partitions_of_an_unfinished_run_outlive_a_clean_of_the_store(tmp_path):
     writer = RunWriter(place_of(tmp_path), NEXT, "r")
     writer.write("a", base().snapshot())
     for spec in ALL:
-        Table(place_of(tmp_path), spec).clean(24)
+        StoreTable(place_of(tmp_path), spec).clean(24)
     assert dict(writer.finish().clusters) == {"a": 62}
     assert table_in(tmp_path, PARTITIONS).to_pyarrow_table().num_rows == 62
 
@@ -183,7 +184,7 @@ def test_processes_that_commit_the_same_runs_leave_each_night_whole(tmp_path):
 
 def between(monkeypatch, act):
     """Calls `act` once, after a table was opened for a commit and before that commit."""
-    real, acted = Table._opened, []
+    real, acted = StoreTable._opened, []
 
     def opened(table):
         found = real(table)
@@ -192,14 +193,14 @@ def between(monkeypatch, act):
             act()
         return found
 
-    monkeypatch.setattr(Table, "_opened", opened)
+    monkeypatch.setattr(StoreTable, "_opened", opened)
 
 
 def test_of_two_that_change_the_same_night_one_is_held(tmp_path, monkeypatch):
     put(tmp_path, DAY, "r", "first")
     put(tmp_path, NEXT, "r", "other")
     between(monkeypatch, lambda: put(tmp_path, DAY, "r", "theirs"))
-    with pytest.raises(HeldError, match="another process changed the same night") as held:
+    with pytest.raises(HeldError, match="another process changed the same run") as held:
         put(tmp_path, DAY, "r", "mine")
     assert "\n" not in str(held.value)
     assert outside(tmp_path) == {(DAY, "r"): ["theirs"], (NEXT, "r"): ["other"]}
@@ -230,7 +231,7 @@ def test_of_two_that_create_the_table_both_land(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("spec", ALL, ids=lambda s: s.name)
 def test_every_column_says_what_it_is(spec, tmp_path):
-    Table(place_of(tmp_path), spec).replace(DAY, "r", [])
+    StoreTable(place_of(tmp_path), spec).replace(DAY, "r", [])
     table = table_in(tmp_path, spec)
     told = {f.name: f.metadata.get("comment", "") for f in table.schema().fields}
     assert [*told] == ["day", "run", *(c.name for c in spec.columns)]
@@ -308,8 +309,8 @@ def protocol_with(root, feature, reader):
 def test_a_table_with_a_feature_that_changes_how_it_is_read_is_refused(tmp_path, feature):
     put(tmp_path, DAY, "r", "one")
     protocol_with(tmp_path, feature, reader=True)
-    table = Table(place_of(tmp_path), SOURCES)
-    for act in (table.files, table.nights, lambda: table.replace(DAY, "r", []), lambda: table.clean(0)):
+    table = StoreTable(place_of(tmp_path), SOURCES)
+    for act in (table.files, table.runs, lambda: table.replace(DAY, "r", []), lambda: table.clean(0)):
         with pytest.raises(UsageError) as refused:
             act()
         assert str(table.place) in str(refused.value)
@@ -329,7 +330,7 @@ def test_a_table_of_an_old_protocol_with_column_mapping_is_refused(tmp_path):
             line["protocol"] = {"minReaderVersion": 2, "minWriterVersion": 5}
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(UsageError):
-        Table(place_of(tmp_path), SOURCES).files()
+        StoreTable(place_of(tmp_path), SOURCES).files()
 
 
 def test_a_checkpoint_is_written_every_ten_commits_and_changes_nothing(tmp_path):
@@ -348,7 +349,7 @@ def test_a_checkpoint_is_written_every_ten_commits_and_changes_nothing(tmp_path)
     for path in log.glob("*.json"):
         if path.stem.isdigit() and int(path.stem) <= last:
             path.unlink()
-    files = Table(place_of(tmp_path), PARTITIONS).files()
+    files = StoreTable(place_of(tmp_path), PARTITIONS).files()
     assert sorted(f.clusters for f in files) == sorted((n, n) for n in NAMES)
     assert all(f.rows == 62 and f.size > 0 for f in files)
     assert sorted(newest_run(place_of(tmp_path), DAY).stored()) == sorted(NAMES)

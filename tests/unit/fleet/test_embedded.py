@@ -14,7 +14,7 @@ from kfix.app import fleet as wiring
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.engine import NightFile, StoredRows, View
+from kfix.fleet.engine import RunFile, StoredRows, View
 from tests.unit.fleet.working import double
 
 ENGINE = EmbeddedEngine(1)
@@ -93,7 +93,7 @@ def written(folder, tables):
         path = folder / f"day=2026-03-{day}" / f"run={run}" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(rows, path)
-        files.append(NightFile(str(path.relative_to(folder)), date(2026, 3, int(day)), run, rows.num_rows))
+        files.append(RunFile(str(path.relative_to(folder)), date(2026, 3, int(day)), run, rows.num_rows))
     return StoredRows(SCHEMA, str(folder), tuple(files))
 
 
@@ -149,7 +149,7 @@ def test_rows_that_are_none(tmp_path):
         (tmp_path.as_uri(), "bad.parquet", "bad.parquet"),
         ("nope://x", "y.parquet", "nope://x"),
     ):
-        given = StoredRows(SCHEMA, folder, (NightFile(name, date(2026, 3, 1), "r", 1),))
+        given = StoredRows(SCHEMA, folder, (RunFile(name, date(2026, 3, 1), "r", 1),))
         with pytest.raises(KfixError, match=said) as shown:
             ask("SELECT * FROM t", t=given)
         assert isinstance(shown.value, UsageError | UnreachableError)

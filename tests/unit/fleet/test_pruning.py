@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from kfix.adapters.fleet.audits import audits
-from kfix.adapters.fleet.delta import Table
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
-from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.adapters.fleet.runs import runs
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.fleet.tables import ALL
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
@@ -43,7 +44,7 @@ def test_nothing_goes_before_it_is_taken_away_and_then_it_is_gone(store):
     delete_old(place_of(store), found)
     assert [r.day for r in runs(place_of(store))] == [a.day for a in audits(place_of(store))] == [day_of(2), day_of(3)]
     for spec in ALL:
-        assert {day for day, _ in Table(place_of(store), spec).nights()} <= {day_of(2), day_of(3)}, spec.name
+        assert {day for day, _ in StoreTable(place_of(store), spec).runs()} <= {day_of(2), day_of(3)}, spec.name
     assert not [*(store / "staging").iterdir()]
     assert listed(store, day_of(3), 1, 1) == []
 

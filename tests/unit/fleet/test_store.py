@@ -16,7 +16,8 @@ from pyarrow import fs
 from kfix.adapters.fleet import schema
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.places import StoreLocation, file_name, place_of
-from kfix.adapters.fleet.runs import RunWriter, new_id, read_run, runs
+from kfix.adapters.fleet.runs import read_run, runs
+from kfix.adapters.fleet.staging import RunWriter, new_id
 from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.fleet import judge_stored
 from kfix.derive.partition_facts import FACT_TYPES, derive
@@ -37,12 +38,12 @@ def files_in(folder):
 
 
 def test_the_layout_is_the_documented_one(run, tmp_path):
-    night = "day=2026-03-01/run=r1"
+    folder = "day=2026-03-01/run=r1"
     found = {re.sub(r"-[0-9a-f]{8}\.parquet$", "", str(p.relative_to(tmp_path))) for p in files_in(tmp_path)}
     assert {name for name in found if "_delta_log" not in name} == {
-        f"tables/partitions/{night}/sick", f"tables/partitions/{night}/well", f"tables/topics/{night}/topics",
-        f"tables/brokers/{night}/brokers", f"tables/groups/{night}/groups", f"tables/sources/{night}/sources",
-        f"tables/snapshots/{night}/snapshots", f"tables/runs/{night}/runs",
+        f"tables/partitions/{folder}/sick", f"tables/partitions/{folder}/well", f"tables/topics/{folder}/topics",
+        f"tables/brokers/{folder}/brokers", f"tables/groups/{folder}/groups", f"tables/sources/{folder}/sources",
+        f"tables/snapshots/{folder}/snapshots", f"tables/runs/{folder}/runs",
     }  # fmt: skip
     [row] = DeltaTable(str(tmp_path / "tables" / "runs")).to_pyarrow_table().to_pylist()
     assert (row["day"], row["run"], row["clusters"], row["failed"], row["partitions"]) == (DAY, "r1", 2, 1, 124)
@@ -62,10 +63,10 @@ def test_a_run_that_is_not_committed_does_not_count_and_can_be_resumed(tmp_path)
     first.begin()
     first.write("a", base().snapshot())
     staged = {p.relative_to(tmp_path).parts[:-1] for p in files_in(tmp_path)}
-    night = ("date=2026-03-01", "run=r1")
+    run = ("date=2026-03-01", "run=r1")
     assert staged == {
-        ("staging", *night),
-        ("staging", *night, "clusters"),
+        ("staging", *run),
+        ("staging", *run, "clusters"),
         ("tables", "partitions", "day=2026-03-01", "run=r1"),
     }
     assert runs(root) == ()

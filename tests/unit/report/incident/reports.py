@@ -28,7 +28,7 @@ def large(partitions=300):
         for n in range(4000)
     ]
     made.events += events
-    return made.report("A long night", "0.1.0", (None, None))
+    return made.report("A long run", "0.1.0", (None, None))
 
 
 def single():
