@@ -9,7 +9,6 @@ from functools import cached_property
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.derive.failures.advice import advice_of
 from kfix.derive.failures.masks import ClusterMasks, masks_of
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
 from kfix.derive.failures.scenarios import live_of, quorum_lost, unknown_of
@@ -111,7 +110,7 @@ class Judge:
             controller_moves=self._controller_moves(failure),
             quorum_lost=quorum_lost(self.case, failure.brokers),
             partitions=partitions,
-            remedies=advice_of(self.case, failure, partitions),
+            remedies=(),
         )
 
     def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:

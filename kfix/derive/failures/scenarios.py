@@ -109,7 +109,7 @@ def unknown_of(case: CaseFile) -> Iterator[str]:
         )
     elif snapshot.zookeeper is None:
         yield (
-            "ZooKeeper was not read: partitions whose record differs from the controller's memory (KFX201), which a "
+            "ZooKeeper was not read: partitions whose record differs from the controller's memory, which a "
             "failure would strand, are unknown"
         )
     if not snapshot.views:
