@@ -155,6 +155,15 @@ def test_zookeepers_quorum_is_known_only_by_hosts(hosts, down, lost):
     assert quorum_lost(case, frozenset(down)) is lost
 
 
+def test_a_rack_that_takes_zookeepers_quorum_with_it_is_critical_and_named_first():
+    nodes = tuple(ZooKeeperNode(f"broker{n}.example:2181", "follower") for n in (1, 2, 3))
+    snapshot = replace(cluster(brokers=4, racks={1: "a", 2: "a", 3: "b", 4: "c"}).snapshot(), ensemble=nodes)
+    found = judged(snapshot, "rack=a")
+    assert exit_code(found) == 21
+    assert "ZooKeeper would lose its quorum with their hosts" in forecast_text(found, chosen=True, width=300)
+    assert exit_code(judged(snapshot, "broker=1,2")) == 20, "two processes may die without their hosts"
+
+
 @settings(max_examples=120)
 @given(papers())
 def test_whatever_a_snapshot_holds_every_failure_has_a_forecast(paper: Paper) -> None:
