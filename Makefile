@@ -27,13 +27,14 @@ fleet-demo:
 test: setup-dev
 	@$(PYTEST)
 
-# Each file of code by itself, and the rules over the whole repository: no cluster, less than a minute.
+# Each module by itself: no cluster, less than a minute on two idle cores.
 unit: setup-dev
-	@$(PYTEST) tests/unit tests/catalogue
+	@$(PYTEST) tests/unit
 
-# Properties of whole commands, without a cluster: terminals, kills, hostile input, random clusters.
+# The rules over the whole repository (tests/catalogue), and properties of whole commands, without a cluster: terminals,
+# kills, hostile input, random clusters, process pools, an object store, and the commands of the documentation.
 proofs: setup-dev
-	@$(PYTEST) tests/proofs
+	@$(PYTEST) tests/catalogue tests/proofs
 
 # Real brokers, real Spark, a real browser.
 real: setup-dev
@@ -43,7 +44,7 @@ real: setup-dev
 # run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
 FUZZ ?= 100000
 fuzz: setup-dev
-	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --timeout 14400 tests/proofs
+	@KFIX_FUZZ=$(FUZZ) $(PYTEST) --timeout 14400 tests/proofs/test_*.py
 
 # Forecasts of `kfix whatif` against real brokers that are then killed: about 25 s a trial. A slice is in every `make test`.
 TRIALS ?= 100

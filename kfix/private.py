@@ -140,7 +140,7 @@ def _open_folder(path: Path, variable: str, more: int) -> int:
 def _check_folder(handle: int, path: Path, variable: str) -> None:
     about = os.fstat(handle)
     if about.st_uid != os.geteuid():
-        owner = _name(about.st_uid)
+        owner = user_name(about.st_uid)
         why = f"{path} belongs to {owner}: set {variable} to a folder of your own, or run kfix as {owner}"
         raise NotPrivateError(path, why)
     mode = stat.S_IMODE(about.st_mode)
@@ -187,7 +187,7 @@ def _check_file(handle: int, path: Path) -> None:
     if not stat.S_ISREG(about.st_mode):
         raise NotPrivateError(path, "it is not a plain file: remove it")
     if about.st_uid != os.geteuid():
-        raise NotPrivateError(path, f"it belongs to {_name(about.st_uid)}: remove it, or let its owner do so")
+        raise NotPrivateError(path, f"it belongs to {user_name(about.st_uid)}: remove it, or let its owner do so")
     if about.st_nlink > 1:
         raise NotPrivateError(path, f"the file has {about.st_nlink} names (hard links): remove this one")
     if about.st_mode & _OTHERS_WRITE:
@@ -197,7 +197,8 @@ def _check_file(handle: int, path: Path) -> None:
         os.fchmod(handle, FILE_MODE)
 
 
-def _name(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """Returns the name from the system's user database; an environment variable could name any user."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -1,11 +1,12 @@
-"""Numbers with their nouns, sizes, and the brokers of a sentence.
+"""Numbers with their nouns, sizes, ages, times, and the names in a sentence.
 
 Finding keys contain these words, so that a change makes every stored finding new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -20,6 +21,13 @@ def brokers_named(brokers: Iterable[int]) -> str:
     """Returns `broker 3` or `brokers 1, 3`, in numerical order; it is also the object of findings about brokers."""
     ids = sorted(set(brokers))
     return f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}" if ids else "no broker"
+
+
+def some(names: Sequence[object], shown: int = 5) -> str:
+    """Returns `a, b, c and 61 more`."""
+    if len(names) <= shown + 1:
+        return ", ".join(map(str, names))
+    return f"{', '.join(map(str, names[:shown]))} and {len(names) - shown} more"
 
 
 def size_text(size: float) -> str:
@@ -38,3 +46,23 @@ def known_size(size: int) -> str:
 def rate_text(rate: float) -> str:
     """Returns bytes per second: `5 MB/s`."""
     return f"{size_text(rate)}/s"
+
+
+def ago(seconds: float | None) -> str:
+    """Returns an age in the largest unit of which it holds two: `90 s`, `3 min`, `2 days`."""
+    if seconds is None or seconds < 0:
+        return "an unknown time"
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def utc_text(seconds: float) -> str:
+    """Returns a time for people: `2026-03-01 07:05:09Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def utc_iso(seconds: float) -> str:
+    """Returns a time for journals and scripts, in milliseconds: `2026-03-01T07:05:09.120Z`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kfix.model.cluster.snapshot import TopicPartition
-
-__all__ = ["MANY", "ago", "are", "either", "error_name", "has", "ids", "per_topic", "some"]
+from kfix.wording import some
 
 #: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20
@@ -33,22 +32,6 @@ def ids(brokers: Iterable[int]) -> str:
 
 def either(brokers: Iterable[int]) -> str:
     return "broker " + " or ".join(map(str, brokers))
-
-
-def some(names: Sequence[object], shown: int = 5) -> str:
-    """Returns `a, b, c and 61 more`."""
-    if len(names) <= shown + 1:
-        return ", ".join(map(str, names))
-    return f"{', '.join(map(str, names[:shown]))} and {len(names) - shown} more"
-
-
-def ago(seconds: float | None) -> str:
-    if seconds is None or seconds < 0:
-        return "an unknown time"
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:

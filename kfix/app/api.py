@@ -9,13 +9,13 @@ from kfix.app.access import Access
 from kfix.app.application import App
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.healing.request import Nothing, match, read_request
-from kfix.app.healing.session import Approval, Attendance, Unattended, healing
+from kfix.app.healing.session import Approval, Attendance, healing
 from kfix.app.healing.site import Site
 from kfix.errors import UsageError
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.plan.plan import Plan
 from kfix.runbook.execution.context import RunResult
-from kfix.runbook.gate.gates import Human
+from kfix.runbook.gate.gates import Human, Unattended
 from kfix.runbook.journal.journal import Listener
 
 _USUAL = DiagnoseOptions()

@@ -39,7 +39,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
 
         options = Options(restart_grace=asked.restart_grace, prevention=asked.prevention)
         seen, earlier = examine(first.result(), options), None
-        pause = settle_seconds(seen, asked.debounce, options)
+        pause = settle_seconds(seen, asked.debounce)
         if pause > 0:
             asked.waiting(pause)
             time.sleep(pause)
@@ -49,7 +49,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             seen, earlier = examine(again, options), seen
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
-        diagnosis, snapshot = diagnose(seen, earlier=earlier, options=options), seen.case.snapshot
+        diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
         return add_unfinished(diagnosis, snapshot.cluster.name), snapshot
 
 
@@ -82,8 +82,7 @@ def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     """Returns the snapshot with the earlier log ends: a slow replica moves in between, a stuck one does not."""
     if not earlier.log_ends:
         return snapshot
-    ends = {tp: earlier.reported_ends(tp) for tp in earlier.log_ends}
-    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, ends)))
+    return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, earlier.all_reported_ends())))
 
 
 class _InTheBackground:

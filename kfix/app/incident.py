@@ -90,7 +90,7 @@ class _File:
 
 
 def _ordered(request: IncidentRequest, notify: Callable[[str], None]) -> list[_File]:
-    """Returns the files in the order in which the snapshots were taken. Only their times are read here."""
+    """Returns the files in the order in which the snapshots were taken, and reads each file for its time."""
     times: dict[Path, float] = {}
     by_name = set()
     for path, named in _files(request.snapshots):

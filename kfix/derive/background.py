@@ -90,13 +90,14 @@ def lost_brokers(
     registrations = snapshot.zookeeper.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
     idle = sorted(live - assigned)
+    left_at = left_ms(snapshot) if idle and assigned - live else {}
     found: dict[int, tuple[int, bool]] = {}
     for broker in sorted(assigned - live):
         heir = at.get(snapshot.remembered_brokers.get(broker, ""))
         if heir is not None:
             found[broker] = (heir, True)
             continue
-        left = left_ms(snapshot, broker)
+        left = left_at.get(broker)
         for other in idle:
             since = registrations[other].registered_ms
             if left is None or since <= 0 or since >= left - _OUTLIVES_MS:
@@ -105,19 +106,21 @@ def lost_brokers(
     return found
 
 
-def left_ms(snapshot: Snapshot, broker: int) -> int | None:
-    """Returns when a dead broker left (ms), by the oldest record without it; None if no record shows it."""
+def left_ms(snapshot: Snapshot) -> dict[int, int]:
+    """Returns, by assigned broker, when it was first missing (ms), by the oldest record without it.
+
+    A broker that no record shows as missing is absent.
+    """
     if snapshot.zookeeper is None:
-        return None
-    oldest: int | None = None
+        return {}
+    found: dict[int, int] = {}
     assigned = snapshot.zookeeper.assignments
     for tp, state in snapshot.zookeeper.states.items():
-        if oldest is not None and state.mtime_ms >= oldest:
-            continue
-        gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
-        if gone and tp in assigned and broker in assigned[tp].replicas:
-            oldest = state.mtime_ms
-    return oldest
+        for broker in assigned[tp].replicas if tp in assigned else ():
+            gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
+            if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
+                found[broker] = state.mtime_ms
+    return found
 
 
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:

@@ -63,7 +63,7 @@ class CaseFile:
     @property
     def zookeeper_rules(self) -> bool:
         """Returns whether ZooKeeper is the authority: ZooKeeper mode, read, and no KRaft controller has taken over."""
-        return self.background.authority and self.snapshot.cluster.mode is not Mode.KRAFT
+        return self.background.authority
 
     @cached_property
     def odd(self) -> Rows:
@@ -145,7 +145,7 @@ class CaseFile:
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
-        left = self._left.get(broker) if broker in self.dead else self.partitions.left_ms(broker)
+        left = self.partitions.left_ms(broker)
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
@@ -322,10 +322,6 @@ class CaseFile:
         if zookeeper is None and listed is None:
             return None
         return bool(listed or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
-
-    @cached_property
-    def _left(self) -> Mapping[int, int | None]:
-        return {broker: self.partitions.left_ms(broker) for broker in self.dead}
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)

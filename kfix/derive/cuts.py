@@ -72,7 +72,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
     """Returns the cut; None if there is no sign of one, or if ZooKeeper was not read, which shows the sides.
 
     `odd` are the partitions where a replica is missing or the views differ. `samples` have a row for each
-    combination of leader and ISR; without them all partitions are looked at.
+    combination of leader and ISR; without them all partitions are checked.
     """
     zookeeper = snapshot.zookeeper
     if zookeeper is None or len(snapshot.views) < 2:

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kfix.derive.divergence import Comparison, Divergence
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.disk import Grade, LogDir, Oddity, StoredGroups
-
-#: As `kfix diagnose`: docs/exit-codes.md.
-WELL = 0
-WARNINGS = 20
-CRITICAL = 21
-CANNOT_TELL = 22
 
 
 @dataclass(frozen=True)
@@ -52,4 +47,4 @@ class Inspection:
         if self.graded(Grade.UNREAD):
             return CANNOT_TELL
         odd = self.graded(Grade.ODD) or self.counts[Divergence.BEHIND] or self.counts[Divergence.APART]
-        return WARNINGS if odd else WELL
+        return WARNINGS if odd else HEALTHY

@@ -33,7 +33,7 @@ def sample_of(before: Snapshot) -> Sample:
     """Returns what a later snapshot is compared with; `kfix snapshot save` reads the log ends of all partitions."""
     states = before.zookeeper.states if before.zookeeper is not None else {}
     leaders = {tp: (s.leader, s.leader_epoch, s.version) for tp, s in states.items() if s.leader >= 0}
-    ends = {tp: before.reported_ends(tp) for tp in before.log_ends}
+    ends = before.all_reported_ends()
     visible = {
         tp: seen[leader] for tp, (leader, _, _) in leaders.items() if leader in (seen := before.visible.get(tp, {}))
     }

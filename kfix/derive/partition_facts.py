@@ -124,7 +124,7 @@ def _row(
         zk_leader, zk_epoch, zk_version = state.leader, state.leader_epoch, state.version
     else:
         leader, isr = (best.leader, best.isr) if best is not None else (NOBODY_SAYS, ())
-        age = zk_leader = zk_epoch = zk_version = UNKNOWN
+        age = zk_version = UNKNOWN
         zk_leader = zk_epoch = NOBODY_SAYS
     live = known.live
     leader_live = live is not None and leader in live

@@ -129,8 +129,12 @@ class SnapshotPartitions:
     def samples(self) -> Rows:
         return self.facts
 
+    @cached_property
+    def _left(self) -> Mapping[int, int]:
+        return left_ms(self.snapshot)
+
     def left_ms(self, broker: int) -> int | None:
-        return left_ms(self.snapshot, broker)
+        return self._left.get(broker)
 
     def count(self, condition: Predicate) -> int:
         return len(self._picked(condition))

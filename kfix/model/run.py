@@ -1,4 +1,4 @@
-"""One run of a plan, in one line."""
+"""Runs of plans: one in a line of the history, how one was aborted, and one that was begun and not finished."""
 
 from __future__ import annotations
 

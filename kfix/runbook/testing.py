@@ -19,7 +19,7 @@ from kfix.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
 from kfix.runbook.execution.context import Context
 from kfix.runbook.execution.run import run_plan
 from kfix.runbook.file.placements import PlacementInput
-from kfix.runbook.gate.gates import Given
+from kfix.runbook.gate.gates import Given, Unattended
 from kfix.runbook.journal.runs import RunStore
 from kfix.runbook.planning import matching
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
@@ -68,18 +68,6 @@ def run_tests(runbook: Runbook, fixtures: Fixtures, home: Path) -> Iterator[Test
         yield Tested(runbook.id, test.name, problems)
 
 
-class _Unattended:
-    """A human who is never asked: tests approve everything beforehand, as flags do."""
-
-    interactive = False
-
-    def show(self, text: str) -> None:
-        raise AssertionError(text)
-
-    def ask(self, prompt: str, within: float | None = None) -> str | None:
-        raise AssertionError((prompt, within))
-
-
 def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Path) -> Iterator[str]:
     if test.cluster not in fixtures:
         yield unknown("cluster", test.cluster, fixtures)
@@ -121,7 +109,7 @@ def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
     given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
     # A cluster in memory has no network that could be cut, and the site's policy is not under test.
     door = Door(cluster, NO_POLICY, tuple, cluster.clock)
-    context = Context(cluster, door, cluster.clock, RunStore(home), _Unattended(), given, lock=cluster.lock)
+    context = Context(cluster, door, cluster.clock, RunStore(home), Unattended(), given, lock=cluster.lock)
     try:
         run_plan(plan, context)
     except KfixError as error:

@@ -9,6 +9,7 @@ from kfix.model.diagnosis.finding import Severity
 from kfix.model.incident.report import CauseRow, EventRow, Moment, RunRow, Summary
 from kfix.model.incident.timeline import SnapshotRow, Theme, Tone
 from kfix.timeline.findings import Findings
+from kfix.wording import some
 
 #: Themes whose bad events are signs of the incident itself; findings and runs only describe it.
 _SIGNS = frozenset(Theme) - {Theme.FINDING, Theme.RUN}
@@ -100,5 +101,4 @@ def _verdict(snapshots: tuple[SnapshotRow, ...], causes: tuple[CauseRow, ...], r
 
 def named(partitions: tuple[TopicPartition, ...], most: int = 3) -> str:
     """Returns text such as `orders-3` or `orders-1, orders-3 and 35 more`."""
-    shown = ", ".join(map(str, partitions[:most]))
-    return shown if len(partitions) <= most else f"{shown} and {len(partitions) - most} more"
+    return some(partitions, most)

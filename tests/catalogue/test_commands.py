@@ -1,8 +1,6 @@
 """The table of commands: each is there, has the same summary in the table, and stands in the reference."""
 
 import inspect
-import subprocess
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -38,35 +36,3 @@ def test_the_table_says_of_a_command_what_it_says_itself(entry):
 def test_the_commands_of_runbooks_are_all_there():
     names = set(dict(COMMANDS)["runbook"].commands)
     assert names >= {"doc", "schema", "test", "countersign", "resume", "abort", "rollback", "throttle", "history"}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["fleet", "check", "examples/fleet/fleet.yaml"],
-        ["report", "incident", "--from", "examples/snapshots/healthy.json.gz"],
-        ["diagnose", "--from", "examples/snapshots/healthy.json.gz"],
-        ["runbook", "show", "coordinator-stuck"],
-        ["lab", "incidents"],
-    ],
-    ids=" ".join,
-)
-def test_a_command_that_needs_no_extra_works_without_them(words):
-    script = (
-        "import sys\nfor name in ('pyarrow', 'duckdb', 'plotly', 'jinja2', 'pyspark'): sys.modules[name] = None\n"
-        f"sys.argv = ['kfix', *{words!r}]\nfrom kfix.__main__ import main\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_command_that_lacks_its_extra_says_what_to_install():
-    script = (
-        "import sys\nsys.modules['pyarrow'] = None\nsys.argv = ['kfix', 'fleet', 'runs', '--store', 'x']\n"
-        "from kfix.__main__ import main\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.splitlines()) == (
-        2,
-        ["kfix: runs needs pyarrow", "      pip install 'kafka-kfix[fleet]'"],
-    )

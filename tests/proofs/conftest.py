@@ -10,7 +10,7 @@ from tests.proofs.stage import Stage
 
 @pytest.fixture(autouse=True)
 def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed process loses nothing that was written; tests/unit/runbook proves that each record is synced."""
+    """A killed process loses nothing that was written; tests/unit/runbook/journal proves that each record is synced."""
     monkeypatch.setattr(os, "fsync", lambda _handle: None)
 
 

@@ -24,9 +24,10 @@ from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import nagios_line
 from kfix.report.runbook.history import print_records, print_runs
+from kfix.report.runbook.keyboard import Terminal
 from kfix.report.runbook.plan import print_plan
 from kfix.report.runbook.plan_notes import print_differences, print_notes
-from kfix.report.runbook.run import NdjsonReporter, RunReporter, Terminal, closing
+from kfix.report.runbook.run import NdjsonReporter, RunReporter, closing
 from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say
 from kfix.runbook.gate.prompt import screen

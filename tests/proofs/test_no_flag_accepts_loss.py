@@ -89,8 +89,8 @@ class Desk:
     def kfix(self, args: Sequence[str], typed: str = "") -> Result:
         behind = self.fake.app(self.folder / "state", self.cluster.clock)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kfix.report.runbook.run.Terminal.interactive", self.terminal)
-            patch.setattr("kfix.report.runbook.run.typed_line", self.typed_line)
+            patch.setattr("kfix.report.runbook.keyboard.Terminal.interactive", self.terminal)
+            patch.setattr("kfix.report.runbook.keyboard.typed_line", self.typed_line)
             return CliRunner().invoke(command_line(), ["runbook", *args], input=typed, obj=behind)
 
     def typed_line(self, _within: float | None) -> str | None:

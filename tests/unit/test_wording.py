@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.wording import brokers_named, known_size, rate_text, several, size_text
+from kfix.wording import ago, brokers_named, known_size, rate_text, several, size_text, some, utc_iso, utc_text
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,29 @@ def test_brokers_are_named_once_in_numerical_order():
     assert brokers_named([10, 9, 9]) == "brokers 9, 10"
     assert brokers_named([3]) == "broker 3"
     assert brokers_named([]) == "no broker"
+
+
+def test_a_list_counts_what_it_does_not_name_and_names_the_last():
+    assert some("abc", 3) == "a, b, c"
+    assert some("abcd", 3) == "a, b, c, d"
+    assert some("abcde", 3) == "a, b, c and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "an unknown time"),
+        (-1, "an unknown time"),
+        (90, "90 s"),
+        (180, "3 min"),
+        (7200, "2 h"),
+        (172800, "2 days"),
+    ],
+)
+def test_an_age_has_one_unit(seconds, text):
+    assert ago(seconds) == text
+
+
+def test_a_time_is_in_utc():
+    assert utc_text(1772348709.5) == "2026-03-01 07:05:09Z"
+    assert utc_iso(1772348709.1239) == "2026-03-01T07:05:09.123Z"

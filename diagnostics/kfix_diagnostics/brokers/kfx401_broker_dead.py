@@ -30,9 +30,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import ago, are, has
+from kfix_diagnostics._words import are, has
 
 CODE = "KFX401"
 

@@ -8,10 +8,10 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.wording import brokers_named
+from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, are
+from kfix_diagnostics._words import are
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.wording import ago, brokers_named
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import ago, are, has, per_topic
+from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, lag_keys
 
 CODE = "KFX302"

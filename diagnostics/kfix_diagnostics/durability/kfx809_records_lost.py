@@ -30,8 +30,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.loss import Lost
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
-from kfix_diagnostics._words import ago, per_topic
+from kfix.wording import ago, several
+from kfix_diagnostics._words import per_topic
 
 CODE = "KFX809"
 

@@ -26,8 +26,8 @@ from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.model.plan.args import parse_partition
-from kfix.wording import several
-from kfix_diagnostics._words import has, some
+from kfix.wording import several, some
+from kfix_diagnostics._words import has
 
 CODE = "KFX702"
 

@@ -25,8 +25,7 @@ from collections.abc import Iterator, Mapping
 
 from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
-from kfix_diagnostics._words import some
+from kfix.wording import several, some
 
 CODE = "KFX703"
 #: What clusters of one kind share; sizes and paths are each cluster's own.

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from kfix.model.audit.fleetcase import FleetCase, FleetCheck
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._words import some
+from kfix.wording import some
 
 CODE = "KFX704"
 

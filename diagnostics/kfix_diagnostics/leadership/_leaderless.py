@@ -8,10 +8,10 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._evidence import partition_rows, probe_rows
-from kfix_diagnostics._words import MANY, ago, are, either, ids, per_topic, some
+from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
 
 def describe(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:

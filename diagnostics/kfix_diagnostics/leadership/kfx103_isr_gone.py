@@ -32,11 +32,11 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, are, either, has, ids, per_topic
+from kfix_diagnostics._words import are, either, has, ids, per_topic
 
 CODE = "KFX103"
 SHOWN = 3

@@ -30,11 +30,11 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, either, has, per_topic
+from kfix_diagnostics._words import either, has, per_topic
 
 CODE = "KFX104"
 

@@ -27,11 +27,11 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, are, ids, per_topic
+from kfix_diagnostics._words import are, ids, per_topic
 
 CODE = "KFX501"
 

@@ -29,9 +29,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, size_text
+from kfix.wording import brokers_named, size_text, some
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import some
 
 CODE = "KFX503"
 _SIDES = ("leader", "follower")

@@ -28,9 +28,9 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import LeftOut
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.wording import ago, brokers_named
 from kfix_diagnostics._evidence import log_end_row, state_row
-from kfix_diagnostics._words import ago, per_topic
+from kfix_diagnostics._words import per_topic
 
 CODE = "KFX810"
 

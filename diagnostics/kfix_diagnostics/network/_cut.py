@@ -21,9 +21,9 @@ from kfix.model.diagnosis.finding import (
     Severity,
 )
 from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import ago, has, per_topic, some
+from kfix_diagnostics._words import has, per_topic
 
 #: The first remedy of every cut; plans are refused with the same words (kfix/runbook/safety/cut_network.py).
 DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"

@@ -12,8 +12,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Evidence
 from kfix.model.numbers import whole_number
-from kfix.wording import brokers_named, several
-from kfix_diagnostics._words import some
+from kfix.wording import brokers_named, several, some
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
+from kfix.wording import brokers_named, some
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import has, some
+from kfix_diagnostics._words import has
 
 CODE = "KFX606"
 

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named
-from kfix_diagnostics._words import has, some
+from kfix.wording import brokers_named, some
+from kfix_diagnostics._words import has
 
 CODE = "KFX611"
 PER_BROKER = 4_000

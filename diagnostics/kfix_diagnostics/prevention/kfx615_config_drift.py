@@ -28,9 +28,8 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import several
+from kfix.wording import several, some
 from kfix_diagnostics._advice import servers
-from kfix_diagnostics._words import some
 from kfix_diagnostics.prevention._prevention import setting_rows
 
 CODE = "KFX615"

@@ -35,10 +35,10 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import PartitionState, TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import MANY, are, either, ids, per_topic, some
+from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
 CODE = "KFX201"
 

@@ -30,11 +30,11 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, several
+from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import ago, has, per_topic
+from kfix_diagnostics._words import has, per_topic
 
 CODE = "KFX202"
 #: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
-from kfix.derive.background import background_of
+from kfix.derive.background import background_of, left_ms
 from kfix.derive.casefile import CaseFile
 from kfix.derive.partition_facts import PartitionFacts, derive
 from kfix.derive.partitions import SnapshotPartitions
@@ -91,7 +91,7 @@ def document_of(case: CaseFile, cluster: str) -> dict[str, Any]:
         "assigned": sorted(background.assigned),
         "lost": {str(b): list(heir) for b, heir in background.lost.items()},
         "holds": {str(b): n for b, n in sorted(case.holds.items())},
-        "left": {str(b): at for b, at in left(assignments_and_states(snapshot)).items()},
+        "left": {str(b): at for b, at in left_ms(snapshot).items()},
         "known_to": {str(b): len(view.partitions) for b, view in snapshot.views.items()},
         "assignments": 0 if zookeeper is None else len(zookeeper.assignments),
         "states": 0 if zookeeper is None else len(zookeeper.states),
@@ -115,24 +115,3 @@ def with_partitions(
         views={b: replace(v, partitions=views.get(b, {})) for b, v in snapshot.views.items()},
         zookeeper=None if zookeeper is None else replace(zookeeper, assignments=assignments, states=states),
     )
-
-
-def assignments_and_states(snapshot: Snapshot) -> Iterable[tuple[Assignment, PartitionState]]:
-    if snapshot.zookeeper is None:
-        return ()
-    assigned = snapshot.zookeeper.assignments
-    return ((assigned[tp], state) for tp, state in snapshot.zookeeper.states.items() if tp in assigned)
-
-
-def left(records: Iterable[tuple[Assignment, PartitionState]]) -> dict[int, int]:
-    """Returns, by assigned broker, the time in milliseconds at which it was first missing, as `background.left_ms`.
-
-    A broker that no record shows as missing is absent.
-    """
-    found: dict[int, int] = {}
-    for assignment, state in records:
-        for broker in assignment.replicas:
-            gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
-            if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
-                found[broker] = state.mtime_ms
-    return found

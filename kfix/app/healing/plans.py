@@ -16,10 +16,10 @@ from kfix.placement.reassignment_json import render
 from kfix.private import new_private
 from kfix.runbook.gate.countersign import sign
 from kfix.runbook.gate.gates import flags
-from kfix.runbook.journal.journal import utc
 from kfix.runbook.plan import planfile
 from kfix.runbook.plan.explain import explain
 from kfix.runbook.plan.plandiff import differences
+from kfix.wording import utc_iso
 
 
 def read_plan(path: Path) -> Plan:
@@ -56,7 +56,7 @@ def plan_notes(plan: Plan, site: Site) -> tuple[str, ...]:
     found = [f"this plan is for cluster {plan.cluster.name}; the cluster was not read"]
     now = time.time()
     if now > plan.expires_at:
-        found.append(f"it expired at {utc(plan.expires_at)} (now {utc(now)})")
+        found.append(f"it expired at {utc_iso(plan.expires_at)} (now {utc_iso(now)})")
     if plan.created.kfix != __version__:
         found.append(f"it was made by kfix {plan.created.kfix}; this is kfix {__version__}, which will refuse it")
     spent = site.store().spent_by(plan.plan_id)

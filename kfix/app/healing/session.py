@@ -61,18 +61,6 @@ class Approval:
         return parse_given(self.approve, self.ack, plan, signed)
 
 
-class Unattended:
-    """The human of a script: there is none, so a gate that was not approved beforehand stays closed."""
-
-    interactive = False
-
-    def show(self, text: str) -> None:
-        raise AssertionError(text)
-
-    def ask(self, prompt: str, within: float | None = None) -> str | None:  # noqa: ARG002 - the protocol's
-        raise AssertionError(prompt)
-
-
 @dataclass(frozen=True, slots=True)
 class Attendance:
     """Who is asked while a plan is carried out, and the listener that gets each record of the journal."""

@@ -14,8 +14,9 @@ from kfix.errors import KfixError, NotProvedError, RollbackFailedError, RolledBa
 from kfix.harmless import lines
 from kfix.model.plan.plan import Plan
 from kfix.report.console import HarmlessConsole, console_on, styled
+from kfix.report.runbook.keyboard import Terminal
 from kfix.report.runbook.plan import print_plan
-from kfix.report.runbook.run import NdjsonReporter, RunReporter, Terminal, closing
+from kfix.report.runbook.run import NdjsonReporter, RunReporter, closing
 
 
 @dataclass(frozen=True)

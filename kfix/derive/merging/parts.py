@@ -171,8 +171,4 @@ def samples(now: Snapshots, before: Snapshots, origins: Origins, zookeeper: ZooK
 
 
 def _ends_of(snapshot: Snapshot) -> tuple[Sample, ...]:
-    return (
-        (Sample(snapshot.taken_at, {tp: snapshot.reported_ends(tp) for tp in snapshot.log_ends}),)
-        if snapshot.log_ends
-        else ()
-    )
+    return (Sample(snapshot.taken_at, snapshot.all_reported_ends()),) if snapshot.log_ends else ()

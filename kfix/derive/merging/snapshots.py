@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import PurePath
 
 from kfix.derive.vantage import as_name, vantage_of
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
+from kfix.wording import utc_text
 
 #: Most seconds between the first snapshot and the last.
 APART = 120.0
@@ -86,14 +86,11 @@ def close_together(snapshots: Snapshots) -> None:
     apart = last.taken_at - first.taken_at
     if apart > APART:
         raise UsageError(
-            f"{_file(first)} was taken at {_clock(first)}, {_file(last)} at {_clock(last)}, {apart:.0f} s later: "
+            f"{_file(first)} was taken at {utc_text(first.taken_at)}, "
+            f"{_file(last)} at {utc_text(last.taken_at)}, {apart:.0f} s later: "
             "where they differ, the cluster may have changed in between",
             hint=f"save them again within {APART:.0f} s, on hosts with synchronised clocks",
         )
-
-
-def _clock(snapshot: Snapshot) -> str:
-    return datetime.fromtimestamp(snapshot.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def by_place(snapshots: Snapshots) -> tuple[Snapshots, Snapshots]:

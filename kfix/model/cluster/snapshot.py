@@ -295,6 +295,9 @@ class Snapshot:
         """Returns {replica: its log end} of the replicas whose log end is known."""
         return {broker: end.end for broker, end in self.log_ends.get(tp, {}).items() if not end.error}
 
+    def all_reported_ends(self) -> dict[TopicPartition, dict[int, int]]:
+        return {tp: self.reported_ends(tp) for tp in self.log_ends}
+
     @property
     def failed_sources(self) -> tuple[Source, ...]:
         return tuple(s for s in self.sources if not s.ok)

@@ -25,6 +25,10 @@ class Answer:
     def passed(self) -> bool:
         return self.verdict is Verdict.PASS
 
+    @property
+    def words(self) -> str:
+        return f"{self.verdict}: {self.observed}; expected: {self.wanted}"
+
 
 def judge(good: bool | None, observed: str, wanted: str) -> Answer:
     """Returns the answer; `good` is None where a value could not be read."""

@@ -6,7 +6,7 @@ The name determines what to read again; `kfix.probes.facts` reads it. A topic ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kfix.model.cluster.reading import ResourceKind
@@ -122,6 +122,15 @@ def split_key(key: str) -> FactKey:
 def brokers(fact: Fact) -> tuple[int, ...]:
     """Returns the value of a fact that lists brokers; empty where its subject does not exist."""
     return fact.value if isinstance(fact.value, tuple) else ()
+
+
+def fact_lines(facts: Iterable[Fact]) -> list[str]:
+    """Returns one line per partition or other owner of facts."""
+    owners: dict[str, list[str]] = {}
+    for fact in facts:
+        parts = split_key(fact.key)
+        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
+    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
 
 
 def show_value(value: FactJson) -> str:

@@ -14,6 +14,7 @@ from kfix.model.cluster.snapshot import ClusterIdentity, TopicPartition
 from kfix.model.diagnosis.finding import FactValue
 from kfix.model.plan.args import Args
 from kfix.model.plan.facts import Fact
+from kfix.wording import known_size, several
 
 SCHEMA = "kfix.plan/v1"
 NO_LOSS = "none"
@@ -122,6 +123,17 @@ class Estimate:
     seconds: float = 1.0
     max_loss: str
 
+    def words(self, risk: Risk, condition: str = "") -> str:
+        """Returns the worst impact: how much is touched and copied, for how long, and what may be lost.
+
+        `risk` is what is touched where no partitions are counted; `condition` follows the seconds.
+        """
+        touched = several(self.partitions, "partition") if self.partitions else risk.value
+        moved = "no data copied"
+        if self.replicas_moved:
+            moved = f"{several(self.replicas_moved, 'replica')} copied ({known_size(self.bytes)})"
+        return f"{touched}, {moved}, about {self.seconds:g} s{condition}; data loss: {self.max_loss}"
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
@@ -154,6 +166,10 @@ class PlannedStep:
     batch: int = 0
     pause: float = 0.0
     inverse: Undo | None = None
+
+    def undone_by(self, step: PlannedStep) -> bool:
+        """Returns whether the other step makes the change that undoes this one."""
+        return self.inverse is not None and (self.inverse.action, self.inverse.args) == (step.action, step.args)
 
     @property
     def risk_rank(self) -> int:
@@ -247,8 +263,17 @@ class Plan:
         return self.plan_id[:8]
 
     @property
+    def restoring(self) -> tuple[PlannedStep, ...]:
+        """The steps that run whatever the outcome, such as removing throttles."""
+        return tuple(s for s in self.steps if s.phase is Phase.ALWAYS)
+
+    @property
     def highest_gate(self) -> Gate:
         return max((s.gate for s in self.steps), default=Gate.AUTO)
+
+    @property
+    def widest_risk(self) -> Risk:
+        return max((s.risk for s in self.steps), key=list(Risk).index, default=Risk.NOTHING)
 
     def _why_none(self) -> str:
         """Returns, of several reasons why nothing is lost, that of the step with the widest impact."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -11,8 +10,8 @@ from kfix.derive.divergence import Comparison, Divergence, ElectionLoss
 from kfix.derive.inspection import Inspection
 from kfix.harmless import one_line
 from kfix.model.disk import Grade, LogDir, Replica, StoredGroup, StoredGroups, Tail
-from kfix.report.findings.lines import Line, print_lines
-from kfix.wording import several, size_text
+from kfix.report.lines import Line, print_lines
+from kfix.wording import brokers_named, several, size_text, utc_text
 
 STEP = 2
 EPOCHS_SHOWN = 6
@@ -61,7 +60,7 @@ def _top(found: Inspection) -> Iterator[Line]:
     many = len(found.comparisons)
     what = f"{several(many, 'partition')}: {', '.join(parts) or 'no difference, no odd files'}"
     worst = next((_STYLES[v] for v in _STYLES if found.counts[v]), "bold green" if not parts else "bold yellow")
-    yield Line(f"cluster {one_line(found.cluster) or 'unknown'}, {what}", style=worst, hang=STEP)
+    yield Line(f"cluster {found.cluster or 'unknown'}, {what}", style=worst, hang=STEP)
     for each in found.dirs:
         yield Line(_directory(each), STEP, hang=STEP)
 
@@ -74,25 +73,24 @@ def _directory(each: LogDir) -> str:
     name = "unknown broker" if each.broker is None else f"broker {each.broker}"
     size = size_text(sum(r.size for r in each.replicas))
     state = "shut down cleanly" if each.clean else "running, or not shut down cleanly"
-    many = len(each.replicas)
-    return f"{name}: {one_line(each.path)}, {many} partition{'s' * (many != 1)}, {size}, {state}"
+    return f"{name}: {each.path}, {several(len(each.replicas), 'partition')}, {size}, {state}"
 
 
 def _difference(comparison: Comparison) -> Iterator[Line]:
     yield Line(f"{comparison.verdict.value.upper()} {comparison.tp}", style=_STYLES[comparison.verdict])
     yield from _table(comparison)
     if comparison.why:
-        yield Line(f"not compared: {one_line(comparison.why)}", STEP, hang=STEP)
+        yield Line(f"not compared: {comparison.why}", STEP, hang=STEP)
         return
     for leader in comparison.replicas:
         losses = comparison.lost_if_led_by(leader)
         wins = " (best log)" if leader is comparison.winner else ""
         parts = "no records are lost" if not losses else "; ".join(_lost(loss) for loss in losses)
-        yield Line(f"if {one_line(leader.name)} leads{wins}: {parts}", STEP, hang=STEP)
+        yield Line(f"if {leader.name} leads{wins}: {parts}", STEP, hang=STEP)
 
 
 def _lost(loss: ElectionLoss) -> str:
-    who, tail = one_line(loss.replica.name), loss.tail
+    who, tail = loss.replica.name, loss.tail
     if tail is None:
         return f"{who} loses its records from offset {loss.kept} to {loss.replica.log_end - 1}"
     many = "records" if tail.records is None else several(tail.records, "record")
@@ -150,15 +148,13 @@ def _holds(replica: Replica) -> Iterator[str]:
 
 
 def _names(replicas: Iterable[Replica]) -> str:
-    brokers = [str(each.broker) for each in replicas if each.broker is not None]
-    named = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(sorted(brokers))}" if brokers else ""
-    return ", ".join(
-        filter(None, (named, *sorted(one_line(each.directory) for each in replicas if each.broker is None)))
-    )
+    brokers = [each.broker for each in replicas if each.broker is not None]
+    named = [brokers_named(brokers)] if brokers else []
+    return ", ".join([*named, *sorted(each.directory for each in replicas if each.broker is None)])
 
 
 def _groups(stored: StoredGroups) -> Iterator[Line]:
-    where = f"{stored.replica.tp} (on {one_line(stored.replica.name)})"
+    where = f"{stored.replica.tp} (on {stored.replica.name})"
     many = len(stored.groups)
     unsure = "" if stored.complete else ", possibly more: some batches could not be read"
     yield Line(f"{several(many, 'group')} in {where}{unsure}", style="bold", hang=STEP)
@@ -167,10 +163,10 @@ def _groups(stored: StoredGroups) -> Iterator[Line]:
 
 
 def _group(group: StoredGroup) -> str:
-    many = "no offsets" if not group.offsets else f"offsets of {group.offsets} partition{'s' * (group.offsets != 1)}"
+    many = "no offsets" if not group.offsets else f"offsets of {several(group.offsets, 'partition')}"
     last = "" if group.last_commit is None else f", last commit {moment(group.last_commit)}"
-    members = "" if group.members is None else f", {group.members} member{'s' * (group.members != 1)}"
-    return f"{one_line(group.name) or '(empty name)'}: {many}{last}{members}"
+    members = "" if group.members is None else f", {several(group.members, 'member')}"
+    return f"{group.name or '(empty name)'}: {many}{last}{members}"
 
 
 def names_lines(found: Iterable[StoredGroups]) -> list[str]:
@@ -186,13 +182,13 @@ def _oddities(found: Inspection, grade: Grade) -> Iterator[Line]:
         yield Line(title, style=style)
     for each in odd[:ODD_SHOWN]:
         at = "" if each.at is None else f", byte {each.at}"
-        yield Line(f"{one_line(each.file)}{at}: {one_line(each.what)}", STEP, hang=STEP)
+        yield Line(f"{each.file}{at}: {each.what}", STEP, hang=STEP)
     if len(odd) > ODD_SHOWN:
         yield Line(f"and {len(odd) - ODD_SHOWN} more: --json lists all", STEP)
 
 
 def moment(ms: int) -> str:
     try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        return utc_text(ms / 1000)
     except (ValueError, OverflowError, OSError):
         return f"{ms} ms"

@@ -11,8 +11,8 @@ from kfix.harmless import for_json
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.diagnosis.group_story import GroupStory
 from kfix.report.findings.json_findings import finding_dict
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.table import evidence_lines, finding_lines, remedy_lines
+from kfix.report.lines import Line, lines_text, print_lines
 
 SCHEMA = "kfix.group/v1"
 _STYLES = {True: "bold red", False: "bold green", None: "bold yellow"}

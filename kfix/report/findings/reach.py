@@ -8,7 +8,7 @@ from typing import Any
 
 from kfix.derive.vantage import Reach, reach_of
 from kfix.model.cluster.snapshot import Vantage
-from kfix.report.findings.lines import Line
+from kfix.report.lines import Line
 
 WIDEST = 78
 #: With more columns than this only the servers are shown that some vantage did not reach.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -17,11 +16,11 @@ from kfix.model.diagnosis.finding import (
     Remedy,
     Severity,
 )
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
 from kfix.report.findings.verdict import counts, cut_short
-from kfix.wording import several
+from kfix.report.lines import Line, lines_text, print_lines
+from kfix.wording import ago, several, some, utc_text
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 #: Sources that were not read are listed together at the end.
@@ -54,7 +53,6 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _top(diagnosis: Diagnosis) -> Iterator[Line]:
-    at = datetime.fromtimestamp(diagnosis.taken_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
@@ -63,7 +61,7 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
             verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
-    yield Line(f"{diagnosis.cluster}: {numbers} ({at})", style=style, hang=STEP)
+    yield Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
     yield Line(_looked_at(diagnosis), style="dim", hang=STEP)
 
 
@@ -113,9 +111,7 @@ def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evide
 def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
     parts = [blocked.who] if blocked.who else []
     if blocked.groups:
-        shown = blocked.groups[:GROUPS_SHOWN]
-        rest = len(blocked.groups) - len(shown)
-        parts.append(f"groups {', '.join(shown)}{f' and {rest} more' if rest else ''}")
+        parts.append(f"groups {some(blocked.groups, GROUPS_SHOWN)}")
     if blocked.others_unknown:
         parts.append("possibly other groups, which no source can list")
     if parts:
@@ -126,7 +122,7 @@ def evidence_lines(evidence: tuple[Evidence, ...], indent: int) -> Iterator[Line
     if evidence:
         yield Line("evidence:", indent, "bold")
     for row in evidence:
-        age = "" if row.age is None or row.age < 0 else f" ({_age(row.age)} old)"
+        age = "" if row.age is None or row.age < 0 else f" ({ago(row.age)} old)"
         yield Line(f"{_evidence_words(row)}{age}", indent + STEP, hang=STEP)
 
 
@@ -141,13 +137,6 @@ def _evidence_words(row: Evidence) -> str:
 def _sentence(text: str) -> str:
     """Returns the text with a period, unless it ends with a path, a command or punctuation of its own."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def _age(seconds: float) -> str:
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def remedy_lines(remedies: tuple[Remedy, ...], indent: int) -> Iterator[Line]:

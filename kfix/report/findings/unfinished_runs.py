@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kfix import __version__
 from kfix.model.run import UnfinishedRun
-from kfix.report.findings.lines import Line
+from kfix.report.lines import Line
+from kfix.wording import some
 
 _STEPS_SHOWN = 4
 _STEP = 2
@@ -32,8 +33,8 @@ def _fate(run: UnfinishedRun) -> str:
 
 
 def _deeds(run: UnfinishedRun) -> str:
-    parts = [f"changed {_some(run.changed)}"] if run.changed else []
-    parts += [f"the result of {_some(run.doubtful)} is unknown"] if run.doubtful else []
+    parts = [f"changed {some(run.changed, _STEPS_SHOWN)}"] if run.changed else []
+    parts += [f"the result of {some(run.doubtful, _STEPS_SHOWN)} is unknown"] if run.doubtful else []
     parts += ["its throttles are still set"] if run.throttles else []
     return "; ".join(parts) or "what it changed is unknown"
 
@@ -42,8 +43,3 @@ def _next(run: UnfinishedRun) -> str:
     if run.alive or run.broken or run.kfix != __version__:
         return f"kfix runbook history {run.id}"
     return f"kfix runbook resume {run.id}   or   kfix runbook abort {run.id} --reason TEXT"
-
-
-def _some(steps: Sequence[str]) -> str:
-    rest = len(steps) - _STEPS_SHOWN
-    return ", ".join(steps) if rest <= 1 else f"{', '.join(steps[:_STEPS_SHOWN])} and {rest} more"

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from kfix.harmless import one_line
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.finding import Diagnosis, Severity
 from kfix.model.run import UnfinishedRun
 from kfix.wording import several
-
-HEALTHY = 0
-WARNINGS = 20
-CRITICAL = 21
-CANNOT_TELL = 22
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
 #: Exit codes of monitoring plugins.

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import headline, next_step, one_line, pasted, since_words
+from kfix.report.fleet.words import headline, next_step, since_words, squeezed
+from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import several
 
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan"}
@@ -50,17 +50,17 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     if sums.score >= 0 and sums.previous_score >= 0:
         change = sums.score - sums.previous_score
         score += f" ({f'{change:+d}' if change else 'unchanged'} since {report.trend[-2].day.isoformat()})"
-    yield Line(f"audit of {report.day}: {headline(report, sums, one_line)}", style=style, hang=STEP)
+    yield Line(f"audit of {report.day}: {headline(report, sums, squeezed)}", style=style, hang=STEP)
     yield Line(f"{numbers}; score {score}", hang=STEP)
     yield Line(f"{sums.collected} of {several(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)
-    yield Line(one_line(f"run {report.run}, kfix {report.kfix}, {report.engine}"), style="dim", hang=STEP)
+    yield Line(squeezed(f"run {report.run}, kfix {report.kfix}, {report.engine}"), style="dim", hang=STEP)
 
 
 def _compared(report: AuditReport, sums: Totals) -> str:
     if not report.previous_run:
         return f"; first audit, so every finding is new; {sums.muted} muted"
     return (
-        f"; since the audit of {report.previous_day or one_line(report.previous_run)}: {sums.new} new, "
+        f"; since the audit of {report.previous_day or squeezed(report.previous_run)}: {sums.new} new, "
         f"{sums.worse} worse, {sums.still} still open, {sums.fixed} fixed; {sums.muted} muted"
     )
 
@@ -72,8 +72,8 @@ def _unknown(report: AuditReport, limit: int) -> Iterator[Line]:
         title = f"STATE UNKNOWN, not scored: {several(len(rows), 'cluster')} could not be read"
         yield Line(title, style=STYLES["warning"])
     for row in rows[:limit]:
-        at_work = f" (in maintenance: {one_line(row.maintenance)})" if row.maintenance else ""
-        yield Line(f"{one_line(row.cluster)}: {one_line(row.why) or 'no reason given'}{at_work}", STEP, hang=STEP)
+        at_work = f" (in maintenance: {squeezed(row.maintenance)})" if row.maintenance else ""
+        yield Line(f"{squeezed(row.cluster)}: {squeezed(row.why) or 'no reason given'}{at_work}", STEP, hang=STEP)
     yield from _rest(len(rows), limit, "cluster")
 
 
@@ -102,9 +102,9 @@ def _cluster(row: ClusterRow) -> str:
     numbers = (row.score, row.risk, row.critical, row.warning, row.info, row.new + row.worse)
     widths = (5, 6, 6, 6, 6, 6)
     cells = "".join(f"{n:>{width}}" for n, width in zip(numbers, widths, strict=True))
-    owner = f" ({one_line(row.owner)})" if row.owner else ""
-    at_work = f", in maintenance: {one_line(row.maintenance)}" if row.maintenance else ""
-    return f"{cells}  {one_line(row.cluster)}{owner}{at_work}"
+    owner = f" ({squeezed(row.owner)})" if row.owner else ""
+    at_work = f", in maintenance: {squeezed(row.maintenance)}" if row.maintenance else ""
+    return f"{cells}  {squeezed(row.cluster)}{owner}{at_work}"
 
 
 def _news(report: AuditReport, limit: int) -> Iterator[Line]:
@@ -123,12 +123,12 @@ def _news(report: AuditReport, limit: int) -> Iterator[Line]:
 def _finding(row: FindingRow, *, at_work: bool) -> Iterator[Line]:
     remedy, command = next_step(row)
     notes = [row.status, *(["in maintenance"] if at_work else []), *(["latent risk"] if row.prevention else [])]
-    title = f"{row.severity.upper()} {row.code} {one_line(row.cluster)}: {one_line(row.object)} ({', '.join(notes)})"
+    title = f"{row.severity.upper()} {row.code} {squeezed(row.cluster)}: {squeezed(row.object)} ({', '.join(notes)})"
     yield Line(title, STEP, STYLES.get(row.severity, ""), hang=STEP)
-    yield Line(f"{one_line(row.summary)} ({since_words(row)})", 2 * STEP)
+    yield Line(f"{squeezed(row.summary)} ({since_words(row)})", 2 * STEP)
     if remedy:
-        yield Line(f"next: {one_line(remedy)}", 2 * STEP, hang=STEP)
-    yield Line(pasted(command), 2 * STEP, "green", verbatim=True)
+        yield Line(f"next: {squeezed(remedy)}", 2 * STEP, hang=STEP)
+    yield Line(command, 2 * STEP, "green", verbatim=True)
 
 
 def _not_read(report: AuditReport, limit: int) -> Iterator[Line]:
@@ -139,7 +139,7 @@ def _not_read(report: AuditReport, limit: int) -> Iterator[Line]:
         yield Line("")
         yield Line("not read (state unknown):", style=STYLES["warning"])
     for line in lines[:limit]:
-        yield Line(one_line(line), STEP, hang=STEP)
+        yield Line(squeezed(line), STEP, hang=STEP)
     yield from _rest(len(lines), limit, "source")
 
 
@@ -159,4 +159,4 @@ def mute_words(mute: MuteSeen) -> str:
     by = f", by {mute.by}" if mute.by else ""
     state = f"EXPIRED {mute.until}" if mute.expired else f"until {mute.until}"
     covers = "no longer covers anything" if mute.expired else f"covers {several(mute.covers, 'finding')}"
-    return one_line(f"{state}: {mute.findings} on {mute.clusters}: {mute.reason or 'no reason given'}{by}; {covers}")
+    return squeezed(f"{state}: {mute.findings} on {mute.clusters}: {mute.reason or 'no reason given'}{by}; {covers}")

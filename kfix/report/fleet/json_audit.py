@@ -49,7 +49,6 @@ manifest        the stored audit.json: inputs, versions, rows, durations
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
@@ -91,7 +90,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "mutes": [asdict(m) | {"until": m.until.isoformat()} for m in report.mutes],
         "could_not_read": list(report.could_not_read),
         "damaged": list(report.damaged),
-        "manifest": _finite(dict(report.manifest)),
+        "manifest": dict(report.manifest),
     }
 
 
@@ -139,13 +138,4 @@ def document(row: FindingRow) -> Mapping[str, Any] | None:
         parsed = json.loads(row.document)
     except ValueError:
         return None
-    return _finite(parsed) if isinstance(parsed, dict) else None
-
-
-def _finite(value: Any) -> Any:
-    """Replaces NaN, which JSON lacks, by null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(k): _finite(v) for k, v in value.items()}
-    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+    return parsed if isinstance(parsed, dict) else None

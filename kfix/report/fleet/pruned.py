@@ -11,8 +11,6 @@ from rich.console import Console
 from kfix.report.console import table
 from kfix.wording import several, size_text
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
 
 def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bool) -> None:
     """`found` are `kfix.fleet.pruning.Old`."""

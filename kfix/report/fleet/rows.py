@@ -13,7 +13,7 @@ from rich.console import Console
 
 from kfix.harmless import for_csv, for_json
 from kfix.report.console import table
-from kfix.report.fleet.words import one_line
+from kfix.report.fleet.words import squeezed
 from kfix.wording import several
 
 Row = Sequence[Any]
@@ -39,9 +39,9 @@ def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limi
     shown = table(SIMPLE, show_edge=False)
     for place, name in enumerate(names):
         numbers = all(isinstance(row[place], int | float) for row in rows) and bool(rows)
-        shown.add_column(one_line(name), justify="right" if numbers else "left", overflow="fold")
+        shown.add_column(squeezed(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows[:limit]:
-        shown.add_row(*(one_line(_cell(value)) for value in row))
+        shown.add_row(*(squeezed(_cell(value)) for value in row))
     console.print(shown)
     more = len(rows) - limit
     count = several(len(rows), "row")

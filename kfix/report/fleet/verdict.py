@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from kfix.errors import UsageError
 from kfix.model.audit.audit import AuditReport, FindingRow, Status
-from kfix.report.findings.verdict import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.report.fleet.totals import in_maintenance
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kfix import harmless
+from kfix.harmless import one_line
 from kfix.model.audit.audit import AuditReport, CheckTitle, ClusterRow, FindingRow
 from kfix.report.fleet.totals import Totals
-from kfix.wording import several
+from kfix.wording import several, some
 
 #: Worst first.
 SEVERITIES: Final = ("critical", "warning", "info")
@@ -42,28 +42,21 @@ def _share(rows: list[ClusterRow], sums: Totals, one: str, more: str) -> str:
 
 
 def _names(rows: list[ClusterRow], name: Callable[[str], str]) -> str:
-    shown = [name(shortened(r.cluster, _NAME)) + _owner(r, name) for r in rows[:_NAMED]]
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    return ", ".join(shown) + more
+    return some([name(shortened(r.cluster, _NAME)) + _owner(r, name) for r in rows], _NAMED)
 
 
 def _owner(row: ClusterRow, name: Callable[[str], str]) -> str:
     return f" ({name(shortened(row.owner, _NAME))})" if row.owner else ""
 
 
-def one_line(text: str) -> str:
+def squeezed(text: str) -> str:
     """Returns the text as one line without control characters or repeated blanks."""
-    return " ".join(pasted(text).split())
-
-
-def pasted(text: str) -> str:
-    """Returns a command as one line without control characters; its blanks are kept."""
-    return harmless.one_line(text)
+    return " ".join(one_line(text).split())
 
 
 def shortened(text: str, most: int) -> str:
     """Returns one line of at most `most` characters."""
-    line = one_line(text)
+    line = squeezed(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 

@@ -30,7 +30,8 @@ failures        worst first; each:
         leader_before   -1: none
         leader          afterwards; -1: none, null: unknown
         replicas        in assignment order
-        isr_before, isr     today's, and the live in-sync replicas afterwards
+        isr_before      the ISR of today
+        `isr`           the live in-sync replicas afterwards
         min_isr         at the new leader, or null
         under_min_isr, last_in_sync     afterwards; the former null if it is unknown
         falls_under, left_with_last     not so today

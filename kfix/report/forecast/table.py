@@ -10,11 +10,11 @@ from rich.console import Console
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.scenarios import MOST_FOR_PAIRS
+from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
-from kfix.report.findings.lines import Line, lines_text, print_lines
 from kfix.report.findings.table import GROUPS_SHOWN, STEP, remedy_lines
-from kfix.report.findings.verdict import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.report.forecast.advice import remedies_of
+from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import brokers_named, several
 
 ROWS_SHOWN: Final = 12

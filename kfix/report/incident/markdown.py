@@ -14,7 +14,7 @@ from kfix.report.fleet.markdown import prose
 from kfix.report.fleet.words import shortened
 from kfix.report.incident import facts
 from kfix.report.incident.words import TimeFormat, day, headline, held, lane_name, named, ruling, seen, story_spans, up
-from kfix.wording import several
+from kfix.wording import several, some
 
 #: Most rows of the timeline; the rest is counted. The page has the same limit.
 EVENTS: Final = 1000
@@ -141,9 +141,8 @@ def place(row: EventRow) -> str:
 
 
 def source(row: EventRow) -> str:
-    """Returns the first three sources and the number of the others."""
-    more = f" and {len(row.sources) - 3} more" if len(row.sources) > 3 else ""
-    return ", ".join(row.sources[:3]) + more
+    """Returns the first sources and the number of the others."""
+    return some(row.sources, 3)
 
 
 def _sources(report: IncidentReport) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +10,12 @@ from kfix.harmless import for_html
 from kfix.model.incident.report import IncidentReport
 from kfix.model.incident.timeline import Theme
 from kfix.report.fleet.html.packing import sha256
-from kfix.report.fleet.words import one_line
+from kfix.report.fleet.words import squeezed
 from kfix.report.incident import facts, palette
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.markdown import chosen, place, source
 from kfix.report.incident.words import TimeFormat, day, headline, named, seen
-from kfix.wording import several
+from kfix.wording import several, utc_iso
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,12 +50,8 @@ def _environment() -> Environment:
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         finalize=for_html,
     )  # fmt: skip
-    made.filters |= {"several": several, "line": one_line, "iso": _iso, "named": named}
+    made.filters |= {"several": several, "line": squeezed, "iso": utc_iso, "named": named}
     return made
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _context(report: IncidentReport) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Final
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.incident.report import CauseRow, EventRow, IncidentReport, Moment, Summary
 from kfix.model.incident.timeline import Span, SpanCertainty
-from kfix.wording import brokers_named, several
+from kfix.wording import brokers_named, several, some
 
 UNKNOWN: Final = "unknown"
 #: Most ranges of partition numbers that are listed for one topic.
@@ -181,8 +181,7 @@ def headline(report: IncidentReport) -> str:
 
 
 def _blocked(summary: Summary) -> str:
-    count = len(summary.groups)
-    shown = ", ".join(summary.groups[:3]) + (f" and {count - 3} more" if count > 3 else "")
+    count, shown = len(summary.groups), some(summary.groups, 3)
     others = " (possibly others)" if summary.others_unknown else ""
     return f"Consumer group{'' if count == 1 else 's'} {shown}{others} {'was' if count == 1 else 'were'} blocked"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kfix.model.plan.facts import show_value, split_key
+from kfix.model.plan.facts import fact_lines
 from kfix.model.plan.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.plan.runbook import Runbook
 from kfix.report.console import block, joined, styled, table
-from kfix.wording import known_size, several
+from kfix.wording import several
 
 _COLOURS = {
     Gate.AUTO: "dim",
@@ -39,13 +39,16 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     console.print(_steps(steps))
     rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
     rows += [("warning", w) for w in plan.warnings]
-    rows += [("based on", line) for line in _facts(plan)]
+    rows += [("based on", line) for line in fact_lines(plan.facts)]
     goal = plan.goal
     rows.append(("proof", f"{several(goal.consecutive, 'successful check')} in a row within {goal.timeout:g} s of"))
     rows += [("", line) for line in _checks(goal.checks)]
     rows += [("invariant", f"{line}; otherwise the run {how}s") for how, line in _invariants(plan)]
     rows += [("follow-up", line) for line in _checks(plan.standing)]
-    rows += [("at worst", _impact(plan)), ("expires", _time(plan.expires_at))]
+    rows += [
+        ("at worst", plan.impact.words(plan.widest_risk, " if every step is needed")),
+        ("expires", _time(plan.expires_at)),
+    ]
     _rows(console, rows)
 
 
@@ -100,14 +103,6 @@ def _rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
     console.print(made)
 
 
-def _facts(plan: Plan) -> list[str]:
-    owners: dict[str, list[str]] = {}
-    for fact in plan.facts:
-        parts = split_key(fact.key)
-        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
-    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
-
-
 def _checks(checks: Iterable[CheckCall]) -> list[str]:
     """Groups checks, so that the same check of many partitions is shown once."""
     groups: dict[str, list[str]] = {}
@@ -123,17 +118,6 @@ def _invariants(plan: Plan) -> list[tuple[str, str]]:
     return [
         (how, line) for how in kinds for line in _checks(i.call for i in plan.invariants if i.on_breach.value == how)
     ]
-
-
-def _impact(plan: Plan) -> str:
-    impact = plan.impact
-    moved = "no data copied"
-    if impact.replicas_moved:
-        moved = f"{several(impact.replicas_moved, 'replica')} copied ({known_size(impact.bytes)})"
-    return (
-        f"{several(impact.partitions, 'partition')}, {moved}, about {impact.seconds:g} s "
-        f"if every step is needed; data loss: {impact.max_loss}"
-    )
 
 
 def _time(seconds: float) -> str:

@@ -20,9 +20,10 @@ from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.execution.guards import Guards
 from kfix.runbook.execution.settle import Settle, Unproved
 from kfix.runbook.execution.watch import Watch
-from kfix.runbook.journal.journal import Journal, Samples, utc
+from kfix.runbook.journal.journal import Journal, Samples
 from kfix.runbook.plan.walk import Batch
 from kfix.runbook.safety.outcomes import Outcome, Stop
+from kfix.wording import utc_iso
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Apply:
             self._failed(failure)
         pause = max(step.pause for step in issued)
         if pause:
-            until = utc(self.clock.now() + pause)
+            until = utc_iso(self.clock.now() + pause)
             self.journal.write("pause.batch", until=until, seconds_left=round(pause))
             self.clock.sleep(pause)
 
@@ -90,7 +91,7 @@ class Apply:
         if asked and self._not_needed(step):
             return False
         if not changes:
-            until = utc(self.clock.now() + step.verify_timeout)
+            until = utc_iso(self.clock.now() + step.verify_timeout)
             left = round(step.verify_timeout)
             self.journal.write("step.waiting", step=step.id, what=step.what, until=until, seconds_left=left)
             return True

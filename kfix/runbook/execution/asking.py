@@ -14,7 +14,7 @@ from kfix.runbook.gate.gates import Gatekeeper, Screen, sure_phrases
 from kfix.runbook.gate.prompt import screen
 from kfix.runbook.journal.journal import Journal
 from kfix.runbook.journal.runs import RunDir
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 
 _SHOWN = 5
 
@@ -61,11 +61,11 @@ class Asking:
         level = self.gatekeeper.level(step)
         if level >= Gate.TYPED and self.clock.now() > self.plan.expires_at:
             text = f"step {step.id} needs a typed phrase, which is accepted only while the plan is under 5 minutes old"
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
         def fresh() -> Screen:
             now = self.guards.recheck(step)
-            return screen(self.plan, number, (step, level), now, tuple(self.progress.changed))
+            return screen(self.plan, number, (step, level), now, self.progress.descriptions)
 
         shown = fresh()
         digest = self.run.keep_screen(f"gate-{number}", shown.text)

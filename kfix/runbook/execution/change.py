@@ -92,7 +92,7 @@ class Change:
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.journal.write("step.result", step=step.id, ok=True, code=0, error="", changed=True, adopted=True)
             self.progress.issued.append(step)
-            self.progress.changed.append(f"{step.id}: {step.what}")
+            self.progress.changed[step.id] = step.what
             self.record_new_facts(step)
         elif found is ActionStatus.NOT_STARTED:
             self.journal.write("step.result", step=step.id, ok=False, code=None, error="not issued", changed=False)
@@ -141,13 +141,13 @@ class Change:
             result = ChangeResult(-1, "NO_ANSWER", str(error))
         except BaseException:
             # A second Ctrl-C or a bug in kfix: the call may or may not have been sent.
-            self.progress.changed.append(f"{step.id}: {step.what} (interrupted: it may or may not have happened)")
+            self.progress.changed[step.id] = f"{step.what} (interrupted: it may or may not have happened)"
             raise
         if not result.accepted and result.code not in _SURELY_NOT_DONE:
             result = ChangeResult(-1, result.name, result.message)
         if result.accepted or result.unknown:
             doubt = "" if result.accepted else " (no answer: it may or may not have happened)"
-            self.progress.changed.append(f"{step.id}: {step.what}{doubt}")
+            self.progress.changed[step.id] = f"{step.what}{doubt}"
         return result
 
     def _find_out(self, step: PlannedStep, before: Mapping[str, Fact]) -> None:

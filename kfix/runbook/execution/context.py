@@ -37,14 +37,14 @@ class Context:
 class RunProgress:
     """How far a run has come.
 
-    `issued` holds the steps whose change was or may have been sent, `done` the ids of steps that an earlier process
-    of this run changed. `undone` maps the ids of steps that the run itself reverted to a description of the reverting
-    step; `undoing` holds the ids of the reverting steps. `begun` means that an intent is in the journal, so the plan
-    is spent. `refused` describes the items that were skipped, and why. `approved_at` is the time of the last approval
-    before the first change (`Clock.monotonic`, seconds).
+    `changed` maps the ids of changed steps to what changed. `issued` holds the steps whose change was or may have been
+    sent, `done` the ids of steps that an earlier process of this run changed. `undone` maps the ids of steps that the
+    run itself reverted to a description of the reverting step; `undoing` holds the ids of the reverting steps. `begun`
+    means that an intent is in the journal, so the plan is spent. `refused` describes the items that were skipped, and
+    why. `approved_at` is the time of the last approval before the first change (`Clock.monotonic`, seconds).
     """
 
-    changed: list[str] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)
     issued: list[PlannedStep] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
     verified: set[str] = field(default_factory=set)
@@ -58,8 +58,18 @@ class RunProgress:
     @property
     def standing(self) -> tuple[str, ...]:
         """Returns descriptions of the changes that the run has not reverted itself."""
-        past = self.undone.keys() | self.undoing
-        return tuple(text for text in self.changed if text.partition(": ")[0] not in past)
+        stays = self.stays
+        return tuple(f"{step}: {what}" for step, what in self.changed.items() if step in stays)
+
+    @property
+    def stays(self) -> set[str]:
+        """Returns the ids of the steps whose change the run has not reverted itself."""
+        return self.changed.keys() - self.undone.keys() - self.undoing
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """Returns descriptions of all changes."""
+        return tuple(f"{step}: {what}" for step, what in self.changed.items())
 
     @property
     def put_back(self) -> tuple[str, ...]:

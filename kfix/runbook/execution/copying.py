@@ -14,7 +14,8 @@ from kfix.model.cluster.reading import LogDirs
 from kfix.model.plan.plan import PlannedStep
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.execution.waiting import Wait, Waits
-from kfix.runbook.journal.journal import Journal, utc
+from kfix.runbook.journal.journal import Journal
+from kfix.wording import utc_iso
 
 _REPORT_EVERY = 2.0
 _RATE_OVER = 30.0
@@ -53,7 +54,7 @@ class Meter:
             bytes_total=total,
             bytes_per_second=None if rate is None else round(rate),
             seconds_left=None if left is None else max(0, round(left)),
-            until=None if wait is None else utc(self.clock.now() + wait.left),
+            until=None if wait is None else utc_iso(self.clock.now() + wait.left),
         )
 
     def _rate(self, now: float, done: int) -> float | None:

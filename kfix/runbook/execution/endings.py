@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from kfix.errors import KfixError, UnreachableError
-from kfix.model.plan.plan import Phase, Plan, PlannedStep
+from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.model.run import Aborted
 from kfix.ports import ClusterReader
 from kfix.runbook.execution.components import Components
@@ -14,7 +14,7 @@ from kfix.runbook.execution.interrupted_moves import Way, cancel, choose, moves_
 from kfix.runbook.execution.restore import copying, put_back, rollback_command, still_moving
 from kfix.runbook.hints import plan_again
 from kfix.runbook.journal.journal import Journal, JournalError
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop, to_error
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop, to_error
 
 
 class Endings:
@@ -41,7 +41,7 @@ class Endings:
 
     def error(self, stop: Stop) -> KfixError:
         progress = self.progress
-        if stop.hint == ANOTHER_PLAN:
+        if isinstance(stop, StalePlan):
             stop = Stop(stop.outcome, str(stop), plan_again(self.plan))
         return to_error(
             stop,
@@ -72,7 +72,7 @@ class Endings:
 
     def interrupted(self, components: Components, end: KeyboardInterrupt) -> None:
         """Ends an interrupted run. Copies in progress keep their throttle unless the operator decides otherwise."""
-        throttles = [s for s in self.plan.steps if s.phase is Phase.ALWAYS] if self.progress.issued else []
+        throttles = self.plan.restoring if self.progress.issued else ()
         # A second Ctrl-C may come at any time from here on, while the throttles are still set.
         self.left_on = [s.what for s in throttles]
         moves = moves_of(self.progress, components)

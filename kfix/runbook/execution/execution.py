@@ -25,7 +25,7 @@ from kfix.runbook.plan.fidelity import unfaithful
 from kfix.runbook.plan.walk import walk
 from kfix.runbook.safety.door import Passage
 from kfix.runbook.safety.drift import PlannedFacts, table
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 from kfix.runbook.safety.proof import Proof, ProofTerms, lasting, prove, sample
 
 
@@ -144,7 +144,7 @@ class Execution:
             raise error from interrupt
         except JournalError as broken:
             if self.progress.issued and not self.endings.left_on:
-                self.endings.left_on += [s.what for s in self.plan.steps if s.phase is Phase.ALWAYS]
+                self.endings.left_on += [s.what for s in self.plan.restoring]
             raise self.error(Stop(Outcome.NO_JOURNAL, f"{self.run.path}: {broken}")) from broken
         except UnreachableError as error:
             # A source stopped answering at a point without handling of its own: the run ends in order.
@@ -160,7 +160,8 @@ class Execution:
     def _steps(self, components: Components) -> RunResult:
         components.apply.asking.refuse_unapproved()
         try:
-            walk(self.plan, components.apply, Phase.MAIN)
+            for batch in walk(self.plan, Phase.MAIN):
+                components.apply.visit(batch)
         except KeyboardInterrupt as end:
             self.endings.interrupted(components, end)
             raise
@@ -195,13 +196,13 @@ class Execution:
         if drifts:
             begun = f"the cluster has changed since plan {self.plan.short_id} was made"
             text = lines(begun, table(drifts), "the plan is stale")
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
     def _faithful(self) -> None:
         odd = tuple(unfaithful(self.plan, self.context.reader, frozenset(self.progress.done)))
         if odd:
             text = lines(f"plan {self.plan.short_id} does not match this cluster:", *odd)
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
 
     def _prove(self, components: Components, good: Outcome) -> RunResult:
         """Proves the goal and the effect of every step that was issued, then runs the steps after the goal."""
@@ -212,12 +213,13 @@ class Execution:
             hint = f"kfix runbook verify {self.run.id} repeats the proof; kfix diagnose checks the whole cluster"
             raise Stop(outcome, lines(f"not proved ({found.verdict}):", found.words), hint)
         if good is Outcome.PROVED:
-            walk(self.plan, components.apply, Phase.AFTER_GOAL)
+            for batch in walk(self.plan, Phase.AFTER_GOAL):
+                components.apply.visit(batch)
         standing = tuple((c, a) for c, a in sample(self.plan.standing, self.context.reader) if not a.passed)
         for call, answer in standing:
             components.samples.record(call, answer, part="standing")
         # A run that only set throttles and removed them again has still changed something.
-        changed = self.progress.standing or tuple(self.progress.changed)
+        changed = self.progress.standing or self.progress.descriptions
         components.journal.write(
             "run.end",
             outcome=good.value,
@@ -232,10 +234,10 @@ class Execution:
     def _proof(self, components: Components) -> Proof:
         goal = self.plan.goal
         # What is restored at every end, such as a throttle, is no longer there.
-        back = {(s.action, s.args) for s in self.plan.steps if s.phase is Phase.ALWAYS}
+        back = self.plan.restoring
 
         def counts(s: PlannedStep) -> bool:
-            return s.phase is Phase.MAIN and (s.inverse is None or (s.inverse.action, s.inverse.args) not in back)
+            return s.phase is Phase.MAIN and not any(s.undone_by(step) for step in back)
 
         # The goal of a rollback plan already consists of the effects of all its steps.
         own = lasting(self.progress.issued, counts) if self.progress.changed and not self.plan.undoes else ()

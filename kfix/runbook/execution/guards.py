@@ -14,7 +14,7 @@ from kfix.probes.registry import ask
 from kfix.runbook.journal.journal import Journal, Samples
 from kfix.runbook.plan.codec import to_plain
 from kfix.runbook.safety.drift import PlannedFacts, table
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Guards:
             answer = ask(call, self.reader)
             self.samples.record(call, answer, part="precondition")
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"precondition {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text)
 
     def check(self, step: PlannedStep) -> None:
@@ -39,7 +39,7 @@ class Guards:
             answer = ask(call, self.reader)
             self.samples.record(call, answer, step=step.id, part="require")
             if not answer.passed:
-                text = f"step {step.id} needs {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"step {step.id} needs {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text)
 
     def recheck(self, step: PlannedStep) -> Mapping[str, Fact]:
@@ -56,5 +56,5 @@ class Guards:
             text = lines(
                 f"step {step.id}: the cluster has changed since the plan was made", table(drifts), "the plan is stale"
             )
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            raise StalePlan(text)
         return now

@@ -12,7 +12,7 @@ from kfix.ports import ClusterLock
 from kfix.runbook.execution.context import Context
 from kfix.runbook.execution.host_lock import cluster_lock
 from kfix.runbook.journal.interrupts import as_ctrl_c
-from kfix.runbook.journal.journal import utc
+from kfix.wording import utc_iso
 
 _HOST_ONLY = "kfix on this host and this state folder only"
 
@@ -39,7 +39,7 @@ def locked(plan: Plan, context: Context, who: Mapping[str, object], doing: str) 
         "pid": str(who["pid"]),
         "plan": plan.short_id,
         "run": doing,
-        "since": utc(context.clock.now()),
+        "since": utc_iso(context.clock.now()),
     }
     with as_ctrl_c(), cluster_lock(context.store.locks_dir, plan.cluster.name, holder):
         lock, why = context.lock, "no cluster lock is configured"

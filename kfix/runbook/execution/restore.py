@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from kfix.model.cluster.snapshot import Assignment
-from kfix.model.plan.plan import Phase, Plan, PlannedStep
+from kfix.model.plan.plan import Plan, PlannedStep
 from kfix.ports import ClusterReader
 from kfix.probes.assignments import target_of
 from kfix.runbook.execution.components import Components
 from kfix.runbook.execution.context import RunProgress
 from kfix.runbook.safety.outcomes import Stop
+from kfix.wording import some
 
 _NAMED = 8
 
@@ -23,7 +24,7 @@ def put_back(plan: Plan, components: Components, progress: RunProgress, left_on:
     """
     if not progress.issued:
         return
-    steps = [s for s in plan.steps if s.phase is Phase.ALWAYS]
+    steps = plan.restoring
     left_on += [s.what for s in steps]
     interrupt: KeyboardInterrupt | None = None
     for act in _acts(plan, steps, components, progress, left_on):
@@ -39,7 +40,7 @@ def put_back(plan: Plan, components: Components, progress: RunProgress, left_on:
 
 
 def _acts(
-    plan: Plan, steps: list[PlannedStep], components: Components, progress: RunProgress, left_on: list[str]
+    plan: Plan, steps: tuple[PlannedStep, ...], components: Components, progress: RunProgress, left_on: list[str]
 ) -> Iterator[Callable[[], None]]:
     yield components.change.catch_up
 
@@ -55,7 +56,7 @@ def _acts(
             return
         progress.undoing.add(step.id)
         for found in plan.steps:
-            if found.inverse is not None and (found.inverse.action, found.inverse.args) == (step.action, step.args):
+            if found.undone_by(step):
                 _undone(progress, found, step.what)
 
     for item in enumerate(steps, 1):
@@ -75,7 +76,7 @@ def _why_not(components: Components, progress: RunProgress, number: int, step: P
 
 def _undone(progress: RunProgress, step: PlannedStep, words: str) -> None:
     """Notes that a step of this run was reverted. A step that changed nothing is left out."""
-    if any(text.startswith(f"{step.id}: ") for text in progress.changed):
+    if step.id in progress.changed:
         progress.undone[step.id] = words
 
 
@@ -95,7 +96,7 @@ def _own(step: PlannedStep, move: Assignment) -> bool:
 
 def names(moves: Iterable[PlannedStep]) -> str:
     found = sorted({step.args.text("partition") for step in moves})
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    return some(found, _NAMED)
 
 
 def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bool = False) -> str:
@@ -112,7 +113,7 @@ def copying(moves: Iterable[PlannedStep], *, throttled: bool, run: str, over: bo
 
 def rollback_command(plan: Plan, run: str, progress: RunProgress, moving: Iterable[PlannedStep]) -> str:
     """Returns the command that reverts the remaining changes, or "" if none of them can be reverted."""
-    stays = {text.partition(": ")[0] for text in progress.standing}
+    stays = progress.stays
     steps = [s for s in plan.steps if s.id in stays and s.inverse is not None]
     under_way = {s.id for s in moving}
     if not steps:

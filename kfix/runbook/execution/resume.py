@@ -37,7 +37,7 @@ class TakenOver:
         self.progress.verified |= before.verified
         for name in before.done:
             if name in steps:
-                self.progress.changed.append(f"{name}: {steps[name].what}")
+                self.progress.changed[name] = steps[name].what
                 self.progress.issued.append(steps[name])
         for name, image in before.unmoved.items():
             if name in steps and name not in did:
@@ -55,7 +55,7 @@ class TakenOver:
         if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
             self.progress.done.add(step.id)
         elif found is ActionStatus.UNKNOWN:
-            self.progress.changed.append(f"{step.id}: {step.what} (it may or may not have happened)")
+            self.progress.changed[step.id] = f"{step.what} (it may or may not have happened)"
             if ending:
                 self.progress.issued.append(step)
                 return
@@ -75,7 +75,7 @@ class TakenOver:
         for call, answer in sample(step.verify, self.reader):
             components.samples.record(call, answer, step=name, part="verify")
             if not answer.passed:
-                text = f"--did {name}: {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"--did {name}: {call}: {answer.words}"
                 raise Stop(Outcome.REFUSED, text, f"check {step.target}; or end the run: {self.abort}")
         components.journal.write("step.done_by_hand", step=name, text=step.what)
         self.progress.done.add(name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kfix import __version__
 from kfix.errors import KfixError, RollbackFailedError, RolledBackError, UnreachableError
 from kfix.harmless import lines
-from kfix.model.plan.plan import Created, Gate, Plan
+from kfix.model.plan.plan import Gate, Plan
 from kfix.runbook.execution.context import Context, RunResult
-from kfix.runbook.execution.run import run_plan, whoami
+from kfix.runbook.execution.run import created_now, run_plan
 from kfix.runbook.gate.gates import Given
 from kfix.runbook.journal.runs import RunDir
 from kfix.runbook.rollback.planning import make_rollback
@@ -32,7 +31,7 @@ def or_roll_back(attempt: Callable[[], RunResult], context: Context) -> RunResul
         return attempt()
     except RollBackWanted as wanted:
         failed = wanted
-    created = Created(context.clock.now(), str(whoami()["user"]), str(whoami()["host"]), __version__)
+    created = created_now(context.clock.now())
     try:
         run = RunDir(context.store.runs_dir / failed.run)
         undo = context.door.policy.raised(make_rollback(run, context.reader, created, everything=False))

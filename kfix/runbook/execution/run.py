@@ -6,7 +6,6 @@ Resume, abort and verify start here too: each reads the journal of an earlier ru
 from __future__ import annotations
 
 import os
-import pwd
 import socket
 import sys
 from collections.abc import Mapping
@@ -17,11 +16,12 @@ from kfix.errors import HeldError, RefusedError
 from kfix.model.plan.plan import Created, Plan
 from kfix.model.run import Aborted
 from kfix.ports import Clock, ClusterReader
+from kfix.private import user_name
 from kfix.runbook.execution.context import Context, RunResult
 from kfix.runbook.execution.execution import Execution
 from kfix.runbook.execution.locks import locked
 from kfix.runbook.hints import plan_again
-from kfix.runbook.journal.journal import ReadBack, utc
+from kfix.runbook.journal.journal import ReadBack
 from kfix.runbook.journal.replay import FINAL, Replay, begin_again, replay
 from kfix.runbook.journal.runs import RunDir
 from kfix.runbook.plan.planfile import audit
@@ -29,6 +29,7 @@ from kfix.runbook.rollback.planning import refuse_altered_rollback
 from kfix.runbook.safety.outcomes import Outcome, Stop, to_error
 from kfix.runbook.safety.proof import Asked, Proof, ProofTerms, prove, sample
 from kfix.runbook.safety.target import refuse_elsewhere, refuse_other_cluster
+from kfix.wording import utc_iso
 
 # The clocks of the host that planned and the host that applies may differ by this much.
 _SKEW_SECONDS = 300.0
@@ -45,10 +46,11 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
         refuse_altered_rollback(plan, context.store, context.reader)
     now = context.clock.now()
     if now > plan.expires_at:
-        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)} (now {utc(now)}); nothing was changed"
+        text = f"plan {plan.short_id} expired at {utc_iso(plan.expires_at)} (now {utc_iso(now)}); nothing was changed"
         raise RefusedError(text, hint=plan_again(plan))
     if plan.created.at > now + _SKEW_SECONDS:
-        text = f"plan {plan.short_id} was made at {utc(plan.created.at)}, but it is now {utc(now)}; nothing was changed"
+        made = f"plan {plan.short_id} was made at {utc_iso(plan.created.at)}"
+        text = f"{made}, but it is now {utc_iso(now)}; nothing was changed"
         raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan)}")
     passage = context.door.admit(plan)
     who = whoami()
@@ -121,13 +123,8 @@ def _read(run: RunDir) -> tuple[Plan, ReadBack, Replay]:
 
 def whoami() -> Mapping[str, object]:
     """Returns user, uid, host, pid and whether standard input is a terminal, for the journal."""
-    try:
-        # From the kernel: an environment variable could name any user.
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = f"uid {os.getuid()}"
     return {
-        "user": user,
+        "user": user_name(os.getuid()),
         "uid": os.getuid(),
         "host": socket.gethostname(),
         "pid": os.getpid(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kfix.harmless import lines
-from kfix.model.plan.answer import Answer, Verdict
+from kfix.model.plan.answer import Verdict
 from kfix.model.plan.plan import PlannedStep
 from kfix.ports import Clock, ClusterReader
 from kfix.runbook.execution.waiting import Wait
@@ -84,7 +84,4 @@ class Settle:
 
 
 def _words(asked: Asked) -> str:
-    def words(answer: Answer) -> str:
-        return f"{answer.verdict}: {answer.observed}; expected: {answer.wanted}"
-
-    return lines(*(f"{call}: {words(answer)}" for call, answer in asked if not answer.passed))
+    return lines(*(f"{call}: {answer.words}" for call, answer in asked if not answer.passed))

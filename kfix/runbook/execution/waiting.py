@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from kfix.model.plan.answer import Answer
 from kfix.model.plan.plan import CheckCall
 from kfix.ports import Clock
-from kfix.runbook.journal.journal import Journal, utc
+from kfix.runbook.journal.journal import Journal
+from kfix.wording import utc_iso
 
 _REPORT_EVERY = 5.0
 # A shorter wait is not reported.
@@ -50,6 +51,6 @@ class Waits:
             check=wait.what,
             observed=wait.observed,
             wanted=wait.wanted,
-            until=utc(self.clock.now() + wait.left),
+            until=utc_iso(self.clock.now() + wait.left),
             seconds_left=round(wait.left),
         )

@@ -19,9 +19,10 @@ from kfix.runbook.execution.copying import Meter
 from kfix.runbook.execution.guards import Guards
 from kfix.runbook.execution.rethrottle import Rethrottle
 from kfix.runbook.execution.waiting import Wait
-from kfix.runbook.journal.journal import Journal, Samples, utc
+from kfix.runbook.journal.journal import Journal, Samples
 from kfix.runbook.safety.door import Passage
-from kfix.runbook.safety.outcomes import ANOTHER_PLAN, Outcome, Stop
+from kfix.runbook.safety.outcomes import Outcome, StalePlan, Stop
+from kfix.wording import utc_iso
 
 # A pause that lasts longer than this (seconds) ends the run.
 PAUSE_SECONDS = 600.0
@@ -98,8 +99,8 @@ class Watch:
         """Stops a run whose plan expired before its first change, or before one of its typed steps."""
         now, late = self.clock.now(), self.plan.expires_at
         if now > late and (step.gate >= Gate.TYPED or not self.progress.changed):
-            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc(late)} (now {utc(now)})"
-            raise Stop(Outcome.REFUSED, text, ANOTHER_PLAN)
+            text = f"step {step.id}: plan {self.plan.short_id} expired at {utc_iso(late)} (now {utc_iso(now)})"
+            raise StalePlan(text)
 
     def _duration(self) -> None:
         cap = self.plan.caps.max_duration
@@ -149,12 +150,12 @@ class Watch:
         return answer
 
     def _breach(self, invariant: Invariant, answer: Answer) -> None:
-        words = f"{invariant.call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+        words = f"{invariant.call}: {answer.words}"
         self.journal.write("invariant", check=str(invariant.call), observed=answer.observed, action=invariant.on_breach)
         if invariant.on_breach is OnBreach.STOP:
             raise Stop(Outcome.BREACH, f"an invariant no longer holds: {words}")
         since = self.clock.monotonic()
-        until = utc(self.clock.now() + PAUSE_SECONDS)
+        until = utc_iso(self.clock.now() + PAUSE_SECONDS)
         self.journal.write("pause", why=words, until=until, seconds_left=round(PAUSE_SECONDS))
         while not (answer := self._ask(invariant)).passed:
             seconds = self.clock.monotonic() - since

@@ -26,9 +26,7 @@ from kfix.model.plan.runbook import (
 )
 from kfix.runbook.file import schema
 
-_OPERATORS = tuple(
-    (f"{op}_" if op == "in" else op, op) for op in ("eq", "ne", "lt", "le", "gt", "ge", "in", "contains")
-)
+_OPERATORS = tuple((f"{op}_" if op == "in" else op, op) for op in schema.OPERATORS)
 
 
 def build(m: schema.RunbookModel, sha256: str, origin: str) -> Runbook:

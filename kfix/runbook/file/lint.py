@@ -17,10 +17,9 @@ from kfix.model.plan.plan import Gate
 from kfix.probes.registry import ALL as PROBES
 from kfix.runbook.file.placements import KINDS
 from kfix.runbook.file.references import names_in
-from kfix.runbook.file.sources import ITEMS, PARTITIONS
+from kfix.runbook.file.schema import OPERATORS, TOGETHER
+from kfix.runbook.file.sources import ITEMS, PARTITIONS, source_of
 
-OPERATORS = ("eq", "ne", "lt", "le", "gt", "ge", "in", "contains")
-_TOGETHER = ("all", "any", "not")
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 
 
@@ -252,9 +251,9 @@ def _params(params: dict[str, Any]) -> Iterator[Problem]:
 def _when(when: object, path: Path, known: KnownNames) -> Iterator[Problem]:
     if not isinstance(when, dict):
         return
-    used = [op for op in (*OPERATORS, *_TOGETHER) if op in when]
-    if len(used) != 1 or ("fact" in when) == (used[0] in _TOGETHER):
-        text = f"when needs a fact and exactly one of {', '.join(OPERATORS)}; or one of {', '.join(_TOGETHER)}"
+    used = [op for op in (*OPERATORS, *TOGETHER) if op in when]
+    if len(used) != 1 or ("fact" in when) == (used[0] in TOGETHER):
+        text = f"when needs a fact and exactly one of {', '.join(OPERATORS)}; or one of {', '.join(TOGETHER)}"
         yield Problem(path, text)
         return
     fact = when.get("fact")
@@ -273,7 +272,7 @@ def _when(when: object, path: Path, known: KnownNames) -> Iterator[Problem]:
 def _for_each(owner: dict[str, Any], path: Path, known: KnownNames) -> Iterator[Problem]:
     loop = _plain(owner.get("for_each"))
     items = loop.get("items")
-    if isinstance(items, str) and _source(items) not in ITEMS:
+    if isinstance(items, str) and source_of(items) not in ITEMS:
         text = f"for_each goes over one of {', '.join('${' + name + '}' for name in ITEMS)}"
         yield Problem((*path, "for_each", "items"), text)
     for name in names_in(loop.get("batch")):
@@ -285,11 +284,7 @@ def _loop_names(owner: dict[str, Any]) -> tuple[str, ...]:
     name, items = loop.get("as"), loop.get("items")
     if not isinstance(name, str):
         return ()
-    source = _source(items) if isinstance(items, str) else ""
+    source = source_of(items) if isinstance(items, str) else ""
     if source in PARTITIONS:
         return name, f"{name}.topic"
     return tuple(f"{name}.{part}" for part in ITEMS.get(source, ())) or (name,)
-
-
-def _source(items: str) -> str:
-    return items.removeprefix("${").removesuffix("}")

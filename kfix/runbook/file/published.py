@@ -15,16 +15,14 @@ from kfix.model.diagnosis.finding import REQUEST
 from kfix.model.plan.args import ArgKind
 from kfix.model.plan.plan import Gate
 from kfix.probes.registry import ALL as PROBES
-from kfix.runbook.file.lint import OPERATORS
 from kfix.runbook.file.placements import KINDS
-from kfix.runbook.file.schema import PLAIN, RunbookModel
+from kfix.runbook.file.schema import OPERATORS, PLAIN, TOGETHER, RunbookModel
 from kfix.runbook.file.sources import ITEMS
 
 Json = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "urn:kfix:runbook:v1"
-_TOGETHER = ("all", "any", "not")
 # A value that holds a reference is checked when it is resolved, not before.
 _REFERENCE: Json = {"type": "string", "pattern": r"\$\{[a-z_][a-z_0-9.]*\}"}
 _SIZE = r"\d+(\.\d+)?(B|[KMGT]B|[KMG]iB)"
@@ -168,7 +166,7 @@ def _kind(kind: ArgKind) -> Json:
 
 def _when(when: Json) -> None:
     """Restricts a condition to one comparison of a fact, or to one of all, any, not."""
-    every = (*OPERATORS, *_TOGETHER)
+    every = (*OPERATORS, *TOGETHER)
 
     def only(name: str, *, fact: bool) -> Json:
         others = [{"required": [other]} for other in every if other != name]

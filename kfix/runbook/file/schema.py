@@ -68,6 +68,11 @@ class On(StrictModel):
     request: Literal["topic", "cluster"] | None = None
 
 
+#: How a condition compares a fact, and how it combines other conditions.
+OPERATORS = ("eq", "ne", "lt", "le", "gt", "ge", "in", "contains")
+TOGETHER = ("all", "any", "not")
+
+
 class WhenModel(StrictModel):
     """One comparison of a fact, or a combination of conditions; `lint` reports one that is neither or both."""
 

@@ -14,3 +14,8 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "cluster.unpreferred": (),
 }
 PARTITIONS = frozenset({"finding.partitions", "cluster.unpreferred"})
+
+
+def source_of(items: str) -> str:
+    """Returns the name of the source that the `items` of a loop refer to: `finding.partitions`."""
+    return items.removeprefix("${").removesuffix("}")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import socket
 import stat
 from collections.abc import Mapping
@@ -21,8 +20,9 @@ from typing import Any
 
 from kfix.errors import ApprovalError, RefusedError, UsageError
 from kfix.model.plan.plan import Plan
+from kfix.private import user_name
 from kfix.runbook.hints import plan_again
-from kfix.runbook.journal.journal import utc
+from kfix.wording import utc_iso
 
 SCHEMA = "kfix.countersign/v1"
 _FIELDS = frozenset({"schema", "plan_id", "by", "uid", "host", "at", "reason"})
@@ -35,11 +35,11 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
     Raises RefusedError if the same user made the plan or it has expired, UsageError if the file exists or cannot be
     written.
     """
-    by = _name(os.getuid())
+    by = user_name(os.getuid())
     if by == plan.created.by:
         raise RefusedError(f"{by} made plan {plan.short_id}: a second person must sign it")
     if now > plan.expires_at:
-        text = f"plan {plan.short_id} expired at {utc(plan.expires_at)}: there is nothing to sign"
+        text = f"plan {plan.short_id} expired at {utc_iso(plan.expires_at)}: there is nothing to sign"
         raise RefusedError(text, hint=plan_again(plan))
     signed = {
         "schema": SCHEMA,
@@ -47,7 +47,7 @@ def sign(plan: Plan, path: Path, reason: str, now: float) -> Mapping[str, object
         "by": by,
         "uid": os.getuid(),
         "host": socket.gethostname(),
-        "at": utc(now),
+        "at": utc_iso(now),
         "reason": reason,
     }
     try:
@@ -76,7 +76,7 @@ def signer(path: Path, plan: Plan, applies: int) -> str:
     """
     text, owner = _read(path)
     signed = _parse(text, path)
-    name = _name(owner)
+    name = user_name(owner)
     wrong = ""
     if signed["plan_id"] != plan.plan_id:
         wrong = f"it is for plan {str(signed['plan_id'])[:8]}, not for {plan.short_id}"
@@ -134,11 +134,3 @@ def _not_good(path: Path, why: str) -> ApprovalError:
         f"{path}: not a valid signature: {why}; nothing was changed",
         hint="a second person: kfix runbook countersign PLAN -o FILE --reason TEXT",
     )
-
-
-def _name(uid: int) -> str:
-    """Returns the name from the system's user database; an environment variable could name any user."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"

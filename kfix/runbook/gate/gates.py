@@ -42,6 +42,18 @@ class Human(Protocol):
     def ask(self, prompt: str, within: float | None = None) -> str | None: ...
 
 
+class Unattended:
+    """The human of a script: there is none, so a gate that was not approved beforehand stays closed."""
+
+    interactive = False
+
+    def show(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def ask(self, prompt: str, within: float | None = None) -> str | None:  # noqa: ARG002 - the protocol's
+        raise AssertionError(prompt)
+
+
 OnEarly = Callable[[float, float], None]
 """Called with the seconds after which a too-early answer came, and the least a person needs."""
 
@@ -157,11 +169,15 @@ def sure_phrases(plan: Plan) -> Iterator[tuple[int, PlannedStep]]:
 
 def flags(plan: Plan) -> str:
     """Returns the flags that approve every gate of a plan."""
-    levels = [step.gate for step in plan.steps]
-    plain = max((level for level in levels if level < Gate.TYPED), default=Gate.AUTO)
-    words = [f"--approve {plain.word}:{plan.short_id}"] if plain is not Gate.AUTO else []
-    words += [f"--ack '{step.id}={step.phrase}'" for step in plan.steps if step.gate >= Gate.TYPED]
-    return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels else [])])
+    return _flags(plan, [(step, step.gate) for step in plan.steps])
+
+
+def _flags(plan: Plan, levels: list[tuple[PlannedStep, Gate]]) -> str:
+    plain = max((level for _, level in levels if level < Gate.TYPED), default=Gate.AUTO)
+    words = [] if plain is Gate.AUTO else [f"--approve {plain.word}:{plan.short_id}"]
+    words += [f"--ack {shlex.quote(f'{step.id}={step.phrase}')}" for step, level in levels if level >= Gate.TYPED]
+    words += ["--countersign FILE"] if any(level is Gate.TWO_PERSON for _, level in levels) else []
+    return " ".join(words)
 
 
 class Gatekeeper:
@@ -217,11 +233,7 @@ class Gatekeeper:
 
     def needed(self, *steps: PlannedStep) -> str:
         """Returns the flags that approve these steps."""
-        levels = {step.id: self.level(step) for step in steps}
-        plain = max((level for level in levels.values() if level < Gate.TYPED), default=Gate.AUTO)
-        words = [] if plain is Gate.AUTO else [f"--approve {plain.word}:{self.plan.short_id}"]
-        words += [f"--ack {shlex.quote(f'{s.id}={s.phrase}')}" for s in steps if levels[s.id] >= Gate.TYPED]
-        return " ".join([*words, *(["--countersign FILE"] if Gate.TWO_PERSON in levels.values() else [])])
+        return _flags(self.plan, [(step, self.level(step)) for step in steps])
 
     def confirm_continue(self, text: str) -> bool:
         if not self.human.interactive:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.harmless import Lines, lines
-from kfix.model.plan.facts import Fact, show_value, split_key
-from kfix.model.plan.plan import Estimate, Gate, Phase, Plan, PlannedStep
+from kfix.model.plan.facts import Fact, fact_lines, show_value
+from kfix.model.plan.plan import Gate, Plan, PlannedStep
 from kfix.runbook.gate.gates import Screen, sure_phrases
-from kfix.wording import known_size, several
 
 _SHOWN = 8
 
@@ -36,7 +35,7 @@ def _plan_text(plan: Plan, number: int, changed: tuple[str, ...]) -> str:
         rows += _more_gates("now, before any change, for", [s for _, s in beyond if s.id in first])
         rows += _more_gates("again before", [s for _, s in beyond if s.id not in first])
     rows += [
-        f"at worst  {impact_words(plan.impact)}",
+        f"at worst  {plan.impact.words(plan.widest_risk)}",
         _list("undo", _some(list(dict.fromkeys(s.undo for _, s in covered)))),
         *_stopping(plan, changed),
     ]
@@ -53,9 +52,9 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
         f"STEP {number}/{len(plan.steps)}   {step.id}   {step.action}   {step.target}   on {plan.cluster.name}",
         f"what      {step.what}",
         f"why       {step.why}",
-        _list("now", _now(now)),
+        _list("now", fact_lines(now.values())),
         f"touches   {step.risk.value}",
-        f"at worst  {impact_words(step.estimate)}",
+        f"at worst  {step.estimate.words(step.risk)}",
         f"undo      {step.undo}",
         *_stopping(plan, changed),
     )
@@ -63,7 +62,7 @@ def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fac
 
 def _stopping(plan: Plan, changed: tuple[str, ...]) -> list[str]:
     left = "keeps the changes made so far and skips the remaining steps" if changed else "leaves the finding unresolved"
-    if changed and any(step.phase is Phase.ALWAYS for step in plan.steps):
+    if changed and plan.restoring:
         left += "; throttles are removed, and copies in progress continue"
     return [_list("done", _some(list(changed)) or ["nothing"]), f"stopping  {left}"]
 
@@ -76,24 +75,6 @@ def _list(label: str, rows: list[str]) -> Lines:
 def _some(rows: list[str]) -> list[str]:
     """Shortens a list so that a plan for fifty partitions fits a screen. The plan and the journal list all."""
     return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more"]
-
-
-def _now(now: Mapping[str, Fact]) -> list[str]:
-    """Returns one line per partition or other owner of facts."""
-    owners: dict[str, list[str]] = {}
-    for key, fact in now.items():
-        parts = split_key(key)
-        owners.setdefault(parts.owner, []).append(f"{parts.words} {show_value(fact.value)}")
-    return [f"{owner}: {', '.join(words)}" for owner, words in owners.items()]
-
-
-def impact_words(estimate: Estimate) -> str:
-    """Returns the worst impact in words: how much is touched and copied, for how long, and what may be lost."""
-    partitions = several(estimate.partitions, "partition") if estimate.partitions else "the whole cluster"
-    moved = "no data copied"
-    if estimate.replicas_moved:
-        moved = f"{several(estimate.replicas_moved, 'replica')} copied ({known_size(estimate.bytes)})"
-    return f"{partitions}, {moved}, about {estimate.seconds:g} s; data loss: {estimate.max_loss}"
 
 
 def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:

@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +23,7 @@ from kfix.model.plan.plan import CheckCall
 from kfix.ports import Clock
 from kfix.runbook.journal.interrupts import held_back
 from kfix.runbook.journal.records import wrong_in
+from kfix.wording import utc_iso
 
 Record = Mapping[str, Any]
 Listener = Callable[[Record], None]
@@ -68,7 +68,7 @@ class Journal:
             "v": 1,
             "seq": self._seq,
             "prev": self._prev,
-            "t": utc(self._clock.now()),
+            "t": utc_iso(self._clock.now()),
             "mono": round(self._clock.monotonic(), 3),
             "type": type_,
             **self._common,
@@ -158,7 +158,3 @@ def _parse(line: bytes) -> tuple[dict[str, Any], str]:
     except (ValueError, RecursionError):
         return {}, "is not a record"
     return record, wrong_in(record)
-
-
-def utc(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kfix.model.plan.facts import Fact, FactJson
-from kfix.model.plan.plan import Phase, Plan, PlannedStep, Undo
+from kfix.model.plan.plan import Plan
 
 #: Outcomes after which a run cannot be resumed.
 FINAL = frozenset({"proved", "already_healthy", "aborted"})
@@ -100,8 +100,8 @@ def begin_again(found: Replay, plan: Plan) -> None:
     at = {name: number for number, name in enumerate(found.done)}
     moving = any(s.estimate.replicas_moved and s.id not in found.verified for s in plan.steps)
     again: set[str] = set()
-    for back in (s for s in plan.steps if s.phase is Phase.ALWAYS and s.id in at):
-        undone = (s.id for s in plan.steps if s.inverse is not None and s.id in at and _is(s.inverse, back))
+    for back in (s for s in plan.restoring if s.id in at):
+        undone = (s.id for s in plan.steps if s.id in at and s.undone_by(back))
         for name in undone:
             if at[name] > at[back.id]:
                 again.add(back.id)
@@ -109,10 +109,6 @@ def begin_again(found: Replay, plan: Plan) -> None:
                 again |= {name, back.id}
     found.done = [name for name in found.done if name not in again]
     found.verified -= again
-
-
-def _is(inverse: Undo, step: PlannedStep) -> bool:
-    return (inverse.action, inverse.args) == (step.action, step.args)
 
 
 def _fact(value: Any) -> FactJson:

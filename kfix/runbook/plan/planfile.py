@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ from kfix.runbook.plan.limits import over_limits
 from kfix.runbook.plan.steps import partition_counts
 
 #: Seconds until a plan expires; less with a typed step, because its phrase must rest on fresh facts.
-PLAN_SECONDS = 30 * 60.0
-TYPED_PLAN_SECONDS = 5 * 60.0
+_PLAN_SECONDS = 30 * 60.0
+_TYPED_PLAN_SECONDS = 5 * 60.0
 #: The longest message about one mistake; text in a forged plan may be of any length.
 _LONGEST = 600
 _DAY = 86_400.0
@@ -107,6 +107,11 @@ def from_json(text: str, origin: str) -> Plan:
     return plan
 
 
+def longest_life(steps: Iterable[PlannedStep]) -> float:
+    """Returns the seconds for which a plan with these steps is valid at most: a typed phrase names a fresh fact."""
+    return _TYPED_PLAN_SECONDS if any(step.gate >= Gate.TYPED for step in steps) else _PLAN_SECONDS
+
+
 def audit(plan: Plan, origin: str) -> None:
     """Raises UsageError for a plan that kfix would not have made.
 
@@ -129,7 +134,7 @@ def audit(plan: Plan, origin: str) -> None:
 def _audit_whole(plan: Plan) -> Iterator[str]:
     if not plan.steps or not plan.goal.checks:
         yield f"the plan has no {'goal check' if plan.steps else 'steps'}"
-    longest = TYPED_PLAN_SECONDS if plan.highest_gate >= Gate.TYPED else PLAN_SECONDS
+    longest = longest_life(plan.steps)
     if not 0 <= plan.expires_at - plan.created.at <= longest:
         yield f"the plan is valid for longer than the {longest / 60:g} minutes allowed"
     if not 0 <= plan.created.at < _END_OF_TIME:

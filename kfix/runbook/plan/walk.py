@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
-from typing import Protocol
 
 from kfix.model.plan.plan import Phase, Plan, PlannedStep
 
 Batch = tuple[tuple[int, PlannedStep], ...]
 
 
-class Visitor(Protocol):
-    def visit(self, batch: Batch) -> None: ...
-
-
-def walk(plan: Plan, visitor: Visitor, *phases: Phase) -> None:
-    """Visits the steps of these phases: a batch together, other steps one by one, numbered as in the whole plan."""
-    for batch in batches(plan):
-        if batch[0][1].phase in phases:
-            visitor.visit(batch)
+def walk(plan: Plan, phase: Phase) -> Iterator[Batch]:
+    """Yields the steps of a phase: a batch together, other steps one by one, numbered as in the whole plan."""
+    return (batch for batch in batches(plan) if batch[0][1].phase is phase)
 
 
 def batches(plan: Plan) -> tuple[Batch, ...]:

@@ -10,6 +10,7 @@ from kfix.model.plan.plan import CheckCall, Skipped
 from kfix.model.plan.runbook import CheckTemplate, ForEach, words
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ALL as PROBES
+from kfix.runbook.file.sources import source_of
 from kfix.runbook.planning.decide import decide
 from kfix.runbook.planning.loops import Items
 from kfix.runbook.planning.values import Names
@@ -29,7 +30,7 @@ class Expander:
         if loop is None:
             yield name, names
             return
-        source = source_of(loop)
+        source = source_of(loop.items)
         items = self.items.of(source, loop.name)
         # If no replica moves there is nothing to throttle, so a placement may give an empty list.
         if not items and not source.startswith("placement."):
@@ -53,7 +54,3 @@ class Expander:
             yield CheckCall(template.check, probe.freeze(args, self.read))
         if left_out and template.when is not None:
             self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
-
-
-def source_of(loop: ForEach) -> str:
-    return loop.items.removeprefix("${").removesuffix("}")

@@ -37,11 +37,12 @@ from kfix.ports import ClusterReader
 from kfix.probes.facts import FactReader
 from kfix.probes.registry import ask
 from kfix.runbook.file.placements import KINDS, PlacementInput, PlacementRequest, place
+from kfix.runbook.file.sources import source_of
 from kfix.runbook.plan.limits import refuse_over_limits
-from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+from kfix.runbook.plan.planfile import longest_life, seal
 from kfix.runbook.plan.steps import StepShape, build_step
 from kfix.runbook.planning.decide import decide
-from kfix.runbook.planning.expand import Expander, source_of
+from kfix.runbook.planning.expand import Expander
 from kfix.runbook.planning.loops import Items
 from kfix.runbook.planning.params import complete
 from kfix.runbook.planning.values import Names, known_of, planned_for
@@ -106,7 +107,7 @@ class _Planner:
         self._fits(identity)
         if self.runbook.placement is not None:
             self.items.moves = self._placed(self.placement_input)
-        if why := self.items.nothing(source_of(loop) for loop in self._goal_loops()):
+        if why := self.items.nothing(source_of(loop.items) for loop in self._goal_loops()):
             return AlreadyMet((), why)
         goal = self._goal()
         answers = tuple((call, ask(call, self.reader)) for call in goal.checks)
@@ -147,12 +148,11 @@ class _Planner:
         parts: tuple[tuple[CheckCall, ...], Goal, tuple[PlannedStep, ...]],
     ) -> Plan:
         preconditions, goal, steps = parts
-        typed = any(step.gate >= Gate.TYPED for step in steps)
         keys = dict.fromkeys(key for step in steps for key in step.pre)
         plan = Plan(
             cluster=identity,
             created=created,
-            expires_at=created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS),
+            expires_at=created.at + longest_life(steps),
             runbook=RunbookRef(self.runbook.id, self.runbook.version, self.runbook.sha256),
             title=self.names.text(self.runbook.title, "title"),
             finding=planned_for(self.finding),
@@ -186,7 +186,7 @@ class _Planner:
         for call in checks:
             answer = ask(call, self.reader)
             if not answer.passed:
-                text = f"precondition {call}: {answer.verdict}: {answer.observed}; expected: {answer.wanted}"
+                text = f"precondition {call}: {answer.words}"
                 raise RefusedError(text)
 
     def _reasons(self) -> Iterator[str]:
@@ -219,7 +219,7 @@ class _Planner:
         if loop is None or size == 0:
             yield from (([one], False) for one in self.expand.each(template.id, loop, self.names))
             return
-        source = source_of(loop)
+        source = source_of(loop.items)
         portions = tuple(self.items.portions(source, loop.name, size, loop.canary))
         if not portions:
             raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to loop over")

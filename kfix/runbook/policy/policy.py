@@ -9,7 +9,7 @@ from kfix.errors import RefusedError
 from kfix.harmless import lines
 from kfix.model.plan.plan import Caps, Gate, Plan, PlannedStep
 from kfix.runbook.hints import plan_again
-from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+from kfix.runbook.plan.planfile import longest_life, seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,8 @@ class Policy:
         steps = tuple(s if self._fits(s) else replace(s, gate=self.gate(s.action)) for s in plan.steps)
         if steps == plan.steps:
             return plan
-        typed = any(s.gate >= Gate.TYPED for s in steps)
-        longest = plan.created.at + (TYPED_PLAN_SECONDS if typed else PLAN_SECONDS)
-        return seal(replace(plan, steps=steps, expires_at=min(plan.expires_at, longest)))
+        latest = plan.created.at + longest_life(steps)
+        return seal(replace(plan, steps=steps, expires_at=min(plan.expires_at, latest)))
 
     def refuse(self, plan: Plan) -> None:
         """Raises RefusedError, naming each violation: a plan may be older than the policy or made without one."""

@@ -22,7 +22,6 @@ from kfix.model.plan.plan import (
     Gate,
     Goal,
     OnFailure,
-    Phase,
     Plan,
     PlannedStep,
     Skipped,
@@ -34,7 +33,7 @@ from kfix.probes.facts import FactReader
 from kfix.runbook.journal.replay import replay
 from kfix.runbook.journal.runs import RunDir, RunStore
 from kfix.runbook.plan.fidelity import without_estimates
-from kfix.runbook.plan.planfile import PLAN_SECONDS, TYPED_PLAN_SECONDS, seal
+from kfix.runbook.plan.planfile import longest_life, seal
 from kfix.runbook.plan.steps import StepShape, build_step
 from kfix.runbook.safety.proof import lasting
 from kfix.runbook.safety.target import refuse_elsewhere
@@ -72,7 +71,7 @@ def make_rollback(run: RunDir, reader: ClusterReader, created: Created, *, every
     made = replace(
         plan,
         created=created,
-        expires_at=created.at + (TYPED_PLAN_SECONDS if any(s.gate >= Gate.TYPED for s in steps) else PLAN_SECONDS),
+        expires_at=created.at + longest_life(steps),
         title=f"Roll back run {run.id}",
         caps=replace(plan.caps, max_duration=None, max_bytes_moved=None, max_brokers=None),
         facts=tuple(maker.read(key) for key in keys),
@@ -98,8 +97,8 @@ class _Maker:
         self.skipped: list[Skipped] = []
         self.copies = False
         # What the run restored itself, at its end.
-        ended = {s.id: s for s in plan.steps if s.phase is Phase.ALWAYS}
-        self.put_back = {(ended[name].action, ended[name].args) for name in done if name in ended}
+        ended = {s.id: s for s in plan.restoring}
+        self.put_back = [ended[name] for name in done if name in ended]
         self._moving: Mapping[TopicPartition, Assignment] | None = None
 
     def steps(self) -> Iterator[PlannedStep]:
@@ -122,7 +121,7 @@ class _Maker:
     def _undo(self, step: PlannedStep) -> Undo | None:
         if not ACTIONS[step.action].changes or step.action == "throttle.restore":
             return None
-        if step.inverse is not None and (step.inverse.action, step.inverse.args) in self.put_back:
+        if any(step.undone_by(back) for back in self.put_back):
             return None
         if step.inverse is None:
             raise NotApplicable(step.undo)

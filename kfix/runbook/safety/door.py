@@ -92,7 +92,7 @@ class Passage:
         self._door = door
         self._changer = changer
         self._endings_only = endings_only
-        steps = [s for s in plan.steps if s.phase is Phase.ALWAYS] if endings_only else plan.steps
+        steps = plan.restoring if endings_only else plan.steps
         inverses = {s.inverse.action for s in steps if s.inverse is not None}
         actions = {s.action for s in steps} | inverses
         self._actions = frozenset(actions | {_CANCEL} if _MOVE in actions and not endings_only else actions)

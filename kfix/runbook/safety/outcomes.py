@@ -27,10 +27,6 @@ class Outcome(StrEnum):
     ABORTED = "aborted"
 
 
-#: The hint of a stop that only a new plan can follow. `Endings.error` replaces it by the command.
-ANOTHER_PLAN = "make a new plan"
-
-
 class Stop(Exception):  # noqa: N818 - ends a run in order
     """Ends a run in order, with its outcome. It becomes a `KfixError` by `to_error`."""
 
@@ -38,6 +34,13 @@ class Stop(Exception):  # noqa: N818 - ends a run in order
         super().__init__(text)
         self.outcome = outcome
         self.hint = hint
+
+
+class StalePlan(Stop):
+    """Refuses a plan that only a new plan can replace; `Endings.error` adds the command that makes it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Outcome.REFUSED, text)
 
 
 class RollBackWanted(StoppedError):  # noqa: N818 - caught by the caller that can roll the run back

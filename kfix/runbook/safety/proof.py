@@ -50,7 +50,7 @@ class Proof:
     @property
     def words(self) -> str:
         """Returns the checks that did not pass, one per line."""
-        bad = [f"{c}: {a.verdict}: {a.observed}; expected: {a.wanted}" for c, a in self.last if not a.passed]
+        bad = [f"{c}: {a.words}" for c, a in self.last if not a.passed]
         return lines(*bad) or f"all checks passed, but only {self.in_row} times in a row"
 
 

@@ -1,6 +1,7 @@
 """Each code alone: found where it is, silent where it is only nearly so."""
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -18,8 +19,9 @@ SICK_ROWS = [pytest.param(code, case, id=f"{code}-{i}") for code, cases in SICK.
 WELL_ROWS = [pytest.param(code, make, id=f"{code}-{i}") for code, makes in WELL.items() for i, make in enumerate(makes)]
 
 
-def judged(code: str, snapshot: Snapshot) -> Diagnosis:
-    return diagnose(snapshot, options=Options(prevention=find(code).prevention))
+@cache
+def judged(code: str, make: Callable[[], Snapshot]) -> Diagnosis:
+    return diagnose(make(), options=Options(prevention=find(code).prevention))
 
 
 RUNBOOKS = {path.stem for path in shipped_dir().glob("*.yaml")}
@@ -27,7 +29,7 @@ RUNBOOKS = {path.stem for path in shipped_dir().glob("*.yaml")}
 
 @pytest.mark.parametrize(("code", "case"), SICK_ROWS)
 def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
-    diagnosis = judged(code, case.make())
+    diagnosis = judged(code, case.make)
     found = {(f.code, f.obj): f for f in diagnosis.walk()}
     assert (code, case.obj) in found, sorted(found)
     finding = found[code, case.obj]
@@ -37,7 +39,7 @@ def test_the_sick_cluster_has_the_finding(code: str, case: Sick) -> None:
 
 @pytest.mark.parametrize(("code", "make"), WELL_ROWS)
 def test_the_nearly_sick_cluster_has_not(code: str, make: Callable[[], Snapshot]) -> None:
-    assert code not in {f.code for f in judged(code, make()).walk()}
+    assert code not in {f.code for f in judged(code, make).walk()}
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
@@ -53,7 +55,7 @@ def test_a_healthy_cluster_has_no_finding() -> None:
 
 @pytest.mark.parametrize(("code", "case"), SICK_ROWS)
 def test_every_finding_says_what_a_person_needs(code: str, case: Sick) -> None:
-    finding = next(f for f in judged(code, case.make()).walk() if (f.code, f.obj) == (code, case.obj))
+    finding = next(f for f in judged(code, case.make).walk() if (f.code, f.obj) == (code, case.obj))
     assert finding.summary
     assert finding.cause.text
     assert finding.evidence

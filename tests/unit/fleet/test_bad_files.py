@@ -13,7 +13,6 @@ from kfix.adapters.fleet.places import file_name, place_of
 from kfix.adapters.fleet.runs import RunWriter, runs
 from kfix.app.fleet import judge_stored
 from kfix.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.pool import each
 from tests.unit.diagnostics.clusters import base
 
 DAY = date(2026, 3, 1)
@@ -121,14 +120,6 @@ def test_a_damaged_manifest_is_one_line(run, tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match="manifest"):
             runs(place_of(tmp_path))
-
-
-def test_a_failing_cluster_of_a_run_is_a_row(run):
-    Path(run.table("well")).write_bytes(b"PAR1")
-    found = {d.name: d for d in each(judge_stored, run.tables, processes=2)}
-    assert [*found] == ["sick", "well"]
-    assert found["sick"].result is not None
-    assert "well.parquet" in found["well"].error
 
 
 def test_a_place_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):

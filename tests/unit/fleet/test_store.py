@@ -23,7 +23,7 @@ from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED, values_of
 from kfix_diagnostics.catalogue import predicates
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
-from tests.unit.diagnostics.test_any_cluster import papers
+from tests.unit.diagnostics.papers import papers
 
 DAY = date(2026, 3, 1)
 

@@ -2,7 +2,6 @@
 
 import itertools
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -81,16 +80,6 @@ def test_a_history_has_what_is_new_what_stays_and_what_is_fixed(tmp_path):
 def test_values_that_make_no_cluster_are_refused(wrong):
     with pytest.raises(UsageError, match="out of range"):
         SyntheticCluster("x", **wrong)
-
-
-def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
-    clusters = fleet(11, 300)
-    one = write_fleet(str(tmp_path / "one"), date(2026, 1, 1), "r", clusters, processes=1)
-    two = write_fleet(str(tmp_path / "two"), date(2026, 1, 1), "r", clusters, processes=2)
-    assert one.clusters == two.clusters
-    for name in one.clusters:
-        assert Path(one.table(name)).read_bytes() == Path(two.table(name)).read_bytes()
-    assert [r.id for r in runs(place_of(tmp_path / "two"))] == ["r"]
 
 
 def test_two_clusters_of_one_name_are_refused(tmp_path):

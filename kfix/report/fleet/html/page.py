@@ -20,7 +20,7 @@ from kfix.report.fleet.html.island import details, index
 from kfix.report.fleet.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
 from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
-from kfix.report.fleet.words import headline, next_step, one_line, since_words, titles
+from kfix.report.fleet.words import headline, next_step, since_words, squeezed, titles
 from kfix.wording import several
 
 #: The number of new findings in the page before its script runs; all of them are listed under their clusters.
@@ -91,7 +91,7 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
 
 def _verdict(report: AuditReport, sums: Totals) -> tuple[str, str]:
     """Returns the colour and the headline. The colour is never "good" if the state of a cluster is unknown."""
-    sentence = headline(report, sums, one_line)
+    sentence = headline(report, sums, squeezed)
     sentence = sentence[:1].upper() + sentence[1:]
     if sums.critical:
         return "critical", sentence

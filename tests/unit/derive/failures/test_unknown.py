@@ -16,7 +16,7 @@ from kfix.model.diagnosis.forecast import Failure, Fate
 from kfix.report.forecast.json_forecast import forecast_json
 from kfix.report.forecast.table import exit_code, forecast_text
 from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.test_any_cluster import papers
+from tests.unit.diagnostics.papers import papers
 
 ORDERS = TopicPartition("orders", 0)
 

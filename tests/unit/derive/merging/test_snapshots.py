@@ -1,24 +1,18 @@
-"""Which looks go together, and what holds whatever they hold."""
+"""Which looks go together."""
 
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kfix.derive.merging.merge import merge
 from kfix.derive.merging.snapshots import APART, taken_on_trust
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import (
     LogEnd,
-    Snapshot,
     TopicPartition,
     Vantage,
 )
-from kfix_diagnostics.engine import diagnose
-from tests.unit.derive.places import A, seen_by, two
-from tests.unit.diagnostics import cut_clusters
-from tests.unit.diagnostics.test_any_cluster import papers
+from tests.unit.derive.places import A, two
 
 TP = TopicPartition("orders", 0)
 
@@ -82,53 +76,3 @@ def test_two_snapshots_of_one_name_that_reached_others_are_refused() -> None:
     with pytest.raises(UsageError, match=r"az1\.json and az2\.json are both of vantage 'az1'") as caught:
         merge([one, same])
     assert "--vantage NAME" in caught.value.hint
-
-
-@st.composite
-def looks(draw: st.DrawFn) -> list[Snapshot]:
-    """One to four looks from places of their own at a cluster that may change in between; some tell no vantage."""
-    found = []
-    for place in draw(st.lists(st.sampled_from(["az1", "az2", "az3", "az4"]), min_size=1, max_size=4, unique=True)):
-        whole = replace(
-            draw(papers()).snapshot(),
-            ensemble=cut_clusters.servers(a=draw(st.sampled_from(["leader", "no quorum", "-"]))),
-        )
-        brokers, later = draw(st.sets(st.integers(1, 5))), draw(st.sampled_from([0.0, 1.0, 60.0]))
-        look = seen_by(whole, place, brokers, zookeeper=draw(st.booleans()), later=later)
-        found.append(replace(look, vantages=()) if draw(st.booleans()) else look)
-    return found
-
-
-@settings(max_examples=60, deadline=None)
-@given(looks(), st.randoms(use_true_random=False))
-def test_the_order_of_files_and_a_file_given_twice_change_nothing(given_looks: list[Snapshot], chance: object) -> None:
-    merged = merge(given_looks)
-    shuffled = [*given_looks, given_looks[0]]
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    again = merge(shuffled)
-    assert again == merged
-    assert list(again.views) == list(merged.views)
-    assert diagnose(again) == diagnose(merged)
-
-
-@settings(max_examples=60, deadline=None)
-@given(looks())
-def test_one_snapshot_stays_what_it_is_but_for_its_vantage(given_looks: list[Snapshot]) -> None:
-    look = given_looks[0]
-    merged = merge([look, look])
-    assert replace(merged, vantages=()) == replace(look, vantages=())
-    assert len(merged.vantages) == 1
-
-
-@settings(max_examples=60, deadline=None)
-@given(looks())
-def test_whom_somebody_reached_is_in_the_result(given_looks: list[Snapshot]) -> None:
-    merged = merge(given_looks)
-    for vantage in merged.vantages:
-        for who in vantage.reached:
-            kind, _, name = who.partition(" ")
-            assert kind == "zookeeper" or int(name) in merged.views
-        assert not set(vantage.reached) & vantage.unreached.keys()
-    assert merged.views.keys() == {b for s in given_looks for b in s.views}
-    assert not merged.silent.keys() & merged.views.keys() or len(given_looks) == 1
-    assert len(merged.vantages) == len(given_looks)

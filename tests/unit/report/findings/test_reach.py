@@ -7,9 +7,9 @@ from dataclasses import replace
 from kfix.derive.merging.merge import merge
 from kfix.model.cluster.snapshot import Vantage
 from kfix.report.findings.json_findings import findings_json
-from kfix.report.findings.lines import lines_text
 from kfix.report.findings.reach import WIDEST, reach_lines
 from kfix.report.findings.table import findings_text
+from kfix.report.lines import lines_text
 from kfix.report.snapshots.snapshot import described
 from kfix_diagnostics.engine import diagnose
 from tests.places import GOLDEN

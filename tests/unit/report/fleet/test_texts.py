@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from kfix.harmless import is_dangerous
 from kfix.report.fleet.console import audit_text
 from kfix.report.fleet.markdown import MOST, audit_markdown, code, prose
-from kfix.report.fleet.words import one_line, pasted
+from kfix.report.fleet.words import squeezed
 from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
 from tests.unit.report.fleet.test_verdict import CLUSTER, finding, one
 
@@ -59,8 +59,7 @@ def test_empty_and_unread_fleets_differ():
 def test_no_hostile_name_moves_the_cursor():
     text = audit_text(report(20, hostile=True), 80, limit=99)
     assert not any(map(is_dangerous, text))
-    assert one_line(HOSTILE[4]) == r"two\nlines\r\nthree"
-    assert pasted("a  b\nc") == r"a  b\nc"
+    assert squeezed(HOSTILE[4]) == r"two\nlines\r\nthree"
 
 
 FORBIDDEN = {"link_open", "image", "html_inline", "html_block", "heading_open", "table_open", "fence", "code_block"}
@@ -85,9 +84,9 @@ def test_a_chat_message_is_short_and_has_neither_links_nor_html(given):
 def test_a_name_is_unchanged_by_markdown(name):
     [inline] = [t for t in MarkdownIt("commonmark").parse(f"x {code(name, 99)} {prose(name)}") if t.type == "inline"]
     [span] = [t.content for t in inline.children if t.type == "code_inline"]
-    assert one_line(name)[:98].strip() in (span.strip(), span[:-1].strip())
+    assert squeezed(name)[:98].strip() in (span.strip(), span[:-1].strip())
     after = "".join(t.content for t in inline.children[2:]).strip()
-    assert after.replace("\u200b", "")[:150] == one_line(name)[:150]
+    assert after.replace("\u200b", "")[:150] == squeezed(name)[:150]
 
 
 def test_many_unknown_clusters_leave_room_for_what_is_new_in_a_chat_message():

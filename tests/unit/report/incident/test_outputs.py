@@ -3,22 +3,20 @@
 import json
 import os
 import re
-from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kfix.model.incident.report import Moment
 from kfix.report.incident.drawing import Drawing
 from kfix.report.incident.json_incident import incident_json
-from kfix.report.incident.markdown import EVENTS, incident_markdown, summary_text
+from kfix.report.incident.markdown import EVENTS, incident_markdown
 from kfix.report.incident.page import render_incident
 from kfix.report.incident.palette import DARK, LIGHT
 from kfix.report.incident.words import apart, long, named
 from tests.places import GOLDEN
-from tests.unit.report.fleet.test_any_text import TEXT
 from tests.unit.report.incident import reports
 
 GOLDEN_FOLDER = GOLDEN / "incident"
@@ -68,18 +66,6 @@ def test_no_hostile_name_is_an_element_of_the_page_or_a_link_of_the_text():
     assert "<img" not in page
     rendered = MarkdownIt("commonmark", {"html": True, "linkify": False}).render(incident_markdown(reports.hostile()))
     assert not re.search(r"<(?:script|img|a|iframe)\b", rendered)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(TEXT)
-def test_any_text_leaves_every_format_whole(text):
-    report = reports.single()
-    report = replace(report, title=text, cluster=text, questions=(text,))
-    assert json.loads(incident_json(report))["title"] == text
-    assert render_incident(report).count("<h1>") == 1
-    headings = [line for line in incident_markdown(report).splitlines() if line.startswith("#")]
-    assert len(headings) == len([line for line in incident_markdown(reports.single()).splitlines() if line[:1] == "#"])
-    assert "\x1b" not in summary_text(report)
 
 
 @given(st.floats(0, 1e7))

@@ -128,7 +128,7 @@ def test_a_lost_answer_is_looked_up_and_the_call_is_not_made_again(bench: Bench,
     records = {record["type"]: record for record in bench.records()}
     assert records["step.result"]["changed"] is None
     assert "step.probe" in records
-    assert [text for text in bench.progress.changed if "may or may not" in text]
+    assert [text for text in bench.progress.changed.values() if "may or may not" in text]
 
 
 def test_an_answer_that_may_come_after_the_change_counts_as_unknown(bench: Bench) -> None:
@@ -143,7 +143,7 @@ def test_an_answer_that_says_nothing_was_changed_is_believed(bench: Bench, code:
     result = bench.make()
     assert not result.accepted
     assert not result.unknown
-    assert bench.progress.changed == []
+    assert bench.progress.changed == {}
     assert bench.records()[-1]["changed"] is False
 
 
@@ -154,7 +154,7 @@ def test_a_call_that_is_cut_off_counts_as_one_that_may_have_happened(bench: Benc
     bench.cluster.faults.before("reassign", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bench.make()
-    assert [text for text in bench.progress.changed if "may or may not" in text]
+    assert [text for text in bench.progress.changed.values() if "may or may not" in text]
     assert bench.types() == ["step.intent"]
 
 

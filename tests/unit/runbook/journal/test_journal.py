@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import signal
 from pathlib import Path
@@ -27,6 +28,15 @@ def test_the_intent_is_on_the_disk_before_the_call_and_the_result_after(stage: S
     assert seen[0][-1] == "step.intent"
     types = stage.types()
     assert types[types.index("step.intent") + 1] == "step.result"
+
+
+def test_every_record_is_synced_by_itself(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[os.stat_result] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)))
+    stage.run()
+    path = stage.last_run.journal_path
+    ends = list(itertools.accumulate(len(line) for line in path.read_bytes().splitlines(keepends=True)))
+    assert [file.st_size for file in synced if file.st_ino == path.stat().st_ino] == ends
 
 
 def test_the_intent_holds_the_facts_as_they_were(stage: Stage) -> None:

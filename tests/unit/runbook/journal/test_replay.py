@@ -1,19 +1,22 @@
 """Throttles that the ending of a stopped run put back are set again by the run that goes on, and put back again."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
-from kfix.model.plan.plan import Phase
+from kfix.model.plan.plan import Phase, PlannedStep
 from kfix.runbook.journal.replay import Replay, begin_again
 
 
 def step(name, action, *, phase=Phase.MAIN, inverse="", moved=0):
     undo = SimpleNamespace(action=inverse, args=name.partition(":")[2]) if inverse else None
     args = name.partition(":")[2]
-    return SimpleNamespace(
+    made = SimpleNamespace(
         id=name, action=action, args=args, phase=phase, inverse=undo, estimate=SimpleNamespace(replicas_moved=moved)
     )
+    made.undone_by = partial(PlannedStep.undone_by, made)
+    return made
 
 
 PLAN = SimpleNamespace(
@@ -25,6 +28,7 @@ PLAN = SimpleNamespace(
         step("free:1", "restore", phase=Phase.ALWAYS),
     )
 )
+PLAN.restoring = tuple(s for s in PLAN.steps if s.phase is Phase.ALWAYS)
 
 
 @pytest.mark.parametrize(

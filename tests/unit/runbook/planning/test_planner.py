@@ -226,3 +226,9 @@ def test_a_forged_plan_with_an_unknown_action_or_argument_is_refused(stage: Stag
         forged = reseal(plan, steps=(replace(plan.steps[0], **change),))
         with pytest.raises(UsageError, match=re.escape(says)):
             planfile.from_json(planfile.to_json(forged), "p")
+
+
+def test_an_impact_without_partitions_names_what_is_touched(stage: Stage) -> None:
+    steps = [step for step in stage.plan().steps if step.action == "controller.reelect"]
+    plan = replace(stage.plan(), steps=tuple(steps))
+    assert plan.impact.words(plan.widest_risk, " each").startswith("the whole cluster, no data copied, about 5 s each;")

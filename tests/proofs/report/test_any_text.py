@@ -16,8 +16,12 @@ from kfix.report.fleet.csv_audit import audit_csv
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.markdown import MOST, audit_markdown
 from kfix.report.fleet.prometheus import audit_metrics
+from kfix.report.incident.json_incident import incident_json
+from kfix.report.incident.markdown import incident_markdown, summary_text
+from kfix.report.incident.page import render_incident
 from tests.unit.report.fleet.reports import report
 from tests.unit.report.fleet.test_texts import FORBIDDEN
+from tests.unit.report.incident import reports
 
 BASE = report(1, days=1)
 SPICY = st.text(st.sampled_from(list("\\`*_[]()<>!|~#&@:/\"'=+-\t\r\n\0 .a1{}é漢\u202e\u2028\x85\ud800")), max_size=40)
@@ -51,3 +55,14 @@ def test_no_name_breaks_a_format(text):
         assert token.type not in FORBIDDEN
         assert not {t.type for t in token.children or ()} & FORBIDDEN
     assert not any(map(is_dangerous, audit_text(made)))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXT)
+def test_any_text_leaves_every_format_of_an_incident_whole(text):
+    incident = replace(reports.single(), title=text, cluster=text, questions=(text,))
+    assert json.loads(incident_json(incident))["title"] == text
+    assert render_incident(incident).count("<h1>") == 1
+    headings = [line for line in incident_markdown(incident).splitlines() if line.startswith("#")]
+    assert len(headings) == len([line for line in incident_markdown(reports.single()).splitlines() if line[:1] == "#"])
+    assert "\x1b" not in summary_text(incident)

@@ -26,9 +26,9 @@ from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK, WELL
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.papers import papers
 from tests.unit.diagnostics.prevention_cases import SICK as AT_RISK
 from tests.unit.diagnostics.prevention_cases import WELL as SAFE
-from tests.unit.diagnostics.test_any_cluster import papers
 from tests.unit.diagnostics.test_incidents import INCIDENTS
 
 

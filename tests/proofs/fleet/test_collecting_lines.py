@@ -21,10 +21,10 @@ from kfix.errors import StoreError, UnreachableError
 from kfix.fleet.collection import Collection
 from kfix.fleet.inventory.load import load_inventory
 from kfix.model.audit.inventory import ClusterEntry
+from tests.proofs.fleet.test_collecting import DAY
 from tests.unit.adapters.fake_broker import FakeBroker
 from tests.unit.adapters.kafka.test_connection import server
 from tests.unit.diagnostics.clusters import base
-from tests.unit.fleet.test_collecting import DAY
 
 
 def hangs(line):

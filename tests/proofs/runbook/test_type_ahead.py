@@ -23,7 +23,8 @@ from kfix.model.plan.args import Args
 from kfix.model.plan.plan import Gate
 from kfix.model.cluster.reading import ChangeResult
 from kfix.report.console import console_on
-from kfix.report.runbook.run import RunReporter, Terminal
+from kfix.report.runbook.keyboard import Terminal
+from kfix.report.runbook.run import RunReporter
 from kfix.runbook.execution.clock import SystemClock
 from kfix.runbook.gate import gates
 from kfix.runbook.gate.gates import Given

@@ -1,0 +1,33 @@
+"""A fleet is written and judged by several processes as by one."""
+
+from datetime import date
+from pathlib import Path
+
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import RunWriter, runs
+from kfix.app.fleet import judge_stored
+from kfix.fleet.pool import each
+from kfix.fleet.synthetic import fleet, write_fleet
+from tests.unit.diagnostics.clusters import base, coordinator_stuck
+
+
+def test_a_fleet_is_written_by_many_processes_as_by_one(tmp_path):
+    clusters = fleet(11, 300)
+    one = write_fleet(str(tmp_path / "one"), date(2026, 1, 1), "r", clusters, processes=1)
+    two = write_fleet(str(tmp_path / "two"), date(2026, 1, 1), "r", clusters, processes=2)
+    assert one.clusters == two.clusters
+    for name in one.clusters:
+        assert Path(one.table(name)).read_bytes() == Path(two.table(name)).read_bytes()
+    assert [r.id for r in runs(place_of(tmp_path / "two"))] == ["r"]
+
+
+def test_a_failing_cluster_of_a_run_is_a_row(tmp_path):
+    writer = RunWriter(place_of(tmp_path), date(2026, 3, 1), "r1")
+    writer.write("well", base().snapshot())
+    writer.write("sick", coordinator_stuck().snapshot())
+    run = writer.finish()
+    Path(run.table("well")).write_bytes(b"PAR1")
+    found = {d.name: d for d in each(judge_stored, run.tables, processes=2)}
+    assert [*found] == ["sick", "well"]
+    assert found["sick"].result is not None
+    assert "well.parquet" in found["well"].error
