@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from kfix.app.access import Access
@@ -15,7 +14,6 @@ from kfix.derive.failures.judging import forecast
 from kfix.derive.failures.scenarios import every_failure, failure_of
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.forecast import Forecast
-from kfix_diagnostics.forecast_advice import advice_of
 
 
 def forecast_live(app: App, access: Access, down: str | None, options: DiagnoseOptions) -> Forecast:
@@ -35,8 +33,6 @@ def forecast_saved(paths: Sequence[Path], down: str | None, saying: Callable[[st
 
 def forecast_of(snapshot: Snapshot, down: str | None) -> Forecast:
     case = open_case(snapshot)
-    if down is None:
-        return forecast(case, every_failure(case))
-    found = forecast(case, (failure_of(down, case),), named=True)
-    advised = (replace(f, remedies=advice_of(case, f.failure, f.partitions)) for f in found.failures)
-    return replace(found, failures=tuple(advised))
+    if down is not None:
+        return forecast(case, (failure_of(down, case),), named=True)
+    return forecast(case, every_failure(case))

@@ -10,8 +10,8 @@ from tests.cluster.seen import wait_until
 from tests.proofs.oracle.trials import Oracle
 
 
-@pytest.mark.parametrize("seed", [11, 12, 13])
-def test_two_deaths_end_as_they_were_foretold(lab, cluster, seed):
+@pytest.mark.parametrize("seed", [11, 12, 13, 14])
+def test_deaths_end_as_they_were_foretold(lab, cluster, seed):
     lab.break_("healthy")
     try:
         oracle = Oracle(lab, cluster.access, seed)
@@ -19,23 +19,22 @@ def test_two_deaths_end_as_they_were_foretold(lab, cluster, seed):
     finally:
         lab.mend()
     assert oracle.tally.differences == []
-    assert oracle.tally.trials == 2 - len(oracle.tally.discarded)
+    assert oracle.tally.trials > 0  # one, where the first failure takes two of the three brokers
 
 
 def test_the_command_names_what_a_death_then_stops(lab, kfix, cluster):
     lab.break_("healthy")
     first, second, third = lab.broker_ids
-    assignment = [[first], [second, first], [second, third], [third]]
-    cluster.access.create_topic("whatif", assignment, {"min.insync.replicas": "2"})
-    wait_until(lambda: set(cluster.access.state("whatif", 1).isr) == {first, second}, "all are in sync")
+    cluster.access.create_topic("alone", [[first], [third]], {})
+    cluster.access.create_topic("pairs", [[second, first], [second, third]], {"min.insync.replicas": "2"})
 
     said = kfix.on("whatif", "--json", "--down", f"broker={first}")
     [one] = said.json["failures"]
     changed = {p["partition"]: p for p in one["partitions"]}
     assert (said.code, one["stops"]) == (21, 1)
-    assert changed["whatif-0"]["fate"] == "stops"
-    assert changed["whatif-1"]["falls_under"] is True
-    assert "whatif-2" not in changed
+    assert changed["alone-0"]["fate"] == "stops"
+    assert changed["pairs-0"]["falls_under"] is True
+    assert changed.keys().isdisjoint({"alone-1", "pairs-1"})
     assert one["controller_moves"] == (cluster.access.controller() == first)
     foretold = {p: (each["leader"], each["isr"]) for p, each in changed.items()}
 
@@ -48,7 +47,7 @@ def test_the_command_names_what_a_death_then_stops(lab, kfix, cluster):
             return (state.leader, sorted(set(state.isr) & live)) == (leader, isr)
 
         wait_until(as_foretold, f"{name} has leader {leader} and ISR {isr}")
-    assert cluster.access.produce_error("whatif", 1, "all") in {
+    assert cluster.access.produce_error("pairs", 0, "all") in {
         "NOT_ENOUGH_REPLICAS",
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
     }

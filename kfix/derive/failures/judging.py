@@ -10,6 +10,7 @@ from functools import cached_property
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.masks import ClusterMasks, masks_of
+from kfix.derive.failures.risks import risks_of
 from kfix.derive.failures.rules import NO, NONE, UNREAD, YES, AfterFailure, PartitionMasks, after_failure
 from kfix.derive.failures.scenarios import live_of, quorum_lost, unknown_of
 from kfix.model.cluster.snapshot import NO_LEADER, TopicPartition
@@ -28,6 +29,7 @@ def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False
     counted = [tp for tps in masks.rows.values() for tp in tps]
     return Forecast(
         cluster=case.snapshot.cluster.name,
+        bootstrap=case.bootstrap,
         taken_at=case.taken_at,
         brokers=tuple(sorted(masks.live)),
         partitions=len(counted) + len(masks.unjudged),
@@ -110,7 +112,7 @@ class Judge:
             controller_moves=self._controller_moves(failure),
             quorum_lost=quorum_lost(self.case, failure.brokers),
             partitions=partitions,
-            remedies=(),
+            risks=risks_of(self.case, failure, partitions),
         )
 
     def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:

@@ -109,8 +109,8 @@ def unknown_of(case: CaseFile) -> Iterator[str]:
         )
     elif snapshot.zookeeper is None:
         yield (
-            "ZooKeeper was not read: partitions whose record differs from the controller's memory, which a "
-            "failure would strand, are unknown"
+            "ZooKeeper was not read: partitions whose record differs from the controller's memory, which a failure "
+            "would strand, are unknown"
         )
     if not snapshot.views:
         yield "no broker's metadata was read, so the controller's memory is unknown"

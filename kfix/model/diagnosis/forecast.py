@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Remedy
 
 
 class Fate(StrEnum):
@@ -39,6 +38,34 @@ class Failure:
 
     brokers: frozenset[int]
     racks: tuple[str, ...] = ()
+
+
+class LatentRiskKind(StrEnum):
+    """Why partitions are hit, as far as an operator can do something about it beforehand."""
+
+    DIVERGED = "diverged"
+    OUT_OF_SYNC = "out of sync"
+    ONE_RACK = "one rack"
+    FEW_REPLICAS = "few replicas"
+    MIN_ISR_IS_RF = "min ISR is RF"
+    UNCLEAN = "unclean"
+
+
+@dataclass(frozen=True, slots=True)
+class LatentRisk:
+    """One reason for which a failure hits `count` partitions, the first of which is `tp`.
+
+    `topic` is set where the remedy is per topic. OUT_OF_SYNC: `brokers` would survive and hold replicas that are not in
+    sync. FEW_REPLICAS: some partitions have only `replicas`, and `factor` would let them survive.
+    """
+
+    kind: LatentRiskKind
+    count: int
+    tp: TopicPartition
+    topic: str = ""
+    brokers: tuple[int, ...] = ()
+    replicas: int = 0
+    factor: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +109,7 @@ class FailureForecast:
     offsets          partitions of __consumer_offsets that stop; `offsets_under` fall below min.insync.replicas
     transactions     partitions of __transaction_state that stop or fall below
     controller_moves, quorum_lost   None: unknown. The quorum is that of ZooKeeper if the brokers' hosts go down, too
-    remedies         what would lessen the risk, if partitions were asked for
+    risks            reasons that can be removed beforehand, if partitions were asked for
     """
 
     failure: Failure
@@ -103,7 +130,7 @@ class FailureForecast:
     controller_moves: bool | None
     quorum_lost: bool | None
     partitions: tuple[PartitionForecast, ...] = ()
-    remedies: tuple[Remedy, ...] = ()
+    risks: tuple[LatentRisk, ...] = ()
 
     @property
     def something_stops(self) -> bool:
@@ -129,6 +156,7 @@ class Forecast:
     """
 
     cluster: str
+    bootstrap: str
     taken_at: float
     brokers: tuple[int, ...]
     partitions: int

@@ -45,6 +45,7 @@ from typing import Any
 
 from kfix.harmless import for_json
 from kfix.model.diagnosis.forecast import FailureForecast, Forecast, PartitionForecast
+from kfix.report.forecast.advice import remedies_of
 from kfix.report.forecast.table import exit_code, failure_name
 
 SCHEMA = "kfix.whatif/v1"
@@ -62,12 +63,12 @@ def forecast_json(forecast: Forecast, *, indent: int | None = 2) -> str:
         "counts": {"partitions": forecast.partitions, "topics": forecast.topics},
         "groups_known": forecast.groups_known,
         "unknown": list(forecast.unknown),
-        "failures": [_failure(f) for f in forecast.failures],
+        "failures": [_failure(forecast, f) for f in forecast.failures],
     }
     return for_json(document, indent=indent)
 
 
-def _failure(one: FailureForecast) -> Mapping[str, Any]:
+def _failure(forecast: Forecast, one: FailureForecast) -> Mapping[str, Any]:
     return {
         "down": failure_name(one.failure),
         "brokers": sorted(one.failure.brokers),
@@ -76,7 +77,7 @@ def _failure(one: FailureForecast) -> Mapping[str, Any]:
         **{name: list(getattr(one, name)) for name in _LISTS},
         "controller_moves": one.controller_moves,
         "quorum_lost": one.quorum_lost,
-        "remedies": [asdict(remedy) for remedy in one.remedies],
+        "remedies": [asdict(remedy) for remedy in remedies_of(forecast, one)],
         "partitions": [_partition(p) for p in one.partitions],
     }
 

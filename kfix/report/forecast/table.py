@@ -13,6 +13,7 @@ from kfix.derive.failures.scenarios import MOST_FOR_PAIRS
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, Forecast, PartitionForecast
 from kfix.report.findings.table import GROUPS_SHOWN, STEP, remedy_lines
+from kfix.report.forecast.advice import remedies_of
 from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import brokers_named, several
 
@@ -141,9 +142,9 @@ def chosen_lines(forecast: Forecast) -> Iterator[Line]:
     yield from _groups(forecast, one)
     yield from _around(one)
     yield from _unknown(forecast)
-    if one.remedies:
+    if remedies := remedies_of(forecast, one):
         yield Line("")
-        yield from remedy_lines(one.remedies, 0)
+        yield from remedy_lines(remedies, 0)
 
 
 def _verdict(forecast: Forecast, one: FailureForecast) -> str:
@@ -154,6 +155,8 @@ def _verdict(forecast: Forecast, one: FailureForecast) -> str:
         parts.append(f"{several(len(one.groups), 'known group')} would stop")
     if one.under_min_isr:
         parts.append(f"{several(one.under_min_isr, 'partition')} would refuse acks=all")
+    if one.quorum_lost:
+        parts.append("ZooKeeper would lose its quorum with their hosts")
     if not parts and one.last_in_sync:
         parts.append(f"{several(one.last_in_sync, 'partition')} would be left with the last in-sync replica")
     if parts:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.derive.casefile import open_case
@@ -13,10 +12,7 @@ from kfix.derive.failures.scenarios import every_failure, failure_of, quorum_los
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Mode, Source, TopicPartition, ZooKeeperNode
 from kfix.model.diagnosis.forecast import Failure, Fate
-from kfix.report.forecast.json_forecast import forecast_json
 from kfix.report.forecast.table import exit_code, forecast_text
-from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.papers import papers
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -155,15 +151,10 @@ def test_zookeepers_quorum_is_known_only_by_hosts(hosts, down, lost):
     assert quorum_lost(case, frozenset(down)) is lost
 
 
-@settings(max_examples=120)
-@given(papers())
-def test_whatever_a_snapshot_holds_every_failure_has_a_forecast(paper: Paper) -> None:
-    case = open_case(paper.snapshot())
-    if not case.live:
-        return
-    every = forecast(case, every_failure(case), named=True)
-    assert forecast_text(every, chosen=False, width=60)
-    assert forecast_json(every)
-    assert exit_code(every) in {0, 20, 21, 22}
-    for one in every.failures:
-        assert forecast_text(replace(every, failures=(one,)), chosen=True, width=60)
+def test_a_rack_that_takes_zookeepers_quorum_with_it_is_critical_and_named_first():
+    nodes = tuple(ZooKeeperNode(f"broker{n}.example:2181", "follower") for n in (1, 2, 3))
+    snapshot = replace(cluster(brokers=4, racks={1: "a", 2: "a", 3: "b", 4: "c"}).snapshot(), ensemble=nodes)
+    found = judged(snapshot, "rack=a")
+    assert exit_code(found) == 21
+    assert "ZooKeeper would lose its quorum with their hosts" in forecast_text(found, chosen=True, width=300)
+    assert exit_code(judged(snapshot, "broker=1,2")) == 20, "two processes may die without their hosts"

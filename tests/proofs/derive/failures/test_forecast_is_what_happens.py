@@ -9,7 +9,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.failures.judging import Judge
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.forecast import Failure, Fate
-from tests.unit.derive.failures.clusters import GROUPS, clusters, failures
+from tests.proofs.derive.failures.clusters import GROUPS, clusters, failures
 
 EXAMPLES = settings(max_examples=200)
 

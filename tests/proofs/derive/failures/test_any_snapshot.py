@@ -1,0 +1,27 @@
+"""Whatever a snapshot holds, every failure has a forecast that can be printed."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+
+from kfix.derive.casefile import open_case
+from kfix.derive.failures.judging import forecast
+from kfix.derive.failures.scenarios import every_failure
+from kfix.report.forecast.json_forecast import forecast_json
+from kfix.report.forecast.table import exit_code, forecast_text
+from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.papers import papers
+
+
+@settings(max_examples=120)
+@given(papers())
+def test_whatever_a_snapshot_holds_every_failure_has_a_forecast(paper: Paper) -> None:
+    case = open_case(paper.snapshot())
+    if not case.live:
+        return
+    every = forecast(case, every_failure(case), named=True)
+    assert forecast_text(every, chosen=False, width=60)
+    assert forecast_json(every)
+    assert exit_code(every) in {0, 20, 21, 22}
+    for one in every.failures:
+        assert forecast_text(replace(every, failures=(one,)), chosen=True, width=60)
