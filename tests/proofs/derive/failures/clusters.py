@@ -14,14 +14,19 @@ GROUPS = ("pay", "ship", "bill", "mail", "scan")
 
 
 @st.composite
-def clusters(draw, *, edited=True):
-    """`edited`: some records differ from the controller's memory, as after a restored backup."""
+def clusters(draw, *, edited=True, alike=False):
+    """`edited`: some records differ from the controller's memory, as after a restored backup.
+
+    `alike`: all brokers have the same defaults.
+    """
     cluster = MemoryCluster()
     for number in BROKERS:
         cluster.add_broker(number, rack=draw(st.sampled_from(("a", "b", None))))
     cluster.control.fail_over_to(draw(st.sampled_from(BROKERS)))
+    defaults = st.sampled_from(({}, {MIN_ISR: "2"}, {UNCLEAN: "true"}))
+    same = draw(defaults)
     for broker in cluster.brokers.values():
-        broker.configs.update(draw(st.sampled_from(({}, {MIN_ISR: "2"}, {UNCLEAN: "true"}))))
+        broker.configs.update(same if alike else draw(defaults))
     for topic in TOPICS:
         own = {MIN_ISR: st.sampled_from("123"), UNCLEAN: st.sampled_from(("true", "false"))}
         cluster.records.topic_configs[topic] = draw(st.fixed_dictionaries({}, optional=own))
