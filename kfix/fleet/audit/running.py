@@ -148,14 +148,21 @@ def _over_the_fleet(
 
 
 def _muted(rows: Iterable[FindingRow], inventory: Inventory, day: date) -> tuple[FindingRow, ...]:
+    """Returns the rows with their mutes. The mute of a finding covers those that it explains, too."""
+    found = tuple(rows)
     active = [m for m in inventory.mutes if not m.expired(day)]
+    mutes = {
+        (row.cluster, row.key): mute
+        for row in found
+        if (mute := next((m for m in active if m.matches(row.cluster, row.code, row.key)), None)) is not None
+    }
 
     def one(row: FindingRow) -> FindingRow:
-        mute = next((m for m in active if m.matches(row.cluster, row.code, row.key)), None)
+        mute = mutes.get((row.cluster, row.key)) or mutes.get((row.cluster, row.head))
         muted, reason = mute is not None, mute.reason if mute else ""
         return row if (muted, reason) == (row.muted, row.mute_reason) else replace(row, muted=muted, mute_reason=reason)
 
-    return tuple(map(one, rows))
+    return tuple(map(one, found))
 
 
 def _mutes(rows: tuple[FindingRow, ...], inventory: Inventory, day: date) -> Iterator[dict[str, Any]]:

@@ -75,7 +75,9 @@ def test_muted_findings_are_shown_and_do_not_count(tmp_path, engine):
     clusters = [cluster("a", dead=1), cluster("b", dead=1)]
     report = reported(tmp_path, audited(tmp_path, clusters, engine, inventory=inventory), engine)
     muted = [f for f in report.findings if f.muted]
-    assert {(f.cluster, f.code, f.mute_reason) for f in muted} == {("a", "KFX401", "being replaced")}
+    assert {(f.cluster, f.mute_reason) for f in muted} == {("a", "being replaced")}
+    assert {f.key for f in muted if not f.head} == {"KFX401:broker 6"}
+    assert {f.key for f in muted if f.head} == {f.key for f in report.findings if f.cluster == "a" and f.head}
     assert of(report, "a").score > of(report, "b").score
     assert of(report, "a").muted == 1
     alive, over = report.mutes
