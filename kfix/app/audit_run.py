@@ -114,11 +114,11 @@ def report_of_store(place: str, *, run: str = "", day: date | None = None, days:
         return stored_report(place_of(place), used, run=run, day=day, days=days)
 
 
-def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int, spark: str | None) -> Any:
+def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str, snapshots: int) -> Any:
     """Returns the result of one SELECT over the store as a pyarrow table.
 
     `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
     """
     shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
-    with engine(spark) as used:
+    with engine(on.spark, on.processes, on.settings) as used:
         return used.query(sql, shown)

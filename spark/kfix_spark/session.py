@@ -33,7 +33,6 @@ from kfix_spark.package import make_package
 #: docs/spark.md shows the effect of each setting.
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.app.name": "kfix audit",
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
@@ -81,7 +80,8 @@ def _conf(master: str, settings: Mapping[str, str], options: str) -> SparkConf:
     if master != masters.SUBMITTED:
         ours["spark.master"] = master
     if masters.is_local(master):
-        ours["spark.sql.shuffle.partitions"] = str(masters.cores(master))
+        # Elsewhere the web page, the event log and the log level are settings of the cluster.
+        ours |= {"spark.sql.shuffle.partitions": str(masters.cores(master)), "spark.ui.enabled": "false"}
     if masters.here(master):
         ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     ours["spark.sql.sources.parallelPartitionDiscovery.parallelism"] = str(max(masters.cores(master), 4))
@@ -135,9 +135,10 @@ def _context(conf: SparkConf, gateway: Any) -> Iterator[SparkContext]:
     except Exception as error:  # noqa: BLE001 - py4j's, pyspark's, the socket's
         raise not_started(str(master), error) from None
     try:
-        context.setLogLevel("OFF")
-        quiet()
         master = context.master
+        if masters.is_local(master):
+            context.setLogLevel("OFF")
+        quiet()
         if masters.here(master):
             context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
         with tempfile.TemporaryDirectory(prefix="kfix-spark-") as folder:

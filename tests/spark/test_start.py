@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from kfix.errors import UsageError
+from kfix_spark import session
 from kfix_spark.archive import archive_for
 from kfix_spark.java import find_java
 from kfix_spark.package import make_package
@@ -107,3 +108,10 @@ def test_commands_without_spark_load_none_of_it(command):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(("master", "ours"), [("local[2]", "false"), ("spark://h:7077", None), ("yarn", None)])
+def test_the_web_page_is_off_on_this_machine_only(master, ours):
+    """On a real cluster the web page and the event log are settings of the cluster."""
+    assert session._conf(master, {}, "").get("spark.ui.enabled") == ours
+    assert session._conf(master, {"spark.ui.enabled": "true"}, "").get("spark.ui.enabled") == "true"

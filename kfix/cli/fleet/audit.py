@@ -37,6 +37,7 @@ from kfix.cli.fleet.inventory import (
     Tags,
     the_store,
 )
+from kfix.cli.fleet.spark import Spark, SparkConf, spark_settings
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -54,17 +55,6 @@ app = typer.Typer(
 app.command("query")(query)
 
 _WHERE = ("here", "spark", "no")
-Spark = Annotated[
-    str | None,
-    typer.Option(
-        "--spark",
-        metavar="MASTER",
-        help="local[*], spark://..., yarn, k8s://..., sc://..., submit. Default: a process pool on this machine.",
-    ),
-]
-SparkConf = Annotated[
-    list[str] | None, typer.Option("--spark-conf", metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
-]
 Processes = Annotated[
     int | None, typer.Option("--processes", metavar="N", min=1, help="Processes of the pool (default: one per core).")
 ]
@@ -126,7 +116,7 @@ def audit(
         # An expired mute is in the report as well; cron mails every line printed here.
         for line in () if only_new else loaded.warnings:
             say(f"warning: {line}", err=True)
-    engine = EngineOptions(spark, processes, _settings(spark_conf), sql_on_spark)
+    engine = EngineOptions(spark, processes, spark_settings(spark_conf), sql_on_spark)
     raise typer.Exit(outputs.write(run_audit(place, loaded, engine, wish, observer, days=days)))
 
 
@@ -141,16 +131,6 @@ class TerminalObserver:
 
     def say(self, text: str) -> None:
         say(text, err=True)
-
-
-def _settings(given: list[str] | None) -> dict[str, str]:
-    found = {}
-    for each in given or ():
-        key, mark, value = each.partition("=")
-        if not mark or not key.strip():
-            raise UsageError(f"--spark-conf: {each!r} is not KEY=VALUE", hint="example: spark.executor.memory=2g")
-        found[key.strip()] = value
-    return found
 
 
 @app.command("show")

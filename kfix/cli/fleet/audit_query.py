@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kfix.app.audit_run import query_store
+from kfix.app.audit_run import EngineOptions, query_store
 from kfix.cli.fleet.inventory import RunName, StorePlace, the_store
+from kfix.cli.fleet.spark import Spark, SparkConf, spark_settings
 from kfix.cli.options import AsJson
 from kfix.errors import UsageError
 from kfix.report.console import console_on
@@ -17,7 +18,7 @@ from kfix.report.terminal import say_document
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over partitions, findings, clusters and runs.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables of the store.")],
     store: StorePlace = None,
     run: RunName = None,
     days: Annotated[
@@ -27,22 +28,22 @@ def query(
     snapshots: Annotated[
         int, typer.Option("--snapshots", metavar="N", min=1, max=3660, help="Partitions of the last N runs.")
     ] = 1,
-    spark: Annotated[
-        str | None, typer.Option("--spark", metavar="MASTER", help="Run the query on Spark instead of DuckDB.")
-    ] = None,
+    spark: Spark = None,
+    spark_conf: SparkConf = None,
     json_output: AsJson = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values on standard output.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Rows shown on the terminal.")] = 200,
 ) -> None:
     """Query the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
 
-    Tables: partitions (of the last run), findings and clusters (of the audits), runs. `DESCRIBE findings` lists the
-    columns; docs/audit.md explains them. A query cannot write.
+    Tables: partitions, topics, brokers, groups, sources and snapshots (of the last run), findings, clusters and audits
+    (of the last days), runs. docs/tables.md explains the columns, `DESCRIBE findings` lists them. A query cannot write.
     """
     if json_output and csv:
         raise UsageError("use either --json or --csv")
     place = the_store(store)
-    answer = query_store(sql, place, days=days, run=run or "", snapshots=snapshots, spark=spark)
+    on = EngineOptions(spark, settings=spark_settings(spark_conf))
+    answer = query_store(sql, place, on, days=days, run=run or "", snapshots=snapshots)
     _print_answer(answer, json_output, csv, limit)
 
 
