@@ -134,7 +134,7 @@ def test_runs_of_a_fleet_and_rows_of_a_query(text: str) -> None:
                         why=text)
     ]  # fmt: skip
     entries = {text: {"silent": [text]}}
-    collected = SimpleNamespace(id=text, day=date(2026, 3, 1), place=text, clusters={text: 1}, failed={text: text},
+    collected = SimpleNamespace(id=text, day=date(2026, 3, 1), root=text, clusters={text: 1}, failed={text: text},
                                 manifest={"entries": entries})  # fmt: skip
     old = [SimpleNamespace(day=date(2026, 3, 1), run=text, kind=text, complete=False, size=3)]
     rows = [(text, [text], -1, -1.5, None)]
