@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import ALL, AUDITED, RUNS
 from kfix.errors import UsageError
@@ -28,7 +29,7 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
         )
     first = max((day for day, _ in judged), default=date.max) - timedelta(days=days - 1)
     lately = {each for each in judged if each[0] >= first}
-    newest = {*collected[-snapshots:]}
+    newest = {*_newest(root, collected, snapshots)}
 
     def wanted(day: date, name: str, spec: object) -> bool:
         if spec is RUNS:
@@ -39,6 +40,17 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
         spec.name: stored_rows(root, spec, [f for f in found if wanted(f.day, f.run, spec)])
         for spec, found in there.items()
     }
+
+
+def _newest(root: StoreLocation, found: Sequence[tuple[date, str]], most: int) -> list[tuple[date, str]]:
+    """Returns the last runs by the time at which they began: their names may sort in another order."""
+    newest: list[tuple[date, str]] = []
+    for day in sorted({day for day, _ in found}, reverse=True):
+        began = sorted((read_run(root, day, run).began, run) for of, run in found if of == day)
+        newest += [(day, run) for _, run in reversed(began)]
+        if len(newest) >= most:
+            break
+    return newest[:most]
 
 
 def stored_rows(root: StoreLocation, spec: TableSpec, files: Iterable[TableFile]) -> StoredRows:

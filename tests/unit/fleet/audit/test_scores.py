@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from kfix.adapters.fleet.places import place_of
 from kfix.errors import UsageError
+from kfix.fleet.audit.tables import tables
 from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.synthetic import write_fleet
 from kfix.model.audit.audit import OPEN
 from kfix.model.audit.inventory import Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.model.expected import Expected
-from tests.unit.fleet.audit_runs import FIRST, audited, cluster, entry, reported
+from tests.unit.fleet.audit_runs import AT, FIRST, audited, cluster, entry, reported
 
 POINTS = {"critical": 40, "warning": 10}
 
@@ -128,3 +131,11 @@ def test_a_damaged_cluster_is_unknown_and_stops_no_other(tmp_path, engine):
     report = reported(tmp_path, again(tmp_path, engine), engine)
     assert (of(report, "a").score, of(report, "b").collected) == (-1, True)
     assert f"{path}: is damaged" in of(report, "a").why
+
+
+def test_the_last_run_of_a_query_is_the_last_by_time_not_by_name(tmp_path):
+    for minute, (run, size) in enumerate((("two", 30), ("four", 40), ("one", 50))):
+        write_fleet(str(tmp_path), FIRST, run, [cluster("a", partitions=size)], processes=1, at=AT + 60 * minute)
+    shown = tables(place_of(tmp_path), days=30, snapshots=2)
+    assert {(f.run, f.rows) for f in shown["partitions"].files} == {("one", 50), ("four", 40)}
+    assert {f.run for f in tables(place_of(tmp_path), days=30)["partitions"].files} == {"one"}
