@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import chain
 
 from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import STAGING, StoreLocation, run_folders, run_place, size_of
@@ -45,7 +47,7 @@ def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits:
     UsageError if `root` is not a fleet store.
     """
     staged = [*run_folders(root / STAGING)]
-    snapshots, audits = _nights(root, "snapshots", RUNS, COLLECTED), _nights(root, "audit", AUDITS, AUDITED)
+    snapshots, audits = _stored(root, "snapshots", RUNS, COLLECTED), _stored(root, "audit", AUDITS, AUDITED)
     if not (staged or snapshots or audits):
         raise UsageError(f"{root}: is not a fleet store: it has no run")
     complete = {(old.day, old.run) for old in snapshots}
@@ -68,12 +70,12 @@ def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
         StoreTable(root, spec).clean(_GRACE)
 
 
-def _nights(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:
-    sizes: dict[tuple[date, str], int] = {}
-    for spec in (last, *specs):
-        for file in StoreTable(root, spec).files():
-            sizes[file.day, file.run] = sizes.get((file.day, file.run), 0) + file.size
-    complete = {*StoreTable(root, last).runs()}
+def _stored(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:
+    done = StoreTable(root, last).files()
+    complete = {(file.day, file.run) for file in done}
+    sizes = Counter[tuple[date, str]]()
+    for file in chain(done, *(StoreTable(root, spec).files() for spec in specs if spec is not last)):
+        sizes[file.day, file.run] += file.size
     return [Old(kind, day, run, (day, run) in complete, size) for (day, run), size in sorted(sizes.items())]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.places import (
     BEGUN,
     CLUSTERS,
@@ -19,7 +19,7 @@ from kfix.adapters.fleet.places import (
     read_bytes,
     run_folders,
 )
-from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.runs import read_row
 from kfix.adapters.fleet.tables import RUNS
 from kfix.errors import UsageError
 
@@ -48,13 +48,14 @@ class Listed:
 
 def listed(root: StoreLocation, day: date | None = None, run: str = "") -> tuple[Listed, ...]:
     """Returns all runs, or those of a day or a name, oldest first; () if the store does not exist."""
-    complete = {n for n in StoreTable(root, RUNS).runs() if day in (None, n[0]) and run in ("", n[1])}
+    complete = StoreTable(root, RUNS).files(lambda of, name: day in (None, of) and run in ("", name))
+    known = {(file.day, file.run) for file in complete}
     staged = run_folders(root / STAGING, lambda of: day in (None, of))
-    found = [_complete(root, of, name) for of, name in complete]
+    found = [_complete(root, file) for file in complete]
     found += [
         Listed(of, name, "unfinished", len(files(place / CLUSTERS, DOCUMENT)), began=_began(place))
         for of, name, place in staged
-        if run in ("", name) and (of, name) not in complete
+        if run in ("", name) and (of, name) not in known
     ]
     return tuple(sorted(found, key=lambda r: (r.day, r.began or 0.0, r.id)))
 
@@ -75,13 +76,13 @@ def unfinished_day(root: StoreLocation, run: str) -> date | None:
     return days[0] if days else None
 
 
-def _complete(root: StoreLocation, day: date, run: str) -> Listed:
+def _complete(root: StoreLocation, file: TableFile) -> Listed:
     try:
-        known = read_run(root, day, run)
+        run = read_row(root, file)
     except UsageError as error:
-        return Listed(day, run, "damaged", 0, why=str(error))
-    rows = sum(known.clusters.values())
-    return Listed(day, run, "complete", len(known.clusters), len(known.failed), rows, known.began, known.ended)
+        return Listed(file.day, file.run, "damaged", 0, why=str(error))
+    rows = sum(run.clusters.values())
+    return Listed(run.day, run.id, "complete", len(run.clusters), len(run.failed), rows, run.began, run.ended)
 
 
 def _began(place: StoreLocation) -> float | None:

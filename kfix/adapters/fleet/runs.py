@@ -105,7 +105,7 @@ def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | N
     found = []
     for each in StoreTable(root, RUNS).files(lambda of, _: day in (None, of)):
         with left_out(damaged):
-            found.append(_read(root, each))
+            found.append(read_row(root, each))
     return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
 
 
@@ -121,7 +121,7 @@ def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> R
             lines(f"{root}: {what}"),
             hint="kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
-    return max((_read(root, f) for f in there if f.day == there[-1].day), key=lambda r: (r.began, r.id))
+    return max((read_row(root, f) for f in there if f.day == there[-1].day), key=lambda r: (r.began, r.id))
 
 
 def read_run(root: StoreLocation, day: date, run: str) -> Run:
@@ -129,10 +129,11 @@ def read_run(root: StoreLocation, day: date, run: str) -> Run:
     found = StoreTable(root, RUNS).files(lambda of, name: (of, name) == (day, run))
     if not found:
         raise UsageError(f"{root}: no complete run {run!r} of {day}")
-    return _read(root, found[0])
+    return read_row(root, found[0])
 
 
-def _read(root: StoreLocation, file: TableFile) -> Run:
+def read_row(root: StoreLocation, file: TableFile) -> Run:
+    """Reads a file of the table `runs`. Raises UsageError if it is damaged."""
     with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
         texts = pq.read_table(opened, columns=["manifest"]).column(0).to_pylist()
     try:

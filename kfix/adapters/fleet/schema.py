@@ -15,7 +15,7 @@ import pyarrow as pa
 from kfix.derive.partition_facts import FACT_TYPES
 from kfix.errors import UsageError
 
-#: The version of the layout (`<root>/v1/...`) and of the files.
+#: The version of a cluster's document.
 VERSION: Final = 1
 _TYPES: Final = {bool: pa.bool_(), int: pa.int64(), str: pa.string()}
 _INTS: Final = pa.list_(pa.int64())

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.places import StoreLocation
-from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.runs import read_row
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import ALL, AUDITED, RUNS
 from kfix.errors import UsageError
@@ -19,17 +19,16 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
 
     `runs` has all runs. With `run` all others are those of that run. Raises UsageError if the store has no such run.
     """
-    collected = [each for each in StoreTable(root, RUNS).runs() if run in ("", each[1])]
     there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in ALL}
     judged = {(f.day, f.run) for spec in AUDITED for f in there[spec]}
-    if not collected and not judged:
+    if not there[RUNS] and not judged:
         raise UsageError(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",
             hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
     first = max((day for day, _ in judged), default=date.max) - timedelta(days=days - 1)
     lately = {each for each in judged if each[0] >= first}
-    newest = {*_newest(root, collected, snapshots)}
+    newest = {*_newest(root, there[RUNS], snapshots)}
 
     def wanted(day: date, name: str, spec: object) -> bool:
         if spec is RUNS:
@@ -42,11 +41,11 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
     }
 
 
-def _newest(root: StoreLocation, found: Sequence[tuple[date, str]], most: int) -> list[tuple[date, str]]:
+def _newest(root: StoreLocation, files: Sequence[TableFile], most: int) -> list[tuple[date, str]]:
     """Returns the last runs by the time at which they began: their names may sort in another order."""
     newest: list[tuple[date, str]] = []
-    for day in sorted({day for day, _ in found}, reverse=True):
-        began = sorted((read_run(root, day, run).began, run) for of, run in found if of == day)
+    for day in sorted({file.day for file in files}, reverse=True):
+        began = sorted((read_row(root, file).began, file.run) for file in files if file.day == day)
         newest += [(day, run) for _, run in reversed(began)]
         if len(newest) >= most:
             break
