@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kfix.adapters.fleet.delta import StoreTable, TableFile
+from kfix.adapters.fleet.flat import column_of
 from kfix.adapters.fleet.flat import table_of as small_table
 from kfix.adapters.fleet.places import StoreLocation, left_out, readable_errors
 from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.staging import write_file
+from kfix.adapters.fleet.staging import replace_run
 from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.errors import UsageError
 from kfix.model.audit.audit import ClusterRow, FindingRow, MuteSeen
@@ -64,21 +65,7 @@ def table_of(kind: type[Row], rows: Iterable[Row], names: Sequence[str] | None =
     if names is not None:
         schema = pa.schema([schema.field(name) for name in names])
     columns = ([getattr(r, n) for r in rows] for n in schema.names)
-    return pa.Table.from_arrays([_column(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-
-
-def _column(values: list[Any], kind: Any) -> Any:
-    """Escapes text that is not valid UTF-8, such as a lone surrogate in a topic or group name."""
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array([*map(_escaped, values)], kind)
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_escaped(v) for v in value]
-    return value.encode("utf-8", "backslashreplace").decode()
+    return pa.Table.from_arrays([column_of(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
 
 
 def files_of(root: StoreLocation, kind: type, runs: Iterable[tuple[date, str]]) -> list[TableFile]:
@@ -159,10 +146,8 @@ def write_audit(
     """Writes an audit; `rows` are pyarrow tables of the findings and the score cards, by the class of their rows."""
     names: dict[str, list[str]] = {}
     for kind, table in rows.items():
-        spec = _SPECS[kind]
-        new = [write_file(StoreTable(root, spec).folder(day, run), spec.name, table)] if table.num_rows else []
-        StoreTable(root, spec).replace(day, run, new)
-        names[spec.name] = [file.name for file in new]
+        new = replace_run(root, _SPECS[kind], day, run, table)
+        names[_SPECS[kind].name] = [file.name for file in new]
     whole = {"began": began, "files": names, **manifest}
     earlier = manifest["previous"]
     row = {
@@ -176,8 +161,7 @@ def write_audit(
         "previous_run": earlier["run"] if earlier else None,
         "manifest": json.dumps(whole, ensure_ascii=False, allow_nan=False),
     }
-    audits_table = StoreTable(root, AUDITS)
-    audits_table.replace(day, run, [write_file(audits_table.folder(day, run), AUDITS.name, small_table(AUDITS, [row]))])
+    replace_run(root, AUDITS, day, run, small_table(AUDITS, [row]))
     return _audit(root, day, run, whole)
 
 

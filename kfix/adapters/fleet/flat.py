@@ -163,15 +163,19 @@ def group_rows(document: Mapping[str, Any]) -> Iterator[Row]:
 def table_of(spec: TableSpec, rows: Iterable[Mapping[str, Any]]) -> Any:
     """Returns rows as a pyarrow table with the columns of the files of `spec`."""
     given = list(rows)
-    columns = [_column([row[f.name] for row in given], f.type) for f in spec.file_schema]
+    columns = [column_of([row[f.name] for row in given], f.type) for f in spec.file_schema]
     return pa.Table.from_arrays(columns, schema=spec.file_schema)
 
 
-def _column(values: list[Any], kind: Any) -> Any:
-    """Escapes text that is not valid UTF-8, such as a lone surrogate in a topic or group name."""
+def column_of(values: list[Any], kind: Any) -> Any:
+    """Returns a pyarrow array; escapes text that is not valid UTF-8, such as a lone surrogate in a topic's name."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        return pa.array(
-            [v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for v in values], kind
-        )
+        return pa.array([*map(_escaped, values)], kind)
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_escaped(v) for v in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -178,11 +178,15 @@ def remove_staged(place: StoreLocation) -> None:
 
 def replace_run(
     root: StoreLocation, spec: TableSpec, day: date, run: str, rows: Any, *, group: int | None = None
-) -> None:
-    """Replaces the rows of one run in a small table, by one new file; `group` is the most rows of a row group."""
+) -> list[NewFile]:
+    """Replaces the rows of one run in a small table and returns the new file, [] if there are no rows.
+
+    `group` is the most rows of a row group.
+    """
     table = StoreTable(root, spec)
     new = [] if not rows.num_rows else [write_file(table.folder(day, run), spec.name, rows, group=group)]
     table.replace(day, run, new)
+    return new
 
 
 def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None = None) -> NewFile:
