@@ -24,22 +24,32 @@ from benchmarks.fleet import _AUDIT, _FLOOR, store
 
 _SPARK = """
 import json, sys, time
-from functools import partial
+from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import newest_run
-from kfix.app.fleet import engine, judge_stored
+from kfix.adapters.fleet.tables import PARTITIONS
+from kfix.app.audit import judge_for_audit
+from kfix.app.fleet import engine
+from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.engine import ClusterJob
+from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, tasks_table
+from kfix_diagnostics.catalogue import row_conditions
 
 if __name__ == "__main__":
     place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     findings = failed = 0
     with engine(master, settings=settings) as one:
-        stored = newest_run(place_of(place)).stored()
+        root = place_of(place)
+        run = newest_run(root)
+        tasks = tasks_table([JudgeTask(name, stored, run.day) for name, stored in run.stored().items()])
+        rows = stored_rows(root, PARTITIONS, StoreTable(root, PARTITIONS).files())
+        job = ClusterJob(tasks, rows, row_conditions(), RowJudge(judge_for_audit), ANSWERS)
         if settings.pop("warm", ""):
-            list(one.each(judge_stored, stored))
+            one.over_rows(job)
         began = time.perf_counter()
-        for done in one.each(partial(judge_stored, prevention=False), stored):
-            failed += bool(done.error)
-            findings += sum(1 for _ in done.result.walk()) if done.result else 0
+        for answer in one.over_rows(job).select(["error", "findings"]).to_pylist():
+            failed += bool(answer["error"])
+            findings += len(answer["findings"] or ())
         judged = time.perf_counter() - began
     print(json.dumps({"judged": judged, "findings": findings, "failed": failed}))
 """

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kfix.derive.casefile import STANDING
 from kfix.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck
 from kfix.derive.predicate import Matcher, Predicate, compile_all, parse
 from kfix.errors import UsageError
@@ -29,6 +30,13 @@ def predicate_of(check: Check) -> Predicate | None:
 
 def predicates(checks: Sequence[PartitionCheck] = PARTITION_CHECKS) -> tuple[Predicate, ...]:
     return tuple(p for check in checks if (p := predicate_of(check)) is not None)
+
+
+@cache
+def row_conditions() -> tuple[Predicate, ...]:
+    """Returns every condition by which a diagnosis asks for rows, latent risks included, each once."""
+    asked = (*STANDING, *predicates(PARTITION_CHECKS), *(p for c in CLUSTER_CHECKS if (p := predicate_of(c))))
+    return tuple({condition.text: condition for condition in asked}.values())
 
 
 @cache

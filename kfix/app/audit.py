@@ -13,17 +13,18 @@ from kfix.adapters.fleet.places import StoreLocation, place_of
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.storelock import store_lock
 from kfix.app.fleet import open_and_judge
-from kfix.fleet.audit.judging import Judged, JudgeTask, judged
+from kfix.fleet.audit.judging import judged
 from kfix.fleet.audit.reading import DAYS, find_audit, report_of
 from kfix.fleet.audit.running import Tools, audit_run
 from kfix.fleet.engine import Engine
+from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.model.audit.audit import AuditReport, CheckTitle
 from kfix.model.audit.fleetcase import FleetCase
 from kfix.model.audit.inventory import Inventory
 from kfix.model.diagnosis.finding import Finding
 from kfix.model.places import state_home
 from kfix.report.findings.json_findings import finding_dict
-from kfix_diagnostics.catalogue import pages
+from kfix_diagnostics.catalogue import pages, row_conditions
 from kfix_diagnostics.fleet import FLEET
 
 
@@ -33,7 +34,7 @@ def judge_for_audit(task: JudgeTask) -> Judged:
     Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
     """
     rf, min_isr = task.expected.rf, task.expected.min_isr
-    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr)
+    diagnosis, snapshot = open_and_judge(task.stored, task.restart_grace, True, rf, min_isr, task.picked)
     return judged(task, diagnosis, snapshot, finding_dict)
 
 
@@ -48,8 +49,9 @@ def audit(
 
     `on_done` is called with (name, error or "") for each cluster that is judged.
     """
+    tools = Tools(judge_for_audit, _over_fleets, finding_dict, row_conditions(), on_done)
     with without_collector():
-        return audit_run(root, run, inventory, engine, Tools(judge_for_audit, _over_fleets, finding_dict, on_done))
+        return audit_run(root, run, inventory, engine, tools)
 
 
 def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kfix.adapters.fleet.runs import StoredCluster
     from kfix.fleet.collected import CollectedCluster
     from kfix.fleet.engine import Engine
+    from kfix.fleet.judging.picked import Picked
 
 _WITHOUT_SPARK = "without --spark the embedded engine is used, which needs no Java"
 
@@ -47,8 +48,12 @@ def open_and_judge(
     prevention: bool = True,
     expected_rf: int | None = None,
     expected_min_isr: int | None = None,
+    picked: Picked | None = None,
 ) -> tuple[Diagnosis, Snapshot]:
-    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
+    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand.
+
+    `picked` are rows that an engine has picked by the conditions of `row_conditions`.
+    """
     with without_collector():
         with with_fleet():
             from kfix.fleet.judging.case import open_stored  # noqa: PLC0415
@@ -56,7 +61,7 @@ def open_and_judge(
         from kfix_diagnostics.engine import Options, diagnose, examine_case  # noqa: PLC0415
 
         options = Options(restart_grace, prevention, expected_rf or EXPECTED.rf, expected_min_isr or EXPECTED.min_isr)
-        case = open_stored(stored, restart_grace, options.expected)
+        case = open_stored(stored, restart_grace, options.expected, picked)
         return diagnose(examine_case(case, options)), case.snapshot
 
 

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 from kfix.adapters.fleet.places import place_of
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
-from kfix.fleet.engine import StoredRows, View
+from kfix.fleet.engine import ClusterJob, StoredRows, View
 from kfix.fleet.pool import Done, each
 
 A = TypeVar("A")
@@ -43,6 +43,9 @@ class EmbeddedEngine:
 
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return each(work, items, processes=self._processes)
+
+    def over_rows(self, job: ClusterJob) -> Any:  # noqa: ARG002 - each task of a pool reads its own cluster
+        return None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
 
+from kfix.derive.predicate import Predicate
+from kfix.fleet.judging.picked import Picked
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
@@ -37,6 +39,22 @@ class StoredRows:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterJob:
+    """Work for each cluster of a run that needs the rows of `partitions` which meet a condition.
+
+    `tasks` is a pyarrow table with a row for each cluster: `cluster`, what is expected of it (`EXPECTED_TYPES`), and
+    whatever `work` needs. `work` gets such a row and the picked rows, None if it must find them itself, and returns
+    pyarrow record batches of the schema `answers`, which has `cluster`, too.
+    """
+
+    tasks: Any
+    rows: StoredRows
+    conditions: tuple[Predicate, ...]
+    work: Callable[[Mapping[str, Any], Picked | None], Any]
+    answers: Any
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A table defined by a statement over the tables before it."""
 
@@ -51,6 +69,14 @@ class Engine(Protocol):
 
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         """Yields the results in the order of the names. A failure, even the death of a process, is a result."""
+        ...
+
+    def over_rows(self, job: ClusterJob) -> Any:
+        """Returns the answers of all clusters as a pyarrow table, evaluating the conditions over the whole table.
+
+        Returns None if this engine reads each cluster by itself, or if it lost a process: then `each` does the work,
+        and shows which cluster is the reason.
+        """
         ...
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from kfix.fleet.engine import Engine, View
+from kfix.fleet.engine import ClusterJob, Engine, View
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
@@ -34,6 +34,9 @@ class Staged:
 
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return self._far.each(work, items)
+
+    def over_rows(self, job: ClusterJob) -> Any:
+        return self._far.over_rows(job)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         far = not self._large or any(_rows(given) > self._large for given in tables.values())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -18,8 +18,9 @@ from kfix_spark import masters
 from kfix_spark.package import make_package
 from kfix_spark.rdd import DEAD, SAME_PYTHON
 from kfix_spark.session import not_started, one_line, quiet
-from kfix_spark.spread import TasksDiedError, do, lost
+from kfix_spark.spread import NotReadError, TasksDiedError, do, lost
 
+A = TypeVar("A")
 _SCHEMA: Final = "at bigint, answer binary"
 #: The assumed number of cores, since a Connect server does not report it.
 _CORES: Final = 8
@@ -63,23 +64,32 @@ class ConnectCluster:
         return _CORES
 
     def run(self, tasks: Sequence[bytes]) -> list[bytes]:
+        def action() -> Any:
+            rows = self._session.range(0, len(tasks), 1, len(tasks))
+            return rows.mapInArrow(partial(_done, list(tasks)), _SCHEMA).toArrow()
+
+        try:
+            found = self.act(action)
+        except NotReadError as error:
+            raise lost(str(error)) from None
+        answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
+        return [answers[i] for i in range(len(tasks))]
+
+    def act(self, action: Callable[[], A]) -> A:
         try:
             self._session.addTag(self._tag)
-            rows = self._session.range(0, len(tasks), 1, len(tasks))
-            found = rows.mapInArrow(partial(_done, list(tasks)), _SCHEMA).toArrow()
+            return action()
         except PySparkException as error:
             said = str(error)
             if "Traceback (most recent call last)" in said:
                 raise UsageError(f"the workers cannot run kfix: {one_line(said)}", hint=SAME_PYTHON) from None
             if "UNAVAILABLE" in said or "SESSION_CLOSED" in said:
                 raise lost(one_line(error)) from None
-            if not DEAD.search(said):
-                raise lost(one_line(error)) from None
-            raise TasksDiedError(one_line(error)) from None
+            if DEAD.search(said):
+                raise TasksDiedError(one_line(error)) from None
+            raise NotReadError(one_line(error)) from None
         except Exception as error:  # noqa: BLE001 - gRPC's own
             raise lost(one_line(error)) from None
-        answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
-        return [answers[i] for i in range(len(tasks))]
 
     def watch(self) -> None:
         """Does nothing: only the server knows its executors."""

@@ -6,20 +6,20 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
-from urllib.parse import unquote
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.errors import KfixError, UsageError
 from kfix.fleet.answers import plain
-from kfix.fleet.engine import StoredRows, View
+from kfix.fleet.engine import ClusterJob, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
+from kfix_spark.frames import files_frame
 from kfix_spark.rdd import RddCluster
+from kfix_spark.rowjob import RowJob
 from kfix_spark.session import one_line, open_session, version
 from kfix_spark.statements import only_reads
 
@@ -53,6 +53,25 @@ class SparkEngine:
         Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
         """
         return spread.each(self._cluster, cloudpickle.dumps, work, items)
+
+    def over_rows(self, job: ClusterJob) -> Any:
+        """Returns the answers as a pyarrow table; None if a process died, or pandas is not installed.
+
+        If Spark cannot read the table, because a file is damaged or it has no client for the store, each task reads
+        its own cluster. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
+        """
+        for picks in (True, False):
+            run = RowJob(_fresh(self._session), self._cluster.cores(), job)
+            try:
+                return spread.watched(self._cluster, lambda: run.answers(picks=picks).toArrow())  # noqa: B023
+            except (spread.TasksDiedError, ImportError):  # Spark's mapInArrow needs pandas in the driver.
+                return None
+            except spread.NotReadError as error:
+                if not picks:
+                    raise spread.lost(str(error)) from None
+            finally:
+                run.close()
+        return None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`.
@@ -101,17 +120,7 @@ def _frame(session: Any, given: Any) -> Any:
         return session.sql(given.sql)
     if isinstance(given, pa.Table):
         return session.createDataFrame(plain(given))
-    return _files(session, given) if given.files else session.createDataFrame(plain(given.schema.empty_table()))
-
-
-def _files(session: Any, given: StoredRows) -> Any:
-    """Reads the files of the wanted runs, with the columns that the table declares. Hadoop reads s3:// as s3a://."""
-    base = given.folder.partition("?")[0] if "://" in given.folder else given.folder
-    base = (unquote(base.removeprefix("file://")) if base.startswith("file://") else base).rstrip("/")
-    base = f"s3a://{base.removeprefix('s3://')}" if base.startswith("s3://") else base
-    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
-    columns = from_arrow_schema(given.schema)
-    return session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
+    return files_frame(session, given) if given.files else session.createDataFrame(plain(given.schema.empty_table()))
 
 
 def _told(error: Exception) -> KfixError:

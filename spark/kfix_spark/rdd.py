@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException, PythonException
 
 from kfix.errors import UnreachableError, UsageError
 from kfix_spark.session import one_line
-from kfix_spark.spread import TasksDiedError, do, lost
+from kfix_spark.spread import NotReadError, TasksDiedError, do, lost
 
+A = TypeVar("A")
 _PATIENCE: Final = 120.0
 #: Spark's messages about a lost process or machine, from Python or Java.
 DEAD: Final = re.compile(
@@ -35,21 +37,30 @@ class RddCluster:
         return max(1, int(self._context.defaultParallelism))
 
     def run(self, tasks: Sequence[bytes]) -> list[bytes]:
+        def action() -> list[bytes]:
+            found: list[bytes] = self._context.parallelize(tasks, len(tasks)).map(do).collect()
+            return found
+
+        try:
+            return self.act(action)
+        except NotReadError as error:
+            raise lost(str(error)) from None
+
+    def act(self, action: Callable[[], A]) -> A:
         try:
             self._context.setJobGroup(self._group, "kfix audit")
-            found: list[bytes] = self._context.parallelize(tasks, len(tasks)).map(do).collect()
-        except Py4JJavaError as error:
+            return action()
+        except (Py4JJavaError, PySparkException) as error:
             said = str(error)
             if self._stopped():
                 raise lost("Spark has stopped: its master or all its workers are gone") from None
-            if _PYTHON_FAILED in said:
+            if _PYTHON_FAILED in said or isinstance(error, PythonException):
                 raise UsageError(f"the workers cannot run kfix: {python_line(said)}", hint=SAME_PYTHON) from None
-            if not DEAD.search(said):
-                raise lost(one_line(error)) from None
-            raise TasksDiedError(one_line(error)) from None
+            if DEAD.search(said):
+                raise TasksDiedError(one_line(error)) from None
+            raise NotReadError(one_line(error)) from None
         except (Py4JError, OSError) as error:
             raise lost(one_line(error)) from None
-        return found
 
     def watch(self) -> None:
         if not self._context.master.startswith("spark://") or self._stopped():

@@ -35,10 +35,22 @@ class TasksDiedError(Exception):
     """A job was lost because the process or machine of a task died in every attempt of Spark."""
 
 
+class NotReadError(Exception):
+    """A job failed, and neither its workers nor their Python are the reason: Spark could not read a file."""
+
+
 class SparkCluster(Protocol):
     """A Spark cluster, by RDDs or by Connect."""
 
     def cores(self) -> int: ...
+
+    def act(self, action: Callable[[], A]) -> A:
+        """Returns the result of an action on a DataFrame.
+
+        Raises TasksDiedError if tasks died, NotReadError if Spark could not read a file, KfixError if the cluster
+        cannot run any task.
+        """
+        ...
 
     def run(self, tasks: Sequence[bytes]) -> list[bytes]:
         """Returns the result of `do` for each task, in order.
@@ -75,7 +87,18 @@ def each(
         threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _waited(future: Future[list[Done[R]]], cluster: SparkCluster) -> list[Done[R]]:
+def watched(cluster: SparkCluster, action: Callable[[], A]) -> A:
+    """Returns the result of an action, as `SparkCluster.act`. Ctrl-C stops the job."""
+    with ThreadPoolExecutor(1, "kfix-spark") as threads:
+        future = threads.submit(cluster.act, action)
+        try:
+            return _waited(future, cluster)
+        except BaseException:
+            cluster.cancel()
+            raise
+
+
+def _waited(future: Future[A], cluster: SparkCluster) -> A:
     while True:
         try:
             return future.result(_LOOK_AFTER)

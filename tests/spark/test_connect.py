@@ -9,6 +9,7 @@ from kfix.app.fleet import judge_stored
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
+from tests.spark.test_row_job import job_of, judged_by, judged_here, sieved, tasks_of
 from tests.unit.fleet.working import sometimes
 
 
@@ -22,6 +23,13 @@ def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
     done = engine.each(partial(judge_stored, prevention=True), run.stored())
     assert {d.name: d.value() for d in done} == judged
+
+
+def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
+    tasks = tasks_of(run)
+    found = {row.pop("cluster"): row for row in engine.over_rows(job_of(run, tasks)).to_pylist()}
+    assert found == {name: sieved(task) for name, task in tasks.items()}
+    assert judged_by(engine, run, tasks) == judged_here(tasks)
 
 
 def test_a_killer_is_a_row(engine):

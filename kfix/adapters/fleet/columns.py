@@ -22,24 +22,32 @@ _TOPIC = "topic"
 class Columns:
     """The columns of the row groups `groups` of a file of `partitions`; None: of all.
 
-    `first` are read together at the start: every diagnosis needs them.
+    `first` are read together at the start. The file is opened when something of it is first needed.
     """
 
     def __init__(self, place: StoreLocation, first: Iterable[str], groups: Sequence[int] | None = None) -> None:
         self._place = place
         self._groups = groups
-        with readable_errors(place):
-            try:
-                self._file = pq.ParquetFile(
-                    place.system.open_input_file(place.path), read_dictionary=[_TOPIC], pre_buffer=not place.local
-                )
-            except KeyError:
-                raise missing(_TOPIC, str(place)) from None
-        metadata = self._file.metadata
-        chosen = range(metadata.num_row_groups) if groups is None else groups
-        self.rows: int = sum(metadata.row_group(i).num_rows for i in chosen)
         self._known: dict[str, Any] = {}
         self.read(first)
+
+    @cached_property
+    def _file(self) -> Any:
+        with readable_errors(self._place):
+            try:
+                return pq.ParquetFile(
+                    self._place.system.open_input_file(self._place.path),
+                    read_dictionary=[_TOPIC],
+                    pre_buffer=not self._place.local,
+                )
+            except KeyError:
+                raise missing(_TOPIC, str(self._place)) from None
+
+    @cached_property
+    def rows(self) -> int:
+        metadata = self._file.metadata
+        chosen = range(metadata.num_row_groups) if self._groups is None else self._groups
+        return sum(metadata.row_group(i).num_rows for i in chosen)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:

@@ -5,39 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from kfix.adapters.fleet.runs import StoredCluster
+from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.model.audit.audit import FindingRow, Status
 from kfix.model.audit.fleetcase import ClusterDigest
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.model.expected import EXPECTED, Expected
-from kfix.model.timing import TIMING
 
 #: Converts a finding to a mapping for JSON, as in `kfix diagnose --json`.
 AsDict = Callable[[Finding], Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeTask:
-    """The input of a worker: names and numbers, never rows. `stored` is where the cluster is in the store."""
-
-    cluster: str
-    stored: StoredCluster
-    day: date
-    expected: Expected = EXPECTED
-    restart_grace: float = TIMING.restart_grace
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The output of a worker: the rows of all findings, folded ones included, each with status new, and the digest."""
-
-    rows: tuple[FindingRow, ...]
-    digest: ClusterDigest
 
 
 def judged(task: JudgeTask, diagnosis: Diagnosis, snapshot: Snapshot, as_dict: AsDict) -> Judged:

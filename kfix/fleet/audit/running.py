@@ -16,13 +16,17 @@ from kfix.adapters.fleet.audits import Audit, table_of, write_audit
 from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
-from kfix.adapters.fleet.tables import AUDITED
+from kfix.adapters.fleet.tables import AUDITED, PARTITIONS
+from kfix.derive.predicate import Predicate
 from kfix.errors import UsageError
 from kfix.fleet.audit.history import as_news, compared, stuck_in
-from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
+from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.sql import SCORES
-from kfix.fleet.engine import Engine
+from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.engine import ClusterJob, Engine
+from kfix.fleet.judging.tasks import ANSWERS, Judged, JudgeTask, RowJudge, done_of, tasks_table
+from kfix.fleet.pool import Done
 from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
@@ -33,13 +37,14 @@ from kfix.model.diagnosis.finding import Finding
 class Tools:
     """The functions that the caller supplies, since this package depends on neither checks nor formats.
 
-    `judge` must be a module-level function, since a new process imports it by name. `on_done` is called with (name,
-    error or "") for each judged cluster.
+    `judge` must be a module-level function, since a new process imports it by name. `conditions` are all by which its
+    checks ask for rows. `on_done` is called with (name, error or "") for each judged cluster.
     """
 
     judge: Callable[[JudgeTask], Judged]
     fleet_checks: Callable[[FleetCase], Iterable[tuple[str, Finding]]]
     as_dict: AsDict
+    conditions: tuple[Predicate, ...] = ()
     on_done: Callable[[str, str], None] = lambda _name, _error: None
 
 
@@ -112,7 +117,7 @@ def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools:
         name: JudgeTask(name, where, run.day, entries[name].expected, entries[name].restart_grace)
         for name, where in run.stored().items()
     }
-    for done in engine.each(tools.judge, tasks):
+    for done in _judged(run, tasks, engine, tools):
         if done.error or done.result is None:
             results.failed[done.name] = (
                 f"collected, but cannot be judged: {done.error or 'the worker returned no result'}"
@@ -121,6 +126,19 @@ def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools:
             results.rows += done.result.rows
             results.digests[done.name] = done.result.digest
         tools.on_done(done.name, done.error)
+
+
+def _judged(run: Run, tasks: Mapping[str, JudgeTask], engine: Engine, tools: Tools) -> Iterator[Done[Judged]]:
+    """Yields the results in the order of the names."""
+    files = StoreTable(run.root, PARTITIONS).files(lambda day, name: (day, name) == (run.day, run.id))
+    rows = stored_rows(run.root, PARTITIONS, files)
+    job = ClusterJob(tasks_table(tasks.values()), rows, tools.conditions, RowJudge(tools.judge), ANSWERS)
+    answers = engine.over_rows(job) if tasks else None
+    if answers is None:
+        yield from engine.each(tools.judge, tasks)
+        return
+    done = {one.name: one for one in map(done_of, answers.to_pylist())}
+    yield from (done[name] for name in tasks)
 
 
 def _over_the_fleet(

@@ -19,6 +19,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.documents.shapes import read_json
 from kfix.errors import UsageError
 from kfix.fleet.judging.partitions import StoredPartitions
+from kfix.fleet.judging.picked import Picked
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
@@ -27,22 +28,26 @@ def open_stored(
     stored: StoredCluster,
     restart_grace: float = TIMING.restart_grace,
     expected: Expected = EXPECTED,
+    picked: Picked | None = None,
 ) -> CaseFile:
-    """Opens one cluster of a run; `restart_grace` is in seconds.
+    """Opens one cluster of a run; `restart_grace` is in seconds. `picked` are the rows that an engine
+    has picked by the conditions of all checks; None: they are found here.
 
     The case file answers as that of the original snapshot and reads partitions on demand. Raises UsageError and
     UnreachableError, which name the file, if a file is damaged, missing or cannot be read.
     """
     document = read_stored_document(stored)
     columns = Columns(place_of(stored.partitions), (), stored.groups)
-    if document.get("partitions") != columns.rows:
+    if picked is not None and picked.rows != document.get("partitions"):
+        picked = None  # The file itself shows what is wrong.
+    if picked is None and document.get("partitions") != columns.rows:
         raise UsageError(
             f"{stored.partitions}: has {columns.rows} rows of {stored.name}, but the cluster's document states "
             f"{document.get('partitions')}: they are from different snapshots",
             hint="collect the cluster again",
         )
     try:
-        return _opened(columns, document, restart_grace, expected)
+        return _opened(columns, document, restart_grace, expected, picked)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise UsageError(
             f"{stored.document}: {stored.name}: is damaged: {type(error).__name__} at {error}",
@@ -50,8 +55,10 @@ def open_stored(
         ) from None
 
 
-def _opened(columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected) -> CaseFile:
-    partitions = StoredPartitions(columns, document, expected)
+def _opened(
+    columns: Columns, document: Mapping[str, Any], restart_grace: float, expected: Expected, picked: Picked | None
+) -> CaseFile:
+    partitions = StoredPartitions(columns, document, expected, picked)
     raw = partitions.raw
     # Written and read once more: only as JSON are a list and a row of a table the same to the strict shape.
     bare = decode(read_json(json.dumps(document["snapshot"]), SnapshotShape, COLUMNS), str(document["origin"]))

@@ -16,6 +16,7 @@ from kfix.derive.casefile import STANDING
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.partitions import LazyRows, Rows
 from kfix.derive.predicate import Predicate
+from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 
@@ -23,15 +24,19 @@ from kfix.model.expected import EXPECTED_TYPES, Expected, values_of
 class StoredPartitions:
     """Reads each column at most once. A row becomes an object, together with its raw state, if a condition picks it."""
 
-    def __init__(self, columns: Columns, document: Mapping[str, Any], expected: Expected) -> None:
+    def __init__(
+        self, columns: Columns, document: Mapping[str, Any], expected: Expected, picked: Picked | None = None
+    ) -> None:
+        """`picked` are the rows by condition if they are known; then a healthy cluster reads no column at all."""
         self.raw = Raw(columns)
+        self._picked = picked
         self._columns = columns
         self._document = document
-        self._sieve = Sieve(columns.__getitem__, columns.rows, values_of(expected))
+        self._expected = expected
         self._fetched: dict[int, PartitionFacts] = {}
 
     def __len__(self) -> int:
-        return self._columns.rows
+        return self._columns.rows if self._picked is None else self._picked.rows
 
     @cached_property
     def topics(self) -> int:
@@ -57,20 +62,30 @@ class StoredPartitions:
     def _left(self) -> Mapping[int, int]:
         return {int(b): int(at) for b, at in self._document["left"].items()}
 
+    @cached_property
+    def _sieve(self) -> Sieve:
+        return Sieve(self._columns.__getitem__, self._columns.rows, values_of(self._expected))
+
+    def _by(self, conditions: Sequence[Predicate]) -> Picked | Sieve:
+        picked = self._picked
+        return picked if picked is not None and all(c in picked for c in conditions) else self._sieve
+
     def left_ms(self, broker: int) -> int | None:
         return self._left.get(broker)
 
     def count(self, condition: Predicate) -> int:
-        return self._sieve.count(condition)
+        return self._by([condition]).count(condition)
 
     def where(self, condition: Predicate) -> Rows:
-        return LazyRows(lambda: self._at(self._sieve.rows_of([condition])))
+        return LazyRows(lambda: self._at(self._by([condition]).rows_of([condition])))
 
     def candidates(self, conditions: Sequence[Predicate]) -> Rows:
         """Reads all columns that a healthy cluster needs in one go, which matters for object stores."""
-        names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
-        self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
-        return self._at(self._sieve.rows_of(conditions))
+        by = self._by(conditions)
+        if isinstance(by, Sieve):
+            names = frozenset[str]().union(*(c.names for c in (*conditions, *STANDING)))
+            self._columns.read(sorted(names - EXPECTED_TYPES.keys()))
+        return self._at(by.rows_of(conditions))
 
     def _at(self, numbers: Iterable[int]) -> tuple[PartitionFacts, ...]:
         rows = tuple(numbers)

@@ -1,0 +1,162 @@
+"""The judging of a run as one Spark job: row conditions as SQL over `partitions`, the checks in Arrow batches.
+
+    partitions -> a bigint of terms for each row -> the rows that meet a condition, by cluster
+                                                            |
+    clusters of the run (names and paths) ------------ left join -> mapInArrow: open the case file, run the checks
+
+Only the rows that meet a condition become Python objects. A cluster without any is judged by its document alone. No row
+of `partitions` passes through the driver, and a large cluster is read in several tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from operator import itemgetter
+from typing import Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kfix.derive.predicate import Predicate
+from kfix.fleet.engine import ClusterJob, StoredRows
+from kfix.fleet.judging.picked import Picked
+from kfix.fleet.pool import single_threaded
+from kfix.model.expected import EXPECTED_TYPES
+from kfix_spark.conditions import Terms
+from kfix_spark.frames import files_frame
+
+#: The bits of a row that meets no condition, and of one with a column that has no value: such a file is damaged.
+_PLAIN: Final = -2
+_ODD: Final = -1
+_TASKS_A_CORE: Final = 8
+#: Names, paths and picked rows are small, but each of them is work for a core.
+_BATCH: Final = 16
+_DEFAULTS: Final = {"maxPartitionBytes": ("128MB", "134217728b"), "openCostInBytes": ("4MB", "4194304b", "4194304")}
+_BYTES: Final = 4
+_SPLITS_A_CORE: Final = 4
+_SMALLEST: Final = 256 << 10
+_OPENING: Final = 32 << 10
+
+
+#: By cluster: how many rows there are, where the first and the last one are in its file, and those that were picked.
+_BY_CLUSTER: Final = """
+WITH terms AS (
+  SELECT cluster, row, IF({unread}, {odd}L, {bits}) | {once} AS bits FROM {rows}
+), marked AS (
+  SELECT cluster, row, IF(bits < 0 OR {meets}, bits, {plain}L) AS bits FROM terms
+), counted AS (
+  SELECT cluster, IF(bits = {plain}L, -1L, row) AS number, bits, count(*) AS n, min(row) AS first, max(row) AS last
+  FROM marked GROUP BY 1, 2, 3
+)
+SELECT cluster, sum(n) AS rows, min(first) AS first, max(last) AS last,
+       collect_list(IF(bits = {plain}L, NULL, struct(number, bits))) AS picked
+FROM counted GROUP BY cluster
+"""
+#: An expression that is not deterministic is evaluated once: the optimizer does not copy it into each condition.
+_ONCE: Final = "CAST(spark_partition_id() & 0 AS BIGINT)"
+
+
+class RowJob:
+    """One job over a session that nothing else uses; `close` drops its views."""
+
+    def __init__(self, session: Any, cores: int, job: ClusterJob) -> None:
+        self._session = session
+        self._cores = cores
+        self._job = job
+        self._views: list[str] = []
+
+    def answers(self, *, picks: bool) -> Any:
+        """Returns a DataFrame with the answers; without `picks` each task evaluates the conditions itself."""
+        job = self._job
+        self._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_BATCH))
+        parts = max(1, min(job.tasks.num_rows, _TASKS_A_CORE * self._cores))
+        given = self._session.createDataFrame(job.tasks).repartition(parts, "cluster")
+        terms = Terms(job.conditions) if picks and job.rows.files else None
+        if terms is not None:
+            given = given.join(self._by_cluster(terms), "cluster", "left")
+        return given.mapInArrow(WorkOnBatches(job.work, terms), from_arrow_schema(job.answers))
+
+    def close(self) -> None:
+        for name in self._views:
+            self._session.catalog.dropTempView(name)
+
+    def _by_cluster(self, terms: Terms) -> Any:
+        stored = self._job.rows
+        _split(self._session, self._cores, stored.rows)
+        schema = pa.schema([stored.schema.field(name) for name in ("cluster", *terms.columns)])
+        rows = files_frame(self._session, StoredRows(schema, stored.folder, stored.files))
+        rows = rows.selectExpr("cluster", "_metadata.row_index AS row", *(f"`{name}`" for name in terms.columns))
+        statement = _BY_CLUSTER.format(
+            rows=self._view(self._with_expected(rows)),
+            unread=" OR ".join(f"`{name}` IS NULL" for name in terms.columns) or "false",
+            bits=terms.bits,
+            meets=f"({terms.meets('bits')})",
+            once=_ONCE,
+            odd=_ODD,
+            plain=_PLAIN,
+        )
+        return self._session.sql(statement)
+
+    def _with_expected(self, rows: Any) -> Any:
+        """Adds the expected values: literals if they are the same for all clusters, else by a broadcast join."""
+        expected = self._job.tasks.select(["cluster", *EXPECTED_TYPES])
+        different = expected.group_by([*EXPECTED_TYPES]).aggregate([])
+        if different.num_rows == 1:
+            [values] = different.to_pylist()
+            return rows.selectExpr("*", *(f"{value}L AS {name}" for name, value in values.items()))
+        return rows.join(self._session.createDataFrame(expected).hint("broadcast"), "cluster")
+
+    def _view(self, frame: Any) -> str:
+        name = f"kfix_{uuid4().hex}"
+        frame.createOrReplaceTempView(name)
+        self._views.append(name)
+        return name
+
+
+class WorkOnBatches:
+    """Does the work for batches of clusters in a worker; `terms` are those of picked rows, None if there are none."""
+
+    def __init__(self, work: Callable[[Mapping[str, Any], Picked | None], Any], terms: Terms | None) -> None:
+        self._work = work
+        self._terms = terms
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        _begin()
+        met = cache(self._terms.met) if self._terms is not None else None
+        for batch in batches:
+            for row in batch.to_pylist():
+                picked = None if met is None or self._terms is None else _picked(row, self._terms, met)
+                yield self._work(row, picked)
+
+
+def _picked(row: Mapping[str, Any], terms: Terms, met: Callable[[int], tuple[Predicate, ...]]) -> Picked | None:
+    """Returns the picked rows of a cluster; None where they cannot be relied on: then the task reads the file, which
+    finds out what is wrong with it.
+    """
+    rows, first, last = row["rows"], row["first"], row["last"]
+    if rows is None or last - first + 1 != rows or any(each["bits"] < 0 for each in row["picked"]):
+        return None
+    numbers: dict[str, list[int]] = {c.text: [] for c in terms.conditions}
+    for each in sorted(row["picked"], key=itemgetter("number")):
+        for condition in met(each["bits"]):
+            numbers[condition.text].append(each["number"] - first)
+    return Picked(rows, numbers)
+
+
+@cache
+def _begin() -> None:
+    single_threaded()
+
+
+def _split(session: Any, cores: int, rows: int) -> None:
+    """Reads in some tasks for each core, unless the operator has set the size of a task. Rows are a few bytes each:
+    by the defaults of Spark a whole fleet would be one task, and each file as much work as 4 MB.
+    """
+    share = rows * _BYTES // (_SPLITS_A_CORE * max(cores, 1))
+    wanted = {"maxPartitionBytes": min(max(share, _SMALLEST), 128 << 20), "openCostInBytes": _OPENING}
+    for name, value in wanted.items():
+        key = f"spark.sql.files.{name}"
+        if session.conf.get(key) in _DEFAULTS[name]:
+            session.conf.set(key, str(value))

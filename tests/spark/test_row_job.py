@@ -1,0 +1,144 @@
+"""The rows that Spark picks by SQL are those of the checks' own conditions, and a run is judged as without it."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kfix.adapters.fleet.columns import Columns
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.runs import read_run
+from kfix.adapters.fleet.tables import PARTITIONS
+from kfix.app.audit import judge_for_audit
+from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.compacting import compact
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engine import ClusterJob
+from kfix.fleet.judging.picked import Picked
+from kfix.fleet.judging.sieve import Sieve
+from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, done_of, tasks_table
+from kfix.model.expected import EXPECTED, Expected, values_of
+from kfix_diagnostics.catalogue import row_conditions
+
+SEEN = pa.schema([("cluster", pa.string()), ("rows", pa.int64()), ("numbers", pa.list_(pa.list_(pa.int64())))])
+
+
+def picked_by(row, picked):
+    """The rows that this task was given, by condition; -1 rows if it was given none."""
+    numbers = [] if picked is None else [picked.rows_of([c]) for c in row_conditions()]
+    return pa.RecordBatch.from_pylist(
+        [{"cluster": row["cluster"], "rows": -1 if picked is None else picked.rows, "numbers": numbers}], schema=SEEN
+    )
+
+
+def dying(row, picked):
+    import os
+
+    if row["cluster"].endswith("3"):
+        os._exit(1)
+    return picked_by(row, picked)
+
+
+def tasks_of(run, expected: Mapping[str, Expected] | None = None):
+    return {
+        name: JudgeTask(name, stored, run.day, (expected or {}).get(name, EXPECTED))
+        for name, stored in run.stored().items()
+    }
+
+
+def job_of(run, tasks, work=picked_by, schema=SEEN):
+    rows = stored_rows(run.root, PARTITIONS, StoreTable(run.root, PARTITIONS).files())
+    return ClusterJob(tasks_table(tasks.values()), rows, row_conditions(), work, schema)
+
+
+def judged_by(engine, run, tasks):
+    found = engine.over_rows(job_of(run, tasks, RowJudge(judge_for_audit), ANSWERS))
+    return {done.name: (done.result, done.error) for done in map(done_of, found.to_pylist())}
+
+
+def judged_here(tasks):
+    return {done.name: (done.result, done.error) for done in EmbeddedEngine(1).each(judge_for_audit, tasks)}
+
+
+def sieved(task):
+    columns = Columns(place_of(task.stored.partitions), (), task.stored.groups)
+    sieve = Sieve(columns.__getitem__, columns.rows, values_of(task.expected))
+    return {"rows": columns.rows, "numbers": [sieve.rows_of([c]) for c in row_conditions()]}
+
+
+@pytest.fixture
+def copied(run, tmp_path):
+    return read_run(place_of(shutil.copytree(run.root.path, tmp_path / "store")), run.day, run.id)
+
+
+@pytest.fixture
+def expected(run):
+    return {name: Expected(3 + i % 3, 2 + i % 2) for i, name in enumerate(run.clusters)}
+
+
+def test_the_rows_of_every_condition_are_picked(local, run, expected):
+    for wanted in ({}, expected):
+        tasks = tasks_of(run, wanted)
+        found = {row.pop("cluster"): row for row in local.over_rows(job_of(run, tasks)).to_pylist()}
+        assert found == {name: sieved(task) for name, task in tasks.items()}
+    used = [sum(len(row["numbers"][i]) for row in found.values()) for i in range(len(row_conditions()))]
+    assert sum(n > 0 for n in used) > 15, used
+
+
+def test_the_answers_are_those_of_the_embedded_engine(local, run, expected):
+    tasks = tasks_of(run, expected)
+    assert judged_by(local, run, tasks) == judged_here(tasks)
+
+
+def test_rows_of_merged_files_are_numbered_by_cluster(local, copied):
+    list(compact(copied.root))
+    tasks = tasks_of(copied)
+    assert len({task.stored.partitions for task in tasks.values()}) < len(tasks)
+    found = {row.pop("cluster"): row for row in local.over_rows(job_of(copied, tasks)).to_pylist()}
+    assert found == {name: sieved(task) for name, task in tasks.items()}
+
+
+def rewritten(path, change):
+    table = change(pq.read_table(path, partitioning=None))
+    pq.write_table(table, path, store_schema=False)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: Path(path).write_bytes(Path(path).read_bytes()[:-100]),
+        lambda path: Path(path).unlink(),
+        lambda path: rewritten(path, lambda t: t.drop_columns(["leaderless"])),
+        lambda path: rewritten(path, lambda t: t.slice(1)),
+        lambda path: rewritten(
+            path, lambda t: t.set_column(t.schema.get_field_index("n_isr"), "n_isr", pa.nulls(len(t), pa.int64()))
+        ),
+        lambda path: rewritten(
+            path, lambda t: t.set_column(t.schema.get_field_index("n_isr"), "n_isr", pa.array(["2"] * len(t)))
+        ),
+    ],
+    ids=["cut", "gone", "no column", "a row less", "no value", "other type"],
+)
+def test_a_damaged_file_spoils_its_own_cluster_only(local, copied, harm):
+    tasks = dict([*tasks_of(copied).items()][:5])
+    name = [*tasks][2]
+    harm(tasks[name].stored.partitions)
+    found, here = judged_by(local, copied, tasks), judged_here(tasks)
+    assert found == here
+    assert "partitions" in found[name][1]
+    assert [n for n, (_, error) in found.items() if error] == [name]
+
+
+def test_a_job_that_loses_a_process_gives_no_answer(local, run):
+    assert local.over_rows(job_of(run, tasks_of(run), dying)) is None
+
+
+def test_a_condition_by_which_no_row_was_picked_is_evaluated_over_the_columns(run):
+    task = tasks_of(run)[next(iter(run.clusters))]
+    none = Picked(run.clusters[task.cluster], {})
+    assert judge_for_audit(replace(task, picked=none)) == judge_for_audit(task)
