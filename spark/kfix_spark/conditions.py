@@ -116,11 +116,6 @@ class Terms:
                 return bool(bits & self._bits[ast.unparse(tree)])
 
 
-def sql_of(condition: Predicate) -> str:
-    """Returns one condition as SQL over the columns of `partitions` and the expected values."""
-    return _sql(condition.tree)
-
-
 def _sql(node: ast.expr) -> str:  # noqa: PLR0911 - one line a kind
     match node:
         case ast.BoolOp(op=op, values=parts):
