@@ -169,8 +169,8 @@ class AuditReport:
     `previous_run` is the run that it was compared with, "" for the first audit. `clusters` are sorted by risk, those
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
-    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `scenarios` are the
-    failures that were judged, worst first; empty for an audit that judged none.
+    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `scenarios` are
+    the failures that were judged, worst first; empty for an audit that judged none.
     """
 
     day: date

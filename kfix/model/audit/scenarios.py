@@ -7,7 +7,8 @@ end; a field is never renamed and never changes its type.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Final
 
 BROKER, PAIR, RACK = "broker", "pair", "rack"
@@ -94,3 +95,34 @@ def matrix_of(clusters: Iterable[str], rows: Iterable[ScenarioRow]) -> tuple[Clu
         if row.kind not in kinds or row.rank > kinds[row.kind].rank:
             kinds[row.kind] = row
     return tuple(ClusterScenarios(name, kinds) for name, kinds in found.items())
+
+
+@dataclass(frozen=True)
+class FleetForecast:
+    """What one failure does to each chosen cluster of a run, or, with `down` "", the worst failures of each.
+
+    `down` is as in `--down`: `rack=b`. `rows` are worst first. `clusters` are those that were asked for, `owners` and
+    `bootstraps` theirs; `absent` have no such rack or live broker, so that it cannot happen there. `unjudged` maps
+    clusters to the reason why nothing, or not everything, is known of them.
+    """
+
+    day: date
+    run: str
+    store: str
+    down: str
+    rows: tuple[ScenarioRow, ...]
+    clusters: tuple[str, ...]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    bootstraps: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def losing(self) -> tuple[ScenarioRow, ...]:
+        """The rows in which partitions stop or lose records."""
+        return tuple(row for row in self.rows if row.something_stops)
+
+    @property
+    def uncertain(self) -> tuple[str, ...]:
+        """The clusters of which too little is known to call them safe, sorted."""
+        return tuple(sorted({*self.unjudged, *(row.cluster for row in self.rows if row.uncertain)}))
