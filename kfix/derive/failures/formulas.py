@@ -85,23 +85,37 @@ class Formulas:
 
     # --- SQL -------------------------------------------------------------------------------------------------------
 
-    def select(self, source: str, wanted: Sequence[str], replicas: int) -> str:
+    def select(self, source: str, wanted: Sequence[str], replicas: int, known: Sequence[str] = ()) -> str:
         """Returns SELECT *, with the wanted rules as more columns, for DuckDB and Spark.
 
-        `source` is a table or a statement in parentheses whose columns are the inputs, `order_1` to `order_N` (bits, 0
-        for no replica) and `min_isr_1` to `min_isr_N` for N = `replicas`, all 64-bit integers. Rules that build on each
-        other are columns of nested statements, so that each is written and worked out once.
+        `source` is a table or a statement in parentheses whose columns are the inputs and the rules in `known`, and
+        `order_1` to `order_N` (bits, 0 for no replica) and `min_isr_1` to `min_isr_N` for N = `replicas`, all 64-bit
+        integers and flags. Rules that build on each other are columns of nested statements, so that each is written
+        once.
         """
         found = source
-        for level in self._levels(wanted):
+        for level in self._levels(wanted, known):
             columns = ", ".join(f"{self._sql(self._trees[name], replicas)} AS {name}" for name in level)
             found = f"(SELECT *, {columns} FROM {found} AS given)"  # noqa: S608
         return found
 
-    def _needed(self, wanted: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    def without(self, wanted: Sequence[str], inputs: Sequence[str]) -> tuple[str, ...]:
+        """Returns the rules that the wanted ones need and that use none of these inputs, directly or not."""
+        using = {*inputs}
+        for name, tree in self._trees.items():
+            if using & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
+                using.add(name)
+        needed = [name for name, _ in self._needed(wanted)]
+        users = [{*self._names[name]} for name in needed if name in using]
+        # Only those that a rule with one of these inputs names: the others are steps on the way to them.
+        return tuple(name for name in needed if name not in using and any(name in user for user in users))
+
+    def _needed(self, wanted: Sequence[str], known: Sequence[str] = ()) -> Iterator[tuple[str, ast.expr]]:
         needed = {*wanted}
         for name in reversed(self._trees):
-            if name in needed:
+            if name in known:
+                needed.discard(name)
+            elif name in needed:
                 needed |= self._names[name]
         return ((name, tree) for name, tree in self._trees.items() if name in needed)
 
@@ -112,12 +126,12 @@ class Formulas:
             for name, tree in self._trees.items()
         }
 
-    def _levels(self, wanted: Sequence[str]) -> list[list[str]]:
+    def _levels(self, wanted: Sequence[str], known: Sequence[str]) -> list[list[str]]:
         """Returns the rules in groups: each uses only those of the groups before."""
         depth: dict[str, int] = {}
         levels: list[list[str]] = []
-        for name, _ in self._needed(wanted):
-            depth[name] = 1 + max((depth[other] for other in self._names[name]), default=-1)
+        for name, _ in self._needed(wanted, known):
+            depth[name] = 1 + max((depth[other] for other in self._names[name] if other in depth), default=-1)
             levels += [[] for _ in range(depth[name] + 1 - len(levels))]
             levels[depth[name]].append(name)
         return levels

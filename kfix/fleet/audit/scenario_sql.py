@@ -22,6 +22,8 @@ STATE_COLUMNS: Final = (
 )
 #: The rules whose values are counted.
 JUDGED_RULES: Final = ("fate", "falls_under", "left_with_last")
+#: The rules about a partition today: worked out once, before failures are joined.
+TODAY_RULES: Final = FORMULAS.without(JUDGED_RULES, ("down", "new_controller"))
 
 #: Live brokers with their bits, and whether the masks of their cluster are known.
 BROKERS_SQL: Final = """
@@ -32,15 +34,13 @@ WHERE b.alive
 ORDER BY b.cluster, b.broker
 """
 
-_MEMBERS: Final = """
+#: Every live broker, every pair of them, and every rack. Bits are disjoint, so a sum is the union.
+EVERY_FAILURE: Final = """
 members AS (
   SELECT b.cluster, b.broker, b.rack, b.bit
   FROM brokers b JOIN snapshots s ON s.cluster = b.cluster
   WHERE b.alive AND b.bit IS NOT NULL AND s.controller_bit IS NOT NULL
-)"""
-#: Every live broker, every pair of them, and every rack. Bits are disjoint, so a sum is the union.
-_EVERY: Final = """
-failures AS (
+), failures AS (
   SELECT cluster, 'broker' AS kind, CAST(broker AS STRING) AS name, bit AS down FROM members
   UNION ALL
   SELECT a.cluster, 'pair' AS kind, CONCAT(CAST(a.broker AS STRING), ',', CAST(b.broker AS STRING)) AS name,
@@ -53,19 +53,29 @@ failures AS (
 
 
 def judged(failures: str) -> str:
-    """Returns a statement: one row for each failure and each state that it can concern, with the rules' values."""
-    states = ", ".join(f"s.{name}" for name in STATE_COLUMNS)
+    """Returns a statement: one row for each set of brokers and each state that it can concern, with the rules' values.
+
+    Its key is (cluster, down, state): failures of the same brokers have the same row.
+    """
+    columns = ", ".join(f"s.{name}" for name in (*STATE_COLUMNS, *TODAY_RULES))
     crossed = f"""(
-  SELECT f.cluster, f.kind, f.name, f.down,
-         (c.elects_by_record AND (c.controller_bit = 0 OR (c.controller_bit & f.down) <> 0)) AS new_controller,
-         s.state, s.partitions, s.offsets, s.transactions, s.groups, {states}
-  FROM {failures} f
-  JOIN snapshots c ON c.cluster = f.cluster
-  JOIN partition_states s ON s.cluster = f.cluster AND s.judged
+  SELECT /*+ BROADCAST(f) */ f.cluster, f.down, f.new_controller,
+         s.state, s.partitions, s.offsets, s.transactions, s.groups, {columns}
+  FROM (
+    SELECT DISTINCT g.cluster, g.down,
+           (c.elects_by_record AND (c.controller_bit = 0 OR (c.controller_bit & g.down) <> 0)) AS new_controller
+    FROM {failures} g JOIN snapshots c ON c.cluster = g.cluster
+  ) f
+  JOIN {today("partition_states")} s ON s.cluster = f.cluster AND s.judged
    AND (((s.replicas | s.isr | s.leader | CASE WHEN s.believed > 0 THEN s.believed ELSE 0 END) & f.down) <> 0
         OR s.believed <> s.leader OR (s.leader & s.online) = 0)
 )"""  # noqa: S608 - names of this module only
-    return FORMULAS.select(crossed, JUDGED_RULES, MOST_REPLICAS)
+    return FORMULAS.select(crossed, JUDGED_RULES, MOST_REPLICAS, TODAY_RULES)
+
+
+def today(states: str) -> str:
+    """Returns a statement: the states, with the rules that no failure has a part in."""
+    return FORMULAS.select(states, TODAY_RULES, MOST_REPLICAS)
 
 
 def _fate(*fates: Fate) -> str:
@@ -99,7 +109,7 @@ _WEIGHTS: Final = ("partitions", "offsets", "transactions", "groups")
 
 def _totals(failures: str) -> str:
     """The first sums are by outcome: DuckDB copies a rule into each expression that uses it when it plans."""
-    outcomes = ", ".join(("cluster", "kind", "name", *JUDGED_RULES))
+    outcomes = ", ".join(("cluster", "down", *JUDGED_RULES))
     weights = ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in _WEIGHTS)
     sums = ",\n         ".join(f"{text} AS {name}" for name, text in COUNTS.items())
     shown = ", ".join(f"COALESCE(t.{name}, 0) AS {name}" for name in COUNTS if name != "unknown")
@@ -107,9 +117,9 @@ def _totals(failures: str) -> str:
 outcomes AS (
   SELECT {outcomes}, {weights} FROM {judged(failures)} AS judged GROUP BY {outcomes}
 ), counted AS (
-  SELECT cluster, kind, name,
+  SELECT cluster, down,
          {sums}
-  FROM outcomes GROUP BY cluster, kind, name
+  FROM outcomes GROUP BY cluster, down
 ), unjudged AS (
   SELECT cluster, CAST(SUM(partitions) AS BIGINT) AS n FROM partition_states WHERE NOT judged GROUP BY cluster
 )
@@ -118,36 +128,34 @@ SELECT f.cluster, f.kind, f.name, f.down, {shown},
        (c.controller_bit & f.down) <> 0 AS controller, c.lacks = '' AS complete
 FROM {failures} f
 JOIN snapshots c ON c.cluster = f.cluster
-LEFT JOIN counted t ON t.cluster = f.cluster AND t.kind = f.kind AND t.name = f.name
+LEFT JOIN counted t ON t.cluster = f.cluster AND t.down = f.down
 LEFT JOIN unjudged u ON u.cluster = f.cluster
 """  # noqa: S608
 
 
 #: Every failure of every cluster; of pairs only those after which something stops.
-EVERY_TOTAL: Final = f"""WITH {_MEMBERS}, {_EVERY}, {_totals("failures")}
+EVERY_TOTAL: Final = f"""WITH {EVERY_FAILURE}, {_totals("failures")}
 WHERE f.kind <> 'pair' OR COALESCE(t.stops, 0) + COALESCE(t.unclean, 0) > 0
 """
 #: The failures of the table `chosen`: cluster, kind, name, down.
 CHOSEN_TOTAL: Final = f"WITH {_totals('chosen')}"
 #: How many topics stop or lose records, and which most of all, for the failures of `chosen`.
 LOST_TOPICS: Final = f"""WITH hit AS (
-  SELECT cluster, kind, name, state FROM {judged("chosen")} AS judged WHERE {LOSES}
+  SELECT cluster, down, state FROM {judged("chosen")} AS judged WHERE {LOSES}
 ), held AS (
   SELECT p.cluster, p.topic, p.state, COUNT(*) AS n
   FROM partitions p JOIN (SELECT DISTINCT cluster, state FROM hit) h ON h.cluster = p.cluster AND h.state = p.state
   GROUP BY p.cluster, p.topic, p.state
 ), lost AS (
-  SELECT h.cluster, h.kind, h.name, p.topic, SUM(p.n) AS n
+  SELECT h.cluster, h.down, p.topic, SUM(p.n) AS n
   FROM hit h JOIN held p ON p.cluster = h.cluster AND p.state = h.state
-  GROUP BY h.cluster, h.kind, h.name, p.topic
+  GROUP BY h.cluster, h.down, p.topic
 ), ranked AS (
-  SELECT cluster, kind, name, topic,
-         ROW_NUMBER() OVER (PARTITION BY cluster, kind, name ORDER BY n DESC, topic) AS place
-  FROM lost
+  SELECT cluster, down, topic, ROW_NUMBER() OVER (PARTITION BY cluster, down ORDER BY n DESC, topic) AS place FROM lost
 )
-SELECT cluster, kind, name, CAST(COUNT(*) AS BIGINT) AS topics,
+SELECT cluster, down, CAST(COUNT(*) AS BIGINT) AS topics,
        MAX(CASE WHEN place = 1 THEN topic END) AS first_topic,
        MAX(CASE WHEN place = 2 THEN topic END) AS second_topic,
        MAX(CASE WHEN place = 3 THEN topic END) AS third_topic
-FROM ranked GROUP BY cluster, kind, name
+FROM ranked GROUP BY cluster, down
 """  # noqa: S608

@@ -76,8 +76,8 @@ class RunScenarios:
         def rows(spec: TableSpec) -> StoredRows:
             return stored_rows(root, spec, StoreTable(root, spec).files(lambda day, name: (day, name) == key))
 
-        self._tables = {spec.name: rows(spec) for spec in (BROKERS, SNAPSHOTS, PARTITION_STATES)}
-        self._partitions = rows(PARTITIONS)
+        self.tables = {spec.name: rows(spec) for spec in (BROKERS, SNAPSHOTS, PARTITION_STATES)}
+        self.partitions = rows(PARTITIONS)
         self.brokers = self._brokers()
         self._unjudged = {
             name: run.failed.get(name) or "no source shows which brokers are alive"
@@ -87,7 +87,7 @@ class RunScenarios:
     def _brokers(self) -> Mapping[str, LiveBrokers]:
         racks: dict[str, dict[int, str]] = {}
         bits: dict[str, dict[int, int]] = {}
-        tables = {name: self._tables[name] for name in ("brokers", "snapshots")}
+        tables = {name: self.tables[name] for name in ("brokers", "snapshots")}
         for row in self._engine.query(BROKERS_SQL, tables).to_pylist():
             racks.setdefault(row["cluster"], {})[row["broker"]] = row["rack"]
             if row["masked"]:
@@ -100,7 +100,7 @@ class RunScenarios:
 
         Pairs are left out where the masks do not fit.
         """
-        found = _beyond_singles(self._engine.query(EVERY_TOTAL, self._tables).to_pylist())
+        found = _beyond_singles(self._engine.query(EVERY_TOTAL, self.tables).to_pylist())
         wide = {name: [*_singles_and_racks(each)] for name, each in self.brokers.items() if not each.bits}
         return self._finished(found, wide)
 
@@ -111,14 +111,14 @@ class RunScenarios:
             for name, (kind, down, brokers) in failures.items()
             if self.brokers[name].bits
         ]
-        tables = {**self._tables, "chosen": pa.Table.from_pylist(rows, schema=_CHOSEN)}
+        tables = {**self.tables, "chosen": pa.Table.from_pylist(rows, schema=_CHOSEN)}
         found = self._engine.query(CHOSEN_TOTAL, tables).to_pylist() if rows else []
         return self._finished(found, {n: [f] for n, f in failures.items() if not self.brokers[n].bits})
 
     def _finished(self, rows: Sequence[_Row], wide: Mapping[str, Sequence[_Failure]]) -> JudgedScenarios:
         unjudged = dict(self._unjudged)
         topics = self._topics(rows, unjudged)
-        made = [self._row(row, topics.get((row["cluster"], row["kind"], row["name"]))) for row in rows]
+        made = [self._row(row, topics.get((row["cluster"], row["down"]))) for row in rows]
         where = self._run.stored() if wide else {}
         tasks = {name: ScenarioTask(where[name], tuple(each)) for name, each in wide.items()}
         for done in self._engine.each(judge_by_rules, tasks):
@@ -127,28 +127,28 @@ class RunScenarios:
             made += done.result or ()
         return JudgedScenarios(tuple(sorted(made, key=lambda r: (r.cluster, r.kind, r.brokers, r.down))), unjudged)
 
-    def _topics(self, rows: Sequence[_Row], unjudged: dict[str, str]) -> Mapping[tuple[str, str, str], _Row]:
+    def _topics(self, rows: Sequence[_Row], unjudged: dict[str, str]) -> Mapping[tuple[str, int], _Row]:
         """Returns the topics that are lost in each failure. A damaged file of `partitions` spoils only its clusters."""
         losing = [{name: row[name] for name in _CHOSEN.names} for row in rows if row["stops"] or row["unclean"]]
         if not losing:
             return {}
-        tables = {**self._tables, "chosen": pa.Table.from_pylist(losing, schema=_CHOSEN)}
+        tables = {**self.tables, "chosen": pa.Table.from_pylist(losing, schema=_CHOSEN)}
 
         def ask(files: tuple[RunFile, ...]) -> list[_Row]:
-            partitions = replace(self._partitions, files=files)
+            partitions = replace(self.partitions, files=files)
             found: list[_Row] = self._engine.query(LOST_TOPICS, {**tables, "partitions": partitions}).to_pylist()
             return found
 
         try:
-            found = ask(self._partitions.files)
+            found = ask(self.partitions.files)
         except KfixError:
             found = []
-            for file in self._partitions.files:
+            for file in self.partitions.files:
                 with contextlib.suppress(KfixError):
                     found += ask((file,))
-        known = {(row["cluster"], row["kind"], row["name"]): row for row in found}
+        known = {(row["cluster"], row["down"]): row for row in found}
         for row in losing:
-            if (row["cluster"], row["kind"], row["name"]) not in known:
+            if (row["cluster"], row["down"]) not in known:
                 unjudged[row["cluster"]] = "the topics that stop are not known: its partitions cannot be read"
         return known
 

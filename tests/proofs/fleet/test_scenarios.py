@@ -1,4 +1,4 @@
-"""The table `scenarios` is what `kfix whatif` says of the same snapshots: SQL, the rules in Python, clusters in memory."""
+"""The table `scenarios` is what `kfix whatif` says of the same snapshots: in SQL, and by the rules in Python."""
 
 import contextlib
 from datetime import date
@@ -83,7 +83,7 @@ def stored(folder, snapshots):
 
 
 def expected(name, snapshot):
-    """The rows of a cluster by `kfix whatif`'s rules; pairs only where the masks fit, and only those that add something."""
+    """The rows of a cluster by the rules of `kfix whatif`; of pairs only those that stop more than their brokers do."""
     case = open_case(snapshot)
     if not case.live:
         return []

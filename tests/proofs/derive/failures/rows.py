@@ -15,7 +15,7 @@ WANTED = ("fate", "new_leader", "new_isr", "needed", "under", "falls_under", "la
 
 
 def states(rng, count):
-    """Returns (state, brokers that go down, whether a new controller elects): whatever a record or a memory may hold."""
+    """Returns (state, brokers that go down, whether a new controller elects), odd records included."""
     return [_state(rng) for _ in range(count)]
 
 
