@@ -78,14 +78,15 @@ RULES: Final[Mapping[str, str]] = {
     "under_today": (
         "NO if serves == NONE else UNREAD if needed_today == UNREAD else YES if count(isr_today) < needed_today else NO"
     ),
+    "same": "new_leader == served and new_isr == isr_today and not unclean_election",
     # What is so today is not caused by the failure.
     "falls_under": (
-        "NO if fate == KEEPS and new_isr == isr_today or fate == STOPPED or under == NO or under_today == YES "
-        "else UNREAD if under == UNREAD or under_today == UNREAD else YES"
+        "NO if serves == NONE or same or under_today == YES else under if under_today == NO "
+        "else UNREAD if under != NO else NO"
     ),
     "last": "new_leader > NONE and count(new_isr) == 1 and factor > 1",
     "last_today": "serves != NONE and count(isr_today) == 1 and factor > 1",
-    "left_with_last": "last and not last_today and fate != STOPPED",
+    "left_with_last": "last and not last_today and serves != NONE",
 }
 _CONSTANTS: Final[Mapping[str, int]] = {
     "UNREAD": UNREAD,

@@ -220,7 +220,7 @@ class Oracle:
         return Written(dict(judge.every_partition(failure)), judge.judge(failure), before, controller, sessions)
 
     def _compare_fleet(self, judge: Judge, snapshot: Snapshot, down: tuple[int, ...]) -> None:
-        """Stores the snapshot and compares what the fleet's statement forecasts of it with the forecast that follows."""
+        """Stores the snapshot and compares what the fleet forecasts of it with the forecast that follows."""
         with tempfile.TemporaryDirectory(prefix="kfix-oracle-") as folder:
             writer = RunWriter(place_of(folder), date(2026, 1, 1), "oracle")
             writer.begin()

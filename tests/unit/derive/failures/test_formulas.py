@@ -32,7 +32,7 @@ def test_what_both_languages_do_not_share_is_refused():
         ("leader < down < 3", "is not allowed"),
         ("__import__('os')", "is not allowed"),
     ):
-        with pytest.raises(ValueError, match="^rule: ") as error:
+        with pytest.raises(ValueError, match=r"^rule: ") as error:
             made(rule=text)
         assert why in str(error.value), text
 
