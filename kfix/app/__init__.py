@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kfix.app.access import Access
-    from kfix.app.api import carry_out, diagnose, plan
+    from kfix.app.api import carry_out, diagnose, plan, whatif
     from kfix.app.application import App
     from kfix.app.clusters import Clusters, DiagnoseOptions, OpenCluster
     from kfix.app.healing.request import Nothing
     from kfix.app.healing.session import Approval
     from kfix.model.diagnosis.finding import Diagnosis, Finding
+    from kfix.model.diagnosis.forecast import Forecast
     from kfix.model.plan.plan import Plan
     from kfix.runbook.execution.context import RunResult
     from kfix.runbook.gate.gates import Human
@@ -36,6 +37,7 @@ _HOMES = {
     "DiagnoseOptions": "kfix.app.clusters",
     "Diagnosis": "kfix.model.diagnosis.finding",
     "Finding": "kfix.model.diagnosis.finding",
+    "Forecast": "kfix.model.diagnosis.forecast",
     "RunResult": "kfix.runbook.execution.context",
     "Human": "kfix.runbook.gate.gates",
     "Nothing": "kfix.app.healing.request",
@@ -44,6 +46,7 @@ _HOMES = {
     "carry_out": "kfix.app.api",
     "diagnose": "kfix.app.api",
     "plan": "kfix.app.api",
+    "whatif": "kfix.app.api",
 }
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "DiagnoseOptions",
     "Diagnosis",
     "Finding",
+    "Forecast",
     "Human",
     "Nothing",
     "OpenCluster",
@@ -62,6 +66,7 @@ __all__ = [
     "carry_out",
     "diagnose",
     "plan",
+    "whatif",
 ]
 
 

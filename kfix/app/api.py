@@ -11,8 +11,10 @@ from kfix.app.clusters import DiagnoseOptions
 from kfix.app.healing.request import Nothing, match, read_request
 from kfix.app.healing.session import Approval, Attendance, healing
 from kfix.app.healing.site import Site
+from kfix.app.whatif import forecast_live
 from kfix.errors import UsageError
 from kfix.model.diagnosis.finding import Diagnosis
+from kfix.model.diagnosis.forecast import Forecast
 from kfix.model.plan.plan import Plan
 from kfix.runbook.execution.context import RunResult
 from kfix.runbook.gate.gates import Human, Unattended
@@ -30,6 +32,19 @@ def diagnose(access: Access, options: DiagnoseOptions = _USUAL, *, app: App | No
     Raises UsageError for an access that is none, and UnreachableError where no source answers.
     """
     return (app or App.live()).clusters.diagnose(access, options)[0]
+
+
+def whatif(
+    access: Access, down: str | None = None, options: DiagnoseOptions = _USUAL, *, app: App | None = None
+) -> Forecast:
+    """Returns what would stop if brokers of a live cluster went down, worst first; the cluster is only read.
+
+    `down` is one failure, `broker=3`, `broker=3,4` or `rack=b`, whose partitions are listed; None: every broker, every
+    rack, and every pair of brokers in a cluster of at most 30.
+
+    Raises UsageError for an unknown broker or rack, and UnreachableError where no source answers.
+    """
+    return forecast_live(app or App.live(), access, down, options)
 
 
 def plan(

@@ -53,6 +53,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "runs": Command(
                 "kfix.cli.fleet.store:runs", "List the runs of a store, oldest first, including unfinished ones."
             ),
+            "whatif": Command(
+                "kfix.cli.fleet.whatif:whatif",
+                "Forecast what would stop in a fleet if brokers or a rack went down, by the last run in the store.",
+            ),
             "compact": Command(
                 "kfix.cli.fleet.store:compact",
                 "Merge the small files of each run into few large ones; the rows stay the same.",

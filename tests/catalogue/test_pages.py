@@ -9,6 +9,7 @@ import yaml
 from kfix.report.disk import json_logdir as logdir_json
 from kfix.report.findings import json_findings
 from kfix.report.fleet import json_audit
+from kfix.report.fleet import whatif as fleet_whatif
 from kfix.report.forecast import json_forecast
 from kfix.report.incident import json_incident
 from kfix.runbook.file.catalogue import load_all
@@ -41,6 +42,7 @@ def json_page():
         ("# JSON of `kfix diagnose --json`", "kfix/report/findings/json_findings.py", json_findings),
         ("# JSON of `kfix inspect log-dir --json`", "kfix/report/disk/json_logdir.py", logdir_json),
         ("# JSON of `kfix whatif --json`", "kfix/report/forecast/json_forecast.py", json_forecast),
+        ("# JSON of `kfix fleet whatif --json`", "kfix/report/fleet/whatif.py", fleet_whatif),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
         ("# JSON of the report of an incident", "kfix/report/incident/json_incident.py", json_incident),
     ]

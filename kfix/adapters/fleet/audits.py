@@ -21,12 +21,17 @@ from kfix.adapters.fleet.flat import table_of as small_table
 from kfix.adapters.fleet.places import StoreLocation, left_out, readable_errors
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.staging import replace_run
-from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
+from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS, SCENARIOS
 from kfix.errors import UsageError
 from kfix.model.audit.audit import ClusterRow, FindingRow, MuteSeen
+from kfix.model.audit.scenarios import ScenarioRow
 
 _REPEAT: Final = "repeat that audit: kfix audit --collect no --date DAY --run RUN"
-_SPECS: Final[Mapping[type, TableSpec]] = {FindingRow: FINDINGS, ClusterRow: CLUSTERS}
+_SPECS: Final[Mapping[type, TableSpec]] = {
+    FindingRow: FINDINGS,
+    ClusterRow: CLUSTERS,
+    ScenarioRow: SCENARIOS,
+}
 Row = TypeVar("Row")
 
 
@@ -84,6 +89,7 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
     found: list[Row] = []
     there = files_of(audit.root, kind, [audit.key])
     _check_names(audit, kind, there)
+    lists = (tuple[str, ...], tuple[int, ...])
     for file in there:
         with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
             table = pq.ParquetFile(opened).read()
@@ -91,14 +97,14 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
         columns = []
         for f in fields(kind):  # type: ignore[arg-type]
             values = table.column(f.name).to_pylist()
-            columns.append([tuple(v) for v in values] if hints[f.name] == tuple[str, ...] else values)
+            columns.append([tuple(v) for v in values] if hints[f.name] in lists else values)
         found += [kind(*values) for values in zip(*columns, strict=True)]
     return tuple(found)
 
 
 def _check_names(audit: Audit, kind: type, there: Sequence[TableFile]) -> None:
     name = _SPECS[kind].name
-    if [f.place.path.rpartition("/")[2] for f in there] != audit.manifest["files"][name]:
+    if [f.place.path.rpartition("/")[2] for f in there] != audit.manifest["files"].get(name, []):
         raise UsageError(
             f"{audit.root}: the audit {audit.id!r} of {audit.day}: its {name} are of another attempt, which was killed",
             hint=_REPEAT,

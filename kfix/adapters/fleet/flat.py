@@ -13,10 +13,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kfix.adapters.fleet.partition_states import counted_states
 from kfix.adapters.fleet.spec import TableSpec
 from kfix.derive.coordinator import partition_of_group
 
 Row = dict[str, Any]
+#: What the stored document of a cluster lacks: columns have it.
+_LEFT_OUT: Final = frozenset({"by_topic", "file", "size", "failures", "by_state", "offsets_states"})
 _TOPIC: Final = ("partitions", "replicas", "rf_min", "rf_max", "min_isr", "internal", "deleting", "leaderless",
                  "under_replicated", "under_min_isr")  # fmt: skip
 
@@ -58,6 +61,7 @@ def counted(table: Any) -> dict[str, Any]:
         "by_topic": {name: list(values) for name, *values in zip(names, *columns, strict=True)},
         "leads": _counts(table["leader"]),
         "preferred": _counts(table["preferred"]),
+        **counted_states(table),
     }
 
 
@@ -71,7 +75,8 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
     snapshot = document["snapshot"]
     zookeeper = snapshot["zookeeper"]
     controller = None if zookeeper is None else zookeeper["controller"]["broker"]
-    kept = {key: value for key, value in document.items() if key not in {"by_topic", "file", "size"}}
+    failures = document["failures"]
+    kept = {key: value for key, value in document.items() if key not in _LEFT_OUT}
     return {
         "cluster": document["cluster"],
         "collected": True,
@@ -85,12 +90,17 @@ def snapshot_row(document: Mapping[str, Any]) -> Row:
         "topics": document["topics"],
         "partitions": document["partitions"],
         "document": json.dumps(kept, separators=(",", ":"), allow_nan=False),
+        "elects_by_record": None if failures is None else failures["elects_by_record"],
+        "controller_bit": None if failures is None or failures["states"] is None else failures["controller_bit"],
+        "lacks": "\n".join(failures["lacks"]) if failures is not None else None,
     }
 
 
 def unread_row(cluster: str, why: str, seconds: float) -> Row:
     """Returns the row of a cluster that was not read."""
-    nothing = dict.fromkeys(("taken_at", "cluster_id", "mode", "controller", "document"))
+    nothing = dict.fromkeys(
+        ("taken_at", "cluster_id", "mode", "controller", "document", "elects_by_record", "controller_bit", "lacks")
+    )
     counts = dict.fromkeys(("brokers", "topics", "partitions"), 0)
     return {"cluster": cluster, "collected": False, "why": why, "seconds": seconds, **nothing, **counts}
 
@@ -112,6 +122,7 @@ def broker_rows(document: Mapping[str, Any]) -> Iterator[Row]:
     registered = {} if zookeeper is None else {str(r["broker"]): r for r in zookeeper["registrations"]}
     views, addresses = snapshot["views"], snapshot["addresses"]
     racks = {b: rack for view in views.values() for b, rack in view["racks"].items()}
+    failures = document["failures"] or {"bits": {}, "live": None}
     ids = {*addresses, *registered, *views, *document["holds"], *map(str, document["assigned"])}
     for broker in sorted(ids, key=int):
         mark, view, at = registered.get(broker), views.get(broker), addresses.get(broker)
@@ -132,6 +143,8 @@ def broker_rows(document: Mapping[str, Any]) -> Iterator[Row]:
             "preferred": document["preferred"].get(broker, 0),
             "holds": document["holds"].get(broker, 0),
             "configs": None if config is None else json.dumps(config, sort_keys=True),
+            "alive": None if failures["live"] is None else int(broker) in failures["live"],
+            "bit": failures["bits"].get(broker),
         }
 
 

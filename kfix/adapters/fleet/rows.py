@@ -13,10 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from kfix.adapters.fleet.partition_states import failures_of
 from kfix.adapters.fleet.schema import PARTITIONS, VERSION
 from kfix.adapters.saved.encode import encode
 from kfix.derive.background import background_of, left_ms
 from kfix.derive.casefile import CaseFile
+from kfix.derive.failures.states import states_of
 from kfix.derive.partition_facts import PartitionFacts, derive
 from kfix.derive.partitions import SnapshotPartitions
 from kfix.model.cluster.snapshot import Assignment, PartitionState, PartitionView, Snapshot, TopicPartition
@@ -31,10 +33,13 @@ def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
     background = background_of(snapshot)
     facts = derive(snapshot, background)
     case = CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background)
-    return table_of(case, facts), document_of(case, cluster)
+    states = states_of(case)
+    fits = states is not None and states.fits
+    table = table_of(case, facts, states.numbers if states is not None and fits else {})
+    return table, document_of(case, cluster) | {"failures": failures_of(states)}
 
 
-def table_of(case: CaseFile, facts: Iterable[PartitionFacts]) -> Any:
+def table_of(case: CaseFile, facts: Iterable[PartitionFacts], numbers: Mapping[TopicPartition, int]) -> Any:
     snapshot = case.snapshot
     zookeeper = snapshot.zookeeper
     assignments = zookeeper.assignments if zookeeper else {}
@@ -46,7 +51,9 @@ def table_of(case: CaseFile, facts: Iterable[PartitionFacts]) -> Any:
         assignment, state = assignments.get(tp), states.get(tp)
         group = (fact.leader, frozenset(case.isr(tp)))
         seen = _seen(tp, assignment, state, snapshot)
-        rows.append((*fact, *_assigned(assignment), *(state or _NO_STATE), *seen, group not in leading))
+        rows.append(
+            (*fact, *_assigned(assignment), *(state or _NO_STATE), *seen, group not in leading, numbers.get(tp))
+        )
         leading.add(group)
     columns = list(zip(*rows, strict=True)) or [()] * len(PARTITIONS)
     return pa.table(

@@ -52,7 +52,11 @@ SEEN: Final = pa.schema(
 #: `sample` is true for the first row with each combination of leader and ISR members. The samples represent all rows
 #: in checks that ask which brokers are in sync with each other.
 SAMPLE: Final = "sample"
-PARTITIONS: Final = pa.schema([*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False)])
+#: The number of its row in `partition_states`: partitions with the same number have the same fate in any failure.
+FATE_STATE: Final = "state"
+PARTITIONS: Final = pa.schema(
+    [*FACTS, *STATE, *SEEN, pa.field(SAMPLE, pa.bool_(), nullable=False), pa.field(FATE_STATE, pa.int64())]
+)
 #: Columns that are newer than the first release of the format, with the value that a file without them implies.
 ABSENT: Final[Mapping[str, bool | int | str | None]] = {}
 

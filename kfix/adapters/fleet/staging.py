@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from kfix import __version__
 from kfix.adapters.fleet import flat
 from kfix.adapters.fleet.delta import NewFile, StoreTable
+from kfix.adapters.fleet.partition_states import state_rows
 from kfix.adapters.fleet.places import (
     BEGUN,
     CLUSTERS,
@@ -45,7 +46,7 @@ from kfix.adapters.fleet.places import write_bytes as _write_bytes
 from kfix.adapters.fleet.rows import stored
 from kfix.adapters.fleet.runs import Run, damaged, is_complete, parsed, run_of
 from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITIONS, RUNS, SNAPSHOTS, SOURCES, TOPICS
+from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITION_STATES, PARTITIONS, RUNS, SNAPSHOTS, SOURCES, TOPICS
 from kfix.documents.opening import unpacked
 from kfix.errors import StoreError, UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -65,6 +66,9 @@ _STAGED: Final = frozenset(
         "by_topic",
         "leads",
         "preferred",
+        "failures",
+        "by_state",
+        "offsets_states",
         "file",
         "size",
     }
@@ -76,6 +80,7 @@ _SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[
     BROKERS: flat.broker_rows,
     GROUPS: flat.group_rows,
     SOURCES: flat.source_rows,
+    PARTITION_STATES: state_rows,
 }
 
 

@@ -13,8 +13,11 @@ from typing import Any, Final, get_type_hints
 import pyarrow as pa
 
 from kfix.adapters.fleet.spec import INTS, TIME, Column, TableSpec
+from kfix.derive.failures.formulas import MIN_ISR, ORDER
+from kfix.derive.failures.states import MOST_BROKERS, MOST_REPLICAS
 from kfix.derive.partition_facts import FACT_TYPES
 from kfix.model.audit.audit import ClusterRow, FindingRow
+from kfix.model.audit.scenarios import ScenarioRow
 
 _TEXT, _INT, _FLAG, _REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
 _TYPES: Final = {bool: _FLAG, int: _INT, str: _TEXT}
@@ -83,6 +86,13 @@ _RAW: Final = (
     Column("seen_error", _INT, "the error code in the metadata of the same broker", "Kafka error code", _NOT_SEEN),
     Column("seen_others", _TEXT, "brokers with another view, JSON: {broker: row, or null}", "", "all agree"),
     Column("sample", _FLAG, "the first row of the cluster with its combination of leader and ISR members"),
+    Column(
+        "state",
+        _INT,
+        "its row in `partition_states`; -1 if no source has both leader and ISR",
+        "",
+        "being deleted, or the cluster has no rows there",
+    ),
 )
 PARTITIONS: Final = TableSpec(
     "partitions",
@@ -94,6 +104,8 @@ PARTITIONS: Final = TableSpec(
     ),
 )
 _UNREGISTERED: Final = "not registered, or not known"
+_NO_LIVENESS: Final = "no source shows which brokers are alive"
+_WIDE: Final = f"more than {MOST_BROKERS} brokers or {MOST_REPLICAS} replicas of a partition"
 _NOT_READ: Final = "the cluster was not read"
 SNAPSHOTS: Final = TableSpec(
     "snapshots",
@@ -111,6 +123,11 @@ SNAPSHOTS: Final = TableSpec(
         Column("topics", _INT, "topics", "topics"),
         Column("partitions", _INT, "partitions, the rows of the table `partitions`", "partitions"),
         Column("document", _TEXT, "the snapshot without its partitions, JSON", "", _NOT_READ),
+        Column("elects_by_record", _FLAG, "a new controller reads ZooKeeper's record of partitions", "", _NO_LIVENESS),
+        Column(
+            "controller_bit", _INT, "`bit` of the live controller; 0 none, or not known", "mask", f"no masks; {_WIDE}"
+        ),
+        Column("lacks", _TEXT, "what was not read and could change a forecast, in lines", "", _NO_LIVENESS),
     ),
 )
 SOURCES: Final = TableSpec(
@@ -148,6 +165,8 @@ BROKERS: Final = TableSpec(
         Column("preferred", _INT, "partitions of which it is the preferred leader", "partitions"),
         Column("holds", _INT, "replicas that are assigned to it", "replicas"),
         Column("configs", _TEXT, "its settings that were read, JSON", "", "not read"),
+        Column("alive", _FLAG, "it is alive, as far as a failure of it can be judged", "", _NO_LIVENESS),
+        Column("bit", _INT, "its bit in the masks of `partition_states`", "mask", f"no masks; {_WIDE}"),
     ),
 )
 TOPICS: Final = TableSpec(
@@ -193,8 +212,35 @@ RUNS: Final = TableSpec(
         Column("manifest", _TEXT, "inputs, versions, durations and the inventory, JSON"),
     ),
 )
+_PLACES: Final = range(1, MOST_REPLICAS + 1)
+PARTITION_STATES: Final = TableSpec(
+    "partition_states",
+    "one row for each distinct state of a cluster's partitions: equal ones have the same fate in any failure",
+    (
+        _CLUSTER,
+        Column("state", _INT, "the number of the state in its cluster; -1: no source has both leader and ISR"),
+        Column("partitions", _INT, "partitions in this state", "partitions"),
+        Column("offsets", _INT, "of them partitions of __consumer_offsets", "partitions"),
+        Column("transactions", _INT, "of them partitions of __transaction_state", "partitions"),
+        Column("groups", _INT, "consumer groups, known by name, whose coordinator these are", "groups"),
+        Column("judged", _FLAG, "the masks are known"),
+        Column("factor", _INT, "assigned replicas", "replicas"),
+        Column("replicas", _INT, "assigned replicas", "mask"),
+        Column("isr", _INT, "the ISR", "mask"),
+        Column("online", _INT, "replicas and leaders that can serve", "mask"),
+        Column("leader", _INT, "the leader on record; 0 none", "mask"),
+        Column("believed", _INT, "the leader in the controller's memory; 0 none, -1 not read", "mask"),
+        Column("unclean", _INT, "unclean elections under today's controller: 1 enabled, 0 not, -1 not known"),
+        Column("unclean_later", _INT, "the same under a new controller"),
+        *(Column(ORDER.format(n), _INT, f"replica {n} of the assignment; 0 none", "mask") for n in _PLACES),
+        *(
+            Column(MIN_ISR.format(n), _INT, f"min.insync.replicas if replica {n} leads; -1 not known", "replicas")
+            for n in _PLACES
+        ),
+    ),
+)
 #: The tables that a collected run fills; `runs` is committed last.
-COLLECTED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SOURCES, SNAPSHOTS)
+COLLECTED: Final = (PARTITIONS, PARTITION_STATES, TOPICS, BROKERS, GROUPS, SOURCES, SNAPSHOTS)
 
 #: Field -> (comment, unit) of `kfix.model.audit.audit.FindingRow`; those rows are never null.
 _FINDING: Final[Mapping[str, tuple[str, str]]] = {
@@ -260,9 +306,36 @@ _ROW_TYPES: Final[Mapping[Any, Any]] = {
     float: _REAL,
     date: pa.date32(),
     tuple[str, ...]: pa.list_(_TEXT),
+    tuple[int, ...]: INTS,
 }
 FINDINGS: Final = TableSpec("findings", "one row for each finding of an audit", _of_rows(FindingRow, _FINDING))
 CLUSTERS: Final = TableSpec("clusters", "one row for each cluster of an audit, its score", _of_rows(ClusterRow, _CARD))
+_SCENARIO: Final[Mapping[str, tuple[str, str]]] = {
+    "cluster": ("the cluster's name in the inventory", ""),
+    "kind": ("broker, pair or rack", ""),
+    "down": ("what goes down: a broker id, two ids, or the name of a rack", ""),
+    "brokers": ("the brokers that go down", "broker ids"),
+    "stops": ("partitions that lose their leader until a broker is back", "partitions"),
+    "stranded": ("of them those with a live in-sync replica: ZooKeeper's record has diverged (KFX201)", "partitions"),
+    "unclean": ("partitions led by an out-of-sync replica: records are lost", "partitions"),
+    "under_min_isr": ("partitions that fall below min.insync.replicas: acks=all stops", "partitions"),
+    "last_in_sync": ("partitions that are left with their last in-sync replica", "partitions"),
+    "moves": ("partitions that another in-sync replica takes over, losing nothing", "partitions"),
+    "unknown": ("partitions that may stop or not: the snapshot does not show it", "partitions"),
+    "topics": ("topics with a partition that stops or loses records", "topics"),
+    "offsets": ("partitions of __consumer_offsets that stop", "partitions"),
+    "transactions": ("partitions of __transaction_state that stop or fall below min.insync.replicas", "partitions"),
+    "groups": ("consumer groups, known by name, whose coordinator stops", "groups"),
+    "unwritable": ("consumer groups, known by name, that can no longer commit or rebalance", "groups"),
+    "controller": ("the controller goes down, as far as it is known", ""),
+    "complete": ("all that could change the forecast was read; if not, no count is certain", ""),
+    "worst": ("the topics with most partitions that stop or lose records, at most 3", ""),
+}
+SCENARIOS: Final = TableSpec(
+    "scenarios",
+    "one row for each failure that an audit judged: brokers and racks, and pairs that stop more than each broker alone",
+    _of_rows(ScenarioRow, _SCENARIO),
+)
 AUDITS: Final = TableSpec(
     "audits",
     "one row for each audit",
@@ -279,6 +352,6 @@ AUDITS: Final = TableSpec(
     ),
 )
 #: The tables that an audit fills; `audits` is committed last.
-AUDITED: Final = (FINDINGS, CLUSTERS, AUDITS)
+AUDITED: Final = (FINDINGS, CLUSTERS, SCENARIOS, AUDITS)
 #: All tables, in the order in which a run fills them.
 ALL: Final = (*COLLECTED, RUNS, *AUDITED)

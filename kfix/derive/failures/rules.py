@@ -1,8 +1,8 @@
 """What becomes of one partition if brokers go down at the same moment: Kafka's rules as predicates over bitmasks.
 
-Every input is a scalar, a bitmask of brokers, or one bit of it, and every rule looks at one partition alone. The fleet
-can therefore compute the same rules over columns of stored clusters (DuckDB, Spark) without this code: `online & ~down`
-and "the first bit of `order` that is in a mask" are all it takes. Nothing here knows a snapshot.
+Every input is a scalar, a bitmask of brokers, or one bit of it, and every rule looks at one partition alone. `RULES` is
+their only declaration: `formulas` makes of it the function that `kfix whatif` calls, and the SQL that judges the states
+of a whole fleet (`sql`). Nothing here knows a snapshot.
 
 The rules are those of a controller on ZooKeeper (docs/facts/controller.md):
 
@@ -17,14 +17,85 @@ The rules are those of a controller on ZooKeeper (docs/facts/controller.md):
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kfix.derive.failures.formulas import Formulas
 from kfix.model.diagnosis.forecast import Fate
 
 #: For a number or a bit that was not read.
 UNREAD: Final = -1
 NONE: Final = 0
 NO, YES = 0, 1
+#: The fates by the number that the rules give them.
+FATES: Final = tuple(Fate)
+
+#: Column -> what it is: a partition today, as in `PartitionMasks`, and the failure.
+INPUTS: Final[Mapping[str, type]] = {
+    "replicas": int,
+    "factor": int,
+    "isr": int,
+    "online": int,
+    "leader": int,
+    "believed": int,
+    "unclean": int,
+    "unclean_later": int,
+    "down": int,
+    "new_controller": bool,
+}
+#: Each rule may use the inputs and the rules above it. `first(mask)` is the first replica of the assignment in a mask,
+#: NONE without one; `min_isr(bit)` is min.insync.replicas if that replica leads, UNREAD for no replica; `count(mask)`.
+RULES: Final[Mapping[str, str]] = {
+    "serves": "leader & online",
+    "served": "believed & online if believed > NONE and believed & online != NONE else serves",
+    "restless": "believed != leader or serves == NONE",
+    "up": "online & ~down",
+    "up_isr": "isr & up",
+    "memory": "leader if believed == UNREAD else believed",
+    "offline": "(leader if new_controller else memory) & up == NONE",
+    "heir": "first(up_isr)",
+    "other_heir": "first(up)",
+    "setting": "unclean_later if new_controller else unclean",
+    "lacks_heir": "offline and heir == NONE and other_heir != NONE",
+    # With metadata that was not read, the partition may be one that the controller would strand.
+    "may_strand": (
+        "offline and believed == UNREAD and serves & down != NONE and up_isr != NONE and not new_controller"
+    ),
+    "hidden": "may_strand or lacks_heir and setting == UNREAD",
+    "unclean_election": "lacks_heir and setting == YES and not hidden",
+    "new_leader": ("UNREAD if hidden else other_heir if unclean_election else heir if offline else leader & up"),
+    "new_isr": "new_leader if unclean_election else up_isr",
+    "fate": (
+        "STOPPED if serves == NONE else UNKNOWN if new_leader == UNREAD else UNCLEAN if unclean_election "
+        "else KEEPS if new_leader == served else MOVES if new_leader != NONE "
+        "else STRANDED if new_isr & replicas != NONE else STOPS"
+    ),
+    "needed": "min_isr(new_leader)",
+    # A partition without a leader refuses everything, which is another matter than acks=all.
+    "under": "NO if new_leader == NONE else UNREAD if needed == UNREAD else YES if count(new_isr) < needed else NO",
+    "isr_today": "isr & online",
+    "needed_today": "min_isr(serves)",
+    "under_today": (
+        "NO if serves == NONE else UNREAD if needed_today == UNREAD else YES if count(isr_today) < needed_today else NO"
+    ),
+    "same": "new_leader == served and new_isr == isr_today and not unclean_election",
+    # What is so today is not caused by the failure.
+    "falls_under": (
+        "NO if serves == NONE or same or under_today == YES else under if under_today == NO "
+        "else UNREAD if under != NO else NO"
+    ),
+    "last": "new_leader > NONE and count(new_isr) == 1 and factor > 1",
+    "last_today": "serves != NONE and count(isr_today) == 1 and factor > 1",
+    "left_with_last": "last and not last_today and serves != NONE",
+}
+_CONSTANTS: Final[Mapping[str, int]] = {
+    "UNREAD": UNREAD,
+    "NONE": NONE,
+    "NO": NO,
+    "YES": YES,
+    **{fate.name: number for number, fate in enumerate(FATES)},
+}
+FORMULAS: Final = Formulas(RULES, INPUTS, _CONSTANTS)
 
 
 class PartitionMasks(NamedTuple):
@@ -57,94 +128,40 @@ class PartitionMasks(NamedTuple):
 
 
 class AfterFailure(NamedTuple):
-    """The partition afterwards; `leader` is a bit, NONE or UNREAD."""
+    """The partition afterwards; `leader` is a bit, NONE or UNREAD.
+
+    `falls_under` and `left_with_last` only hold if it is not so today: what was so before is not caused by the failure.
+    """
 
     fate: Fate
     leader: int
     isr: int
     min_isr: int  # at the new leader; UNREAD
     under: int  # below min.insync.replicas: YES, NO, UNREAD
-    under_before: int
+    falls_under: int  # YES, NO, UNREAD
     last: bool  # one in-sync replica is left, of several replicas
-    last_before: bool
-    same: bool  # leader and ISR are those of today
+    left_with_last: bool
 
-    @property
-    def falls_under(self) -> int:
-        """YES only if it is not below today: what was so before is not caused by the failure."""
-        if self.same or self.fate is Fate.STOPPED or self.under == NO or self.under_before == YES:
-            return NO
-        return UNREAD if UNREAD in (self.under, self.under_before) else YES
 
-    @property
-    def left_with_last(self) -> bool:
-        return self.last and not self.last_before and self.fate is not Fate.STOPPED
+_judge = FORMULAS.function(
+    ("fate", "new_leader", "new_isr", "needed", "under", "falls_under", "last", "left_with_last")
+)
 
 
 def after_failure(row: PartitionMasks, down: int, *, new_controller: bool) -> AfterFailure:
     """Returns what becomes of the partition if the brokers of the mask `down` die at once."""
-    online = row.online & ~down
-    in_sync = row.isr & online
-    believed = row.leader if row.believed == UNREAD else row.believed
-    offline = not (row.leader if new_controller else believed) & online
-    leader, unclean = row.leader & online, False
-    if offline:
-        leader = _first(row.order, in_sync)
-        if leader == NONE and (heir := _first(row.order, online)) != NONE:
-            setting = row.unclean_later if new_controller else row.unclean
-            leader, unclean = {YES: heir, NO: NONE, UNREAD: UNREAD}[setting], setting == YES
-        # With metadata that was not read, the partition may be one that the controller would strand.
-        if row.believed == UNREAD and row.serves & down and in_sync and not new_controller:
-            leader = UNREAD
-    if unclean:
-        in_sync = leader
-    fate = _fate(row, leader, in_sync, unclean=unclean)
-    min_isr = _min_isr(row, leader)
-    before = row.isr & row.online
-    return AfterFailure(
-        fate,
-        leader,
-        in_sync,
-        min_isr,
-        _under(leader, in_sync, min_isr),
-        _under(row.serves, before, _min_isr(row, row.serves)),
-        leader > NONE and _one(in_sync) and len(row.order) > 1,
-        row.serves != NONE and _one(before) and len(row.order) > 1,
-        fate is Fate.KEEPS and in_sync == before,
+    fate, *rest = _judge(
+        lambda mask: next((bit for bit in row.order if bit & mask), NONE),
+        lambda bit: row.min_isr[row.order.index(bit)] if bit in row.order else UNREAD,
+        replicas=row.replicas,
+        factor=len(row.order),
+        isr=row.isr,
+        online=row.online,
+        leader=row.leader,
+        believed=row.believed,
+        unclean=row.unclean,
+        unclean_later=row.unclean_later,
+        down=down,
+        new_controller=new_controller,
     )
-
-
-def _fate(row: PartitionMasks, leader: int, in_sync: int, *, unclean: bool) -> Fate:
-    if row.serves == NONE:
-        return Fate.STOPPED
-    if leader == UNREAD:
-        return Fate.UNKNOWN
-    if leader == NONE:
-        return Fate.STRANDED if in_sync & row.replicas else Fate.STOPS
-    if unclean:
-        return Fate.UNCLEAN
-    served = row.believed & row.online if row.believed > NONE else row.serves
-    return Fate.KEEPS if leader == (served or row.serves) else Fate.MOVES
-
-
-def _first(order: tuple[int, ...], among: int) -> int:
-    return next((bit for bit in order if bit & among), NONE)
-
-
-def _one(mask: int) -> bool:
-    return mask.bit_count() == 1
-
-
-def _min_isr(row: PartitionMasks, leader: int) -> int:
-    if leader <= NONE or leader not in row.order:
-        return UNREAD
-    return row.min_isr[row.order.index(leader)]
-
-
-def _under(leader: int, in_sync: int, min_isr: int) -> int:
-    """Returns whether acks=all is refused; a partition without a leader refuses everything, which is another matter."""
-    if leader == NONE:
-        return NO
-    if UNREAD in (leader, min_isr):
-        return UNREAD
-    return YES if in_sync.bit_count() < min_isr else NO
+    return AfterFailure(FATES[fate], *rest)

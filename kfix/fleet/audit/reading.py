@@ -24,6 +24,7 @@ from kfix.model.audit.audit import (
     Offender,
     TrendPoint,
 )
+from kfix.model.audit.scenarios import ScenarioRow
 from kfix.model.diagnosis.finding import Severity
 
 #: Days of history that a report shows.
@@ -59,6 +60,7 @@ def report_of(
         could_not_read=audit.could_not_read,
         damaged=tuple(dict.fromkeys((*damaged, *map(str, manifest.get("damaged", ()))))),
         manifest=manifest,
+        scenarios=tuple(sorted(read_rows(ScenarioRow, audit), key=lambda s: s.rank, reverse=True)),
     )
 
 

@@ -22,6 +22,7 @@ from kfix.errors import UsageError
 from kfix.fleet.audit.history import as_news, compared, stuck_in
 from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.past import Past, past_of
+from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.audit.sql import SCORES
 from kfix.fleet.audit.tables import stored_rows
 from kfix.fleet.engine import ClusterJob, Engine
@@ -30,6 +31,7 @@ from kfix.fleet.pool import Done
 from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
+from kfix.model.audit.scenarios import ScenarioRow
 from kfix.model.diagnosis.finding import Finding
 
 
@@ -79,9 +81,12 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock.lap("compare")
     clusters = _scored(run, entries, findings, results, engine)
     clock.lap("score")
+    judged = scenarios_of(root, run, engine)
+    clock.lap("scenarios")
     tables = {
         FindingRow: table_of(FindingRow, findings),
         ClusterRow: table_of(ClusterRow, clusters),
+        ScenarioRow: table_of(ScenarioRow, judged.rows),
     }
     manifest = {
         "kfix": __version__,
@@ -106,6 +111,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "last_read": {
             n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(results.digests, run.day)}.items())
         },
+        "scenarios_unjudged": dict(judged.unjudged),
         "damaged": list(past.damaged),
         "mutes": list(_mutes(findings, inventory, run.day)),
     }

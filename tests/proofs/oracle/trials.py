@@ -8,12 +8,16 @@ restored backup, or a follower may be left behind by its leader.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import date
 from random import Random
 from typing import Any
 
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.target import make_target
 from kfix.app.snapshots import read_cluster
@@ -21,13 +25,16 @@ from kfix.derive.casefile import open_case
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.derive.failures.judging import Judge
 from kfix.errors import UnreachableError
+from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
+from kfix.fleet.embedded import EmbeddedEngine
 from kfix.lab import Lab
 from kfix.lab.clients.access import LabClient
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.groups import name_for
 from kfix.lab.nodes.brokers import wait_gone
 from kfix.lab.waiting import wait_for
-from kfix.model.cluster.snapshot import NO_LEADER, TopicPartition
+from kfix.model.audit.scenarios import PAIR
+from kfix.model.cluster.snapshot import NO_LEADER, Snapshot, TopicPartition
 from kfix.model.diagnosis.forecast import Failure, FailureForecast, Fate, PartitionForecast
 
 TOPICS = 4
@@ -48,6 +55,7 @@ class Tally:
     falls_under: int = 0
     left_with_last: int = 0
     unknown: int = 0
+    stored: int = 0
     discarded: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
 
@@ -206,9 +214,23 @@ class Oracle:
                 break
         assert snapshot.zookeeper is not None
         judge, failure = Judge(open_case(snapshot)), Failure(frozenset(down))
+        self._compare_fleet(judge, snapshot, down)
         sessions = {b: r.czxid for b, r in snapshot.zookeeper.registrations.items()}
         controller = self.access.controller()
         return Written(dict(judge.every_partition(failure)), judge.judge(failure), before, controller, sessions)
+
+    def _compare_fleet(self, judge: Judge, snapshot: Snapshot, down: tuple[int, ...]) -> None:
+        """Stores the snapshot and compares what the fleet forecasts of it with the forecast that follows."""
+        with tempfile.TemporaryDirectory(prefix="kfix-oracle-") as folder:
+            writer = RunWriter(place_of(folder), date(2026, 1, 1), "oracle")
+            writer.begin()
+            writer.write("lab", snapshot)
+            scenarios = RunScenarios(place_of(folder), writer.finish(), EmbeddedEngine(1))
+            chosen = (PAIR, "these", frozenset(down))
+            [row] = scenarios.chosen({"lab": chosen}).rows
+        self.tally.stored += 1
+        if row != (wanted := row_by_rules(judge, "lab", *chosen)):
+            self.tally.differences.append(f"down {down}: the fleet's statement gives {row}, whatif {wanted}")
 
     # --- what happened ---------------------------------------------------------------------------------------------
 

@@ -262,6 +262,10 @@ def test_numbers_have_a_unit_where_they_have_one():
     }
     assert bare == {
         ("partitions", "partition"),
+        ("partitions", "state"),
+        ("partition_states", "state"),
+        ("partition_states", "unclean"),
+        ("partition_states", "unclean_later"),
         ("groups", "partition"),
         ("brokers", "port"),
         ("findings", "rank"),

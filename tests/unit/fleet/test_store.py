@@ -44,6 +44,7 @@ def test_the_layout_is_the_documented_one(run, tmp_path):
         f"tables/partitions/{folder}/sick", f"tables/partitions/{folder}/well", f"tables/topics/{folder}/topics",
         f"tables/brokers/{folder}/brokers", f"tables/groups/{folder}/groups", f"tables/sources/{folder}/sources",
         f"tables/snapshots/{folder}/snapshots", f"tables/runs/{folder}/runs",
+        f"tables/partition_states/{folder}/partition_states",
     }  # fmt: skip
     [row] = DeltaTable(str(tmp_path / "tables" / "runs")).to_pyarrow_table().to_pylist()
     assert (row["day"], row["run"], row["clusters"], row["failed"], row["partitions"]) == (DAY, "r1", 2, 1, 124)

@@ -1,0 +1,226 @@
+"""Judges failures of the stored clusters of a run: in SQL, or partition by partition where masks are too narrow."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.runs import Run, StoredCluster
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import BROKERS, PARTITION_STATES, PARTITIONS, SNAPSHOTS
+from kfix.derive.failures.judging import Judge
+from kfix.derive.failures.scenarios import unknown_of
+from kfix.errors import KfixError, UnreachableError, UsageError
+from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, LOST_TOPICS
+from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.engine import Engine, RunFile, StoredRows
+from kfix.fleet.judging.case import open_stored
+from kfix.model.audit.scenarios import BROKER, PAIR, RACK, ScenarioRow
+from kfix.model.diagnosis.forecast import Failure, Fate
+
+_CHOSEN: Final = pa.schema(
+    [("cluster", pa.string()), ("kind", pa.string()), ("name", pa.string()), ("down", pa.int64())]
+)
+_LOSES: Final = {Fate.STOPS, Fate.STRANDED, Fate.UNCLEAN}
+_WORST: Final = 3
+_Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioTask:
+    """The input of a worker that judges a cluster whose masks do not fit: its failures as (kind, name, brokers)."""
+
+    stored: StoredCluster
+    failures: tuple[tuple[str, str, frozenset[int]], ...]
+
+
+@dataclass(frozen=True)
+class LiveBrokers:
+    """The live brokers of one cluster; `bits` is empty where its masks do not fit into 64 bits."""
+
+    racks: Mapping[int, str]
+    bits: Mapping[int, int]
+
+    def in_rack(self, rack: str) -> frozenset[int]:
+        return frozenset(broker for broker, name in self.racks.items() if name == rack)
+
+    def named(self, mask: int) -> tuple[int, ...]:
+        return tuple(broker for broker, bit in self.bits.items() if bit & mask)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedScenarios:
+    """Scenarios by cluster, kind and brokers. `unjudged` maps clusters without a complete answer to the reason."""
+
+    rows: tuple[ScenarioRow, ...]
+    unjudged: Mapping[str, str]
+
+
+_Failure = tuple[str, str, frozenset[int]]
+
+
+class RunScenarios:
+    """The failures of one run. Raises UsageError or UnreachableError if a table of the run cannot be read."""
+
+    def __init__(self, root: StoreLocation, run: Run, engine: Engine) -> None:
+        self._engine = engine
+        self._run = run
+        key = (run.day, run.id)
+
+        def rows(spec: TableSpec) -> StoredRows:
+            return stored_rows(root, spec, StoreTable(root, spec).files(lambda day, name: (day, name) == key))
+
+        self.tables = {spec.name: rows(spec) for spec in (BROKERS, SNAPSHOTS, PARTITION_STATES)}
+        self.partitions = rows(PARTITIONS)
+        self.brokers = self._brokers()
+        self._unjudged = {
+            name: run.failed.get(name) or "no source shows which brokers are alive"
+            for name in sorted({*run.clusters, *run.failed} - self.brokers.keys())
+        }
+
+    def _brokers(self) -> Mapping[str, LiveBrokers]:
+        racks: dict[str, dict[int, str]] = {}
+        bits: dict[str, dict[int, int]] = {}
+        tables = {name: self.tables[name] for name in ("brokers", "snapshots")}
+        for row in self._engine.query(BROKERS_SQL, tables).to_pylist():
+            racks.setdefault(row["cluster"], {})[row["broker"]] = row["rack"]
+            if row["masked"]:
+                bits.setdefault(row["cluster"], {})[row["broker"]] = row["bit"]
+        return {name: LiveBrokers(found, bits.get(name, {})) for name, found in racks.items()}
+
+    def every(self) -> JudgedScenarios:
+        """Judges every live broker, every rack and every pair. Returns brokers and racks, and of the pairs those after
+        which more partitions stop or lose records than after the failures of its two brokers, one by one, together.
+
+        Pairs are left out where the masks do not fit.
+        """
+        found = _beyond_singles(self._engine.query(EVERY_TOTAL, self.tables).to_pylist())
+        wide = {name: [*_singles_and_racks(each)] for name, each in self.brokers.items() if not each.bits}
+        return self._finished(found, wide)
+
+    def chosen(self, failures: Mapping[str, _Failure]) -> JudgedScenarios:
+        """Judges one failure in each cluster, by name of the cluster: (kind, name, live brokers that go down)."""
+        rows = [
+            {"cluster": name, "kind": kind, "name": down, "down": sum(self.brokers[name].bits[b] for b in brokers)}
+            for name, (kind, down, brokers) in failures.items()
+            if self.brokers[name].bits
+        ]
+        tables = {**self.tables, "chosen": pa.Table.from_pylist(rows, schema=_CHOSEN)}
+        found = self._engine.query(CHOSEN_TOTAL, tables).to_pylist() if rows else []
+        return self._finished(found, {n: [f] for n, f in failures.items() if not self.brokers[n].bits})
+
+    def _finished(self, rows: Sequence[_Row], wide: Mapping[str, Sequence[_Failure]]) -> JudgedScenarios:
+        unjudged = dict(self._unjudged)
+        topics = self._topics(rows, unjudged)
+        made = [self._row(row, topics.get((row["cluster"], row["down"]))) for row in rows]
+        where = self._run.stored() if wide else {}
+        tasks = {name: ScenarioTask(where[name], tuple(each)) for name, each in wide.items()}
+        for done in self._engine.each(judge_by_rules, tasks):
+            if done.error:
+                unjudged[done.name] = done.error
+            made += done.result or ()
+        return JudgedScenarios(tuple(sorted(made, key=lambda r: (r.cluster, r.kind, r.brokers, r.down))), unjudged)
+
+    def _topics(self, rows: Sequence[_Row], unjudged: dict[str, str]) -> Mapping[tuple[str, int], _Row]:
+        """Returns the topics that are lost in each failure. A damaged file of `partitions` spoils only its clusters."""
+        losing = [{name: row[name] for name in _CHOSEN.names} for row in rows if row["stops"] or row["unclean"]]
+        if not losing:
+            return {}
+        tables = {**self.tables, "chosen": pa.Table.from_pylist(losing, schema=_CHOSEN)}
+
+        def ask(files: tuple[RunFile, ...]) -> list[_Row]:
+            partitions = replace(self.partitions, files=files)
+            found: list[_Row] = self._engine.query(LOST_TOPICS, {**tables, "partitions": partitions}).to_pylist()
+            return found
+
+        try:
+            found = ask(self.partitions.files)
+        except KfixError:
+            found = []
+            for file in self.partitions.files:
+                with contextlib.suppress(KfixError):
+                    found += ask((file,))
+        known = {(row["cluster"], row["down"]): row for row in found}
+        for row in losing:
+            if (row["cluster"], row["down"]) not in known:
+                unjudged[row["cluster"]] = "the topics that stop are not known: its partitions cannot be read"
+        return known
+
+    def _row(self, row: _Row, topics: _Row | None) -> ScenarioRow:
+        values = dict(row)
+        named = () if topics is None else (topics[f"{place}_topic"] for place in ("first", "second", "third"))
+        return ScenarioRow(
+            down=values.pop("name"),
+            brokers=self.brokers[row["cluster"]].named(values.pop("down")),
+            topics=0 if topics is None else topics["topics"],
+            worst=tuple(topic for topic in named if topic is not None),
+            **values,
+        )
+
+
+def _beyond_singles(rows: Iterable[_Row]) -> list[_Row]:
+    rows = list(rows)
+    alone = {(r["cluster"], r["name"]): r["stops"] + r["unclean"] for r in rows if r["kind"] == BROKER}
+
+    def kept(row: _Row) -> bool:
+        singles = (alone[row["cluster"], name] for name in row["name"].split(","))
+        return row["kind"] != PAIR or bool(row["stops"] + row["unclean"] > sum(singles))
+
+    return [row for row in rows if kept(row)]
+
+
+def _singles_and_racks(brokers: LiveBrokers) -> Iterator[tuple[str, str, frozenset[int]]]:
+    for broker in sorted(brokers.racks):
+        yield BROKER, str(broker), frozenset({broker})
+    for rack in sorted({*brokers.racks.values()} - {""}):
+        yield RACK, rack, brokers.in_rack(rack)
+
+
+def judge_by_rules(task: ScenarioTask) -> tuple[ScenarioRow, ...]:
+    """Judges the failures of a stored cluster as `kfix whatif` does. Raises UsageError if it is damaged."""
+    judge = Judge(open_stored(task.stored))
+    return tuple(row_by_rules(judge, task.stored.name, *failure) for failure in task.failures)
+
+
+def row_by_rules(judge: Judge, cluster: str, kind: str, name: str, brokers: frozenset[int]) -> ScenarioRow:
+    """Returns the row of one failure, judged partition by partition."""
+    found = judge.judge(Failure(brokers), named=True)
+    lost: dict[str, int] = {}
+    for partition in found.partitions:
+        if partition.fate in _LOSES:
+            lost[partition.tp.topic] = lost.get(partition.tp.topic, 0) + 1
+    return ScenarioRow(
+        cluster=cluster,
+        kind=kind,
+        down=name,
+        brokers=tuple(sorted(brokers)),
+        stops=found.stops,
+        stranded=found.stranded,
+        unclean=found.unclean,
+        under_min_isr=found.under_min_isr,
+        last_in_sync=found.last_in_sync,
+        moves=found.moves,
+        unknown=found.unjudged,
+        topics=len(lost),
+        offsets=len(found.offsets),
+        transactions=len(found.transactions),
+        groups=len(found.groups),
+        unwritable=len(found.unwritable),
+        controller=bool(found.controller_moves),
+        complete=not any(unknown_of(judge.case)),
+        worst=tuple(sorted(lost, key=lambda topic: (-lost[topic], topic))[:_WORST]),
+    )
+
+
+def scenarios_of(root: StoreLocation, run: Run, engine: Engine) -> JudgedScenarios:
+    """Returns the rows of the table `scenarios` for a complete run; if its tables cannot be read, no row and why."""
+    try:
+        return RunScenarios(root, run, engine).every()
+    except (UsageError, UnreachableError) as error:
+        return JudgedScenarios((), dict.fromkeys(sorted(run.clusters), str(error)))
