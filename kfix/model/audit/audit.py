@@ -167,7 +167,8 @@ class AuditReport:
     `previous_run` is the run that it was compared with, "" for the first audit. `clusters` are sorted by risk, those
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
-    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each.
+    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `passed` are
+    findings that began after the last delivery of a channel and were gone before this audit.
     """
 
     day: date
@@ -187,6 +188,7 @@ class AuditReport:
     could_not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    passed: tuple[FindingRow, ...] = ()
 
     @property
     def open(self) -> tuple[FindingRow, ...]:

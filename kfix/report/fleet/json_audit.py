@@ -34,8 +34,9 @@ findings        sorted by cluster, severity and key; fixed and muted ones includ
     remedy, command, runbook     the safest remedy; command and runbook may be ""
     next                 the command line to run next, never ""
     muted, mute_reason
-    reported             true once an audit has reported the finding as news: neither muted nor in maintenance
+    reported             true once the finding was neither muted nor in maintenance in an audit
     document             the finding as in kfix.diagnosis/v1, without folded; null if the store has none
+passed          with --channel: findings that began and ended since its last delivery, as in findings
 offenders       checks by the number of clusters that fail them: code, clusters, findings, partitions, worst
 checks          code, slug, title, prevention
 trend           one audit per day, oldest first: day, run, clusters, collected, score (or null), critical, warning, new,
@@ -84,6 +85,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "totals": _totals(totals(report)),
         "clusters": [_cluster(c, past.get(c.cluster, [])) for c in report.clusters],
         "findings": [_finding(f) for f in report.findings],
+        "passed": [_finding(f) for f in report.passed],
         "offenders": [asdict(o) for o in report.offenders],
         "checks": [asdict(c) for c in report.checks],
         "trend": [_trend(t) for t in report.trend],
