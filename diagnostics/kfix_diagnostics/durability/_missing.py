@@ -34,8 +34,10 @@ def all_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
     lacking = {id(row): missing for row in rows if (missing := missing_from(row, case))}
     away = tuple(sorted({broker for missing in lacking.values() for broker in missing}))
     whole = tuple(row for row in rows if id(row) not in lacking)
-    groups = {away: tuple(row for row in rows if id(row) in lacking)} if away else {}
-    return {(): whole, **groups} if whole else groups
+    groups: dict[Missing, Rows] = {(): whole} if whole else {}
+    if away:
+        groups[away] = tuple(row for row in rows if id(row) in lacking)
+    return groups
 
 
 def missing_from(row: PartitionFacts, case: CaseFile) -> Missing:
