@@ -12,6 +12,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
+from kfix.model.audit.history import AuditHistory
+from kfix.model.audit.scenarios import ClusterScenarios, ScenarioRow, matrix_of
+
 
 class Status(StrEnum):
     """The state of a finding compared with the previous audit of its cluster."""
@@ -168,7 +171,8 @@ class AuditReport:
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
     durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `passed` are
-    findings that began after the last delivery of a channel and were gone before this audit.
+    findings that began after the last delivery of a channel and were gone before this audit. `history` is what the audits up to this one show together. `scenarios` are the
+    failures that were judged, worst first; empty for an audit that judged none.
     """
 
     day: date
@@ -189,6 +193,13 @@ class AuditReport:
     damaged: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
     passed: tuple[FindingRow, ...] = ()
+    history: AuditHistory = field(default_factory=AuditHistory)
+    scenarios: tuple[ScenarioRow, ...] = ()
+
+    @property
+    def scenario_matrix(self) -> tuple[ClusterScenarios, ...]:
+        """Returns the worst scenarios of each cluster, in the order of `clusters`."""
+        return matrix_of((c.cluster for c in self.clusters), self.scenarios)
 
     @property
     def open(self) -> tuple[FindingRow, ...]:

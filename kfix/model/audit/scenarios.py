@@ -1,0 +1,128 @@
+"""Failures judged before they happen, for a fleet: what stops if a broker, a pair of brokers or a rack goes down.
+
+The store keeps these rows (table `scenarios`): their fields are its columns, in this order. New fields are added at the
+end; a field is never renamed and never changes its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+BROKER, PAIR, RACK = "broker", "pair", "rack"
+#: The kinds of scenarios, smallest first.
+KINDS: Final = (BROKER, PAIR, RACK)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRow:
+    """One scenario of one cluster: all brokers of `brokers` go down at the same moment.
+
+    `kind` is broker, pair or rack; `down` is what `--down` takes after the `=`: `3`, `3,4` or `b`; `brokers` are its
+    ids, ascending. The counts are those of `kfix whatif` (docs/whatif.md) and cover what the failure causes: `stops`
+    are partitions that lose their leader until a broker is back, `stranded` among them; `unclean` are led by a replica
+    that is out of sync, so that records are lost. `topics` have a partition that stops or is elected unclean.
+    `unknown` partitions may stop or not: the snapshot does not show it; with `complete` false that may be true of any
+    partition, since a source was not read. `groups` and `unwritable` count consumer groups by name, as far as names are
+    known. `worst` names up to 3 topics with most partitions that stop or are elected unclean.
+    """
+
+    cluster: str
+    kind: str
+    down: str
+    brokers: tuple[int, ...]
+    stops: int
+    stranded: int
+    unclean: int
+    under_min_isr: int
+    last_in_sync: int
+    moves: int
+    unknown: int
+    topics: int
+    offsets: int
+    transactions: int
+    groups: int
+    unwritable: int
+    controller: bool
+    complete: bool
+    worst: tuple[str, ...]
+
+    @property
+    def something_stops(self) -> bool:
+        """Returns whether partitions stop, or lose records: an unclean election is no better than a stop."""
+        return bool(self.stops or self.unclean)
+
+    @property
+    def something_degrades(self) -> bool:
+        return bool(self.under_min_isr or self.last_in_sync)
+
+    @property
+    def uncertain(self) -> bool:
+        """Returns whether something may stop of which the snapshot shows too little. Never call such a row safe."""
+        return bool(self.unknown) or not self.complete
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The higher, the worse: first what stops, then what is unknown, then what only degrades."""
+        losses = (self.topics, self.stops, self.unclean, self.groups, self.unknown, int(not self.complete))
+        return (*losses, self.under_min_isr, self.unwritable, self.last_in_sync, self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterScenarios:
+    """One cluster in the matrix: its worst scenario of each kind.
+
+    A kind without scenarios is absent: a cluster without racks has no rack; of pairs only those count that stop more
+    than their brokers do one by one. With no kind at all nothing could be judged: the cluster was not read, or no
+    source showed which brokers are alive.
+    """
+
+    cluster: str
+    worst: Mapping[str, ScenarioRow]
+
+    @property
+    def judged(self) -> bool:
+        return bool(self.worst)
+
+
+def matrix_of(clusters: Iterable[str], rows: Iterable[ScenarioRow]) -> tuple[ClusterScenarios, ...]:
+    """Returns the worst scenarios of each cluster in the given order, also of clusters without any."""
+    found: dict[str, dict[str, ScenarioRow]] = {name: {} for name in clusters}
+    for row in rows:
+        kinds = found.setdefault(row.cluster, {})
+        if row.kind not in kinds or row.rank > kinds[row.kind].rank:
+            kinds[row.kind] = row
+    return tuple(ClusterScenarios(name, kinds) for name, kinds in found.items())
+
+
+@dataclass(frozen=True)
+class FleetForecast:
+    """What one failure does to each chosen cluster of a run, or, with `down` "", the worst failures of each.
+
+    `down` is as in `--down`: `rack=b`. `rows` are worst first. `clusters` are those that were asked for, `owners` and
+    `bootstraps` theirs; `absent` have no such rack or live broker, so that it cannot happen there. `unjudged` maps
+    clusters to the reason why nothing, or not everything, is known of them.
+    """
+
+    day: date
+    run: str
+    store: str
+    down: str
+    rows: tuple[ScenarioRow, ...]
+    clusters: tuple[str, ...]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    bootstraps: Mapping[str, str] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def losing(self) -> tuple[ScenarioRow, ...]:
+        """The rows in which partitions stop or lose records."""
+        return tuple(row for row in self.rows if row.something_stops)
+
+    @property
+    def uncertain(self) -> tuple[str, ...]:
+        """The clusters of which too little is known to call them safe, sorted."""
+        return tuple(sorted({*self.unjudged, *(row.cluster for row in self.rows if row.uncertain)}))
