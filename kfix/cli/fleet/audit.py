@@ -23,6 +23,7 @@ from kfix.cli.fleet.audit_outputs import (
     Markdown,
     OnlyNew,
     Outputs,
+    OwnerMessages,
     Prometheus,
 )
 from kfix.cli.fleet.audit_query import query
@@ -88,6 +89,7 @@ def audit(
     clusters_csv: ClustersCsv = None,
     markdown: Markdown = None,
     prometheus: Prometheus = None,
+    owner_messages: OwnerMessages = None,
     json_output: AsJson = False,
     only_new: OnlyNew = False,
     channel: ChannelName = None,
@@ -100,7 +102,18 @@ def audit(
     if ctx.invoked_subcommand is not None:
         return
     outputs = Outputs(
-        html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on, channel, records=True
+        html,
+        csv,
+        clusters_csv,
+        markdown,
+        prometheus,
+        json_output,
+        only_new,
+        limit,
+        fail_on,
+        channel,
+        records=True,
+        owner_messages=owner_messages,
     )
     outputs.check()
     if collect not in _WHERE:
@@ -147,6 +160,7 @@ def show(
     clusters_csv: ClustersCsv = None,
     markdown: Markdown = None,
     prometheus: Prometheus = None,
+    owner_messages: OwnerMessages = None,
     json_output: AsJson = False,
     only_new: OnlyNew = False,
     channel: ChannelName = None,
@@ -158,7 +172,10 @@ def show(
 
     News stay undelivered, unless --channel names the channel that has now reported them.
     """
-    outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on, channel)
+    outputs = Outputs(
+        html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on, channel,
+        owner_messages=owner_messages,
+    )  # fmt: skip
     outputs.check()
     place, of = the_store(store), the_day(day)
     raise typer.Exit(outputs.write(report_of_store(place, run=run or "", day=of, days=days)))

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from kfix.app.delivery import Outgoing, channel_name, outgoing
 from kfix.cli.output_files import check_outputs
-from kfix.errors import KfixError
+from kfix.errors import KfixError, UsageError
 from kfix.harmless import lines
 from kfix.model.audit.audit import AuditReport
 from kfix.report.console import console_on
@@ -22,6 +23,7 @@ from kfix.report.fleet.csv_audit import audit_csv
 from kfix.report.fleet.html.page import render_html
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.markdown import audit_markdown
+from kfix.report.fleet.owner_messages import write_messages
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import exit_code, fail_on
 from kfix.report.fleet.writing import STDOUT, write_output
@@ -36,6 +38,10 @@ ClustersCsv = Annotated[str | None, typer.Option("--clusters-csv", metavar=_FILE
 Markdown = Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help="A short chat message.")]
 Prometheus = Annotated[
     str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
+]
+OwnerMessages = Annotated[
+    str | None,
+    typer.Option("--owner-messages", metavar="DIR", help="One Markdown message for each owner with news."),
 ]
 OnlyNew = Annotated[
     bool,
@@ -57,9 +63,10 @@ FailOn = Annotated[
 Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")]
 
 
-#: The channels of --only-new and --markdown without --channel.
+#: The channels of --only-new, --markdown and --owner-messages without --channel.
 ONLY_NEW: Final = "only-new"
 MARKDOWN: Final = "markdown"
+OWNERS: Final = "owners"
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class Outputs:
     fail_on: str = "warning"
     channel: str | None = None
     records: bool = False
+    owner_messages: str | None = None
 
     def check(self) -> None:
         """Raises UsageError for a wrong level, channel or missing folder, before the audit begins."""
@@ -89,6 +97,8 @@ class Outputs:
             channel_name(self.channel)
         files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
         check_outputs(files, json=self.json)
+        if self.owner_messages is not None and not Path(self.owner_messages or "-").is_dir():
+            raise UsageError(f"--owner-messages: {self.owner_messages!r} is no folder", hint="create it first")
 
     def write(self, report: AuditReport) -> int:
         """Writes all outputs and returns the exit code.
@@ -102,6 +112,9 @@ class Outputs:
             say(f"warning: not in the history: {line}", err=True)
         for where, channel, text in self._texts():
             writing.one(channel, where, partial(_write, text, where))
+        if self.owner_messages is not None:
+            folder = self.owner_messages
+            writing.one(self.channel or OWNERS, folder, partial(_write_messages, folder))
         if self.json:
             writing.one(self.channel, STDOUT, partial(_write, partial(audit_json, fail_on=threshold), STDOUT))
         elif STDOUT not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
@@ -192,6 +205,11 @@ class _Writing:
 def _write(text: Callable[[AuditReport], str], where: str, report: AuditReport) -> bool:
     write_output(text(report), where)
     return where != STDOUT or sys.stdout is not None
+
+
+def _write_messages(folder: str, report: AuditReport) -> bool:
+    write_messages(report, folder)
+    return True
 
 
 def _is_terminal() -> bool:

@@ -171,8 +171,9 @@ class AuditReport:
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
     durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `passed` are
-    findings that began after the last delivery of a channel and were gone before this audit. `history` is what the audits up to this one show together. `scenarios` are the
-    failures that were judged, worst first; empty for an audit that judged none.
+    findings that began after the last delivery of a channel and were gone before this audit. `history` is what the
+    audits up to this one show together. `scenarios` are the failures that were judged, worst first; empty for an audit
+    that judged none.
     """
 
     day: date
