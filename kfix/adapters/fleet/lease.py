@@ -98,7 +98,7 @@ def _opened(place: StoreLocation) -> DeltaTable:
 
 
 def _last(place: StoreLocation, table: DeltaTable) -> _Lease | None:
-    """Returns the lease of the last commit, None if nobody has taken it yet."""
+    """Returns the lease of the last commit, None if it was never taken."""
     # deltalake's own history holds Python's lock while it reads.
     log = read_bytes(place / "_delta_log" / f"{table.version():020d}.json")
     try:

@@ -46,7 +46,7 @@ def owner_messages(report: AuditReport) -> Mapping[str, str]:
 
 
 def message_name(owner: str) -> str:
-    """Returns the file name of an owner's message, another for each: percent-encoded, so that none leaves the folder."""
+    """Returns the file name of an owner's message, another for each; percent-encoded, none leaves the folder."""
     if not owner:
         return f"{NOBODY}.md"
     name = quote(owner.encode("utf-8", "backslashreplace"), safe=" @+")

@@ -21,14 +21,14 @@ _LEAST: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class RiskBar:
     """One cluster among those by risk: `parts` are (kind, width in percent of the widest bar)."""
 
     row: ClusterRow
     parts: tuple[tuple[str, float], ...]
 
 
-def ranking(report: AuditReport) -> tuple[Bar, ...]:
+def ranking(report: AuditReport) -> tuple[RiskBar, ...]:
     """Returns the clusters that were read and have risk, the riskiest first.
 
     The length is the risk, which has no upper end as the score has: the sickest clusters differ from each other.
@@ -43,7 +43,7 @@ def ranking(report: AuditReport) -> tuple[Bar, ...]:
     rows = [row for row in report.clusters if row.risk > 0 and row.collected]
     most = max((row.risk for row in rows), default=1)
     return tuple(
-        Bar(row, _parts(row, points.get(row.cluster, {}), most)) for row in sorted(rows, key=lambda r: -r.risk)
+        RiskBar(row, _parts(row, points.get(row.cluster, {}), most)) for row in sorted(rows, key=lambda r: -r.risk)
     )
 
 
@@ -86,7 +86,7 @@ def tiles(report: AuditReport, sums: Totals) -> tuple[Tile, ...]:
     score = change(sums.score, before.score) if before and sums.score >= 0 else None
     read = f"{sums.collected} of {sums.clusters}"
     found = [
-        Tile("score of 100" if sums.score >= 0 else "score", str(sums.score) if sums.score >= 0 else "unknown",
+        Tile("score of 100" if sums.score >= 0 else "score", str(sums.score) if sums.score >= 0 else "?",
              change=score, less_is_better=False),
         Tile("critical", shown(sums.critical), "critical", change(sums.critical, before.critical if before else -1)),
         Tile("warning", shown(sums.warning), "warning", change(sums.warning, before.warning if before else -1)),
@@ -139,7 +139,7 @@ def _cell(row: ScenarioRow | None, worst: bool) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EpisodeSpan:
     """An episode on the time line: `left` and `width` are in percent of its length."""
 
     episode: Episode
@@ -148,7 +148,7 @@ class Span:
     words: str
 
 
-def spans(report: AuditReport) -> tuple[Span, ...]:
+def spans(report: AuditReport) -> tuple[EpisodeSpan, ...]:
     """Returns the episodes that are no latent risks, open ones first, then by severity and age."""
     past = report.history
     episodes = [e for e in past.episodes if not e.prevention and not e.muted]
@@ -167,5 +167,5 @@ def spans(report: AuditReport) -> tuple[Span, ...]:
         words = {"open": "open", "unknown": "state unknown"}.get(each.state, "fixed")
         left = min(at(each.began), 100 - _LEAST)
         width = min(max(at(end) - left, _LEAST), 100 - left)
-        found.append(Span(each, round(left, 2), round(width, 2), words))
+        found.append(EpisodeSpan(each, round(left, 2), round(width, 2), words))
     return tuple(found)

@@ -156,7 +156,7 @@ def test_tiles_show_the_change_since_the_audit_before_and_whether_it_is_better()
     assert found["score of 100"] == ("95", 5, "better")
     assert found["critical"] == ("5", -2, "better")
     assert found["warning"] == ("3", 3, "sicker")
-    assert {t.value for t in tiles(dark(), totals(dark()))} >= {"?", "unknown"}
+    assert [t.value for t in tiles(dark(), totals(dark()))][:3] == ["?", "?", "?"]
 
 
 def test_the_worst_failure_is_marked_once_and_what_is_unknown_is_never_called_safe():
