@@ -155,7 +155,7 @@ class _Writing:
     channels: dict[str, Outgoing] = field(default_factory=dict)
 
     def one(self, channel: str | None, where: str, write: Callable[[AuditReport], bool]) -> None:
-        """Writes one output; `write` returns False if nobody reads it any more, such as a closed pipe."""
+        """Writes one output; `write` returns False if its reader is gone, such as that of a closed pipe."""
         try:
             view = self._view(channel)
             if not write(view) and channel is not None:

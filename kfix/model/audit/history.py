@@ -88,7 +88,7 @@ class Flapping:
     """A partition, broker or group ("kind") that changes again and again: `changes` in `audits` different audits.
 
     `per_day` is the number of changes by the days between the first and the last audit of the cluster. `what` names
-    the changes, such as "leader 12, isr 30".
+    the changes, such as "leader 12, restart 3".
     """
 
     kind: str

@@ -1,6 +1,7 @@
 """When one member of a fault is gone, what remains keeps its key: it is neither fixed nor new."""
 
 import random
+from collections.abc import Set as AbstractSet
 
 import pytest
 
@@ -12,7 +13,7 @@ WIDE = Options(prevention=True)
 ABOUT_BROKERS = ("KFX301", "KFX302", "KFX401", "KFX404", "KFX501")
 
 
-def cluster(seed: int, min_isr: int, dead: set[int], lagging: set[int] = frozenset()) -> Paper:
+def cluster(seed: int, min_isr: int, dead: set[int], lagging: AbstractSet[int] = frozenset()) -> Paper:
     """Six brokers, 80 partitions of 4 replicas. `dead` are killed; `lagging` are alive and in no ISR."""
     dice = random.Random(seed)
     paper = Paper(range(1, 7))

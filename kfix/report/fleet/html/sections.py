@@ -160,7 +160,6 @@ def spans(report: AuditReport) -> tuple[EpisodeSpan, ...]:
     def at(when: datetime) -> float:
         return 100 * (when - first).total_seconds() / length
 
-    episodes.sort(key=lambda e: (e.state == "ended", -e.rank, e.began))
     found = []
     for each in episodes:
         end = each.ended or past.now
@@ -168,4 +167,5 @@ def spans(report: AuditReport) -> tuple[EpisodeSpan, ...]:
         left = min(at(each.began), 100 - _LEAST)
         width = min(max(at(end) - left, _LEAST), 100 - left)
         found.append(EpisodeSpan(each, round(left, 2), round(width, 2), words))
+    found.sort(key=lambda s: (s.episode.state == "ended", -s.episode.rank, s.episode.began))
     return tuple(found)
