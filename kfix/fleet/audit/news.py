@@ -36,7 +36,8 @@ def as_news_of(report: AuditReport, last: Delivery, between: Sequence[FindingRow
     """Returns the report with the status of each finding compared with the last delivery of a channel.
 
     `between` are the findings of the audits after that delivery and before this one, oldest first. What began there
-    and is gone again is in `passed`. Findings that are muted or in a maintenance window keep their status.
+    and is gone again is in `passed`, if it was a warning or critical. Findings that are muted or in a maintenance
+    window keep their status.
     """
     stirred = _stirred(between)
     at_work = {c.cluster for c in report.clusters if c.maintenance}
@@ -48,7 +49,11 @@ def as_news_of(report: AuditReport, last: Delivery, between: Sequence[FindingRow
     gone = {(f.cluster, f.key): f for f in between if f.status == Status.FIXED and (f.cluster, f.key) not in still_open}
     shown = {(f.cluster, f.key) for f in report.findings}
     fixed = [f for key, f in gone.items() if key not in shown and _known(f, last)]
-    passed = [f for key, f in stirred.items() if key not in still_open and not _known(f, last)]
+    passed = [
+        f
+        for key, f in stirred.items()
+        if key not in still_open and not _known(f, last) and f.rank > 0 and not f.unsettled
+    ]
     return replace(
         report,
         previous_day=last.day,
