@@ -7,7 +7,6 @@ from typing import Final
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut, CutKind
-from kfix.wording import brokers_named
 
 _DEAD: Final = "KFX401"
 _SHUT_OUT: Final = "KFX403"
@@ -23,12 +22,13 @@ CUT_CODES: Final = {
 
 def key_of(cut: Cut) -> str:
     """Returns the key of the finding that reports this cut."""
-    return f"{CUT_CODES[cut.kind]}:{cut.obj}"
+    return f"{CUT_CODES[cut.kind]}:{cut.about or cut.obj}"
 
 
 def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of the findings that explain why exactly these brokers are missing."""
     ids = set(brokers)
-    keys = [f"{_DEAD}:{brokers_named(case.dead)}"] if ids.intersection(case.dead) else []
+    # The finding of the first dead broker has those of the others.
+    keys = [f"{_DEAD}:broker {case.dead[0]}"] if ids.intersection(case.dead) else []
     keys += [key_of(case.cut)] if case.cut is not None and case.cut.explains(ids - set(case.dead)) else []
     return (*keys, *(f"{_SHUT_OUT}:broker {b}" for b in case.shut_out if b in ids))

@@ -169,6 +169,7 @@ def _unsettled(finding: Finding) -> Finding:
     return replace(
         finding,
         obj=f"{finding.obj} (just now)",
+        about=f"{finding.about} (just now)" if finding.about else "",
         severity=Severity.INFO,
         summary=f"just changed: {finding.summary}",
         remedies=(

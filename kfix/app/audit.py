@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from datetime import date
 
@@ -22,7 +21,6 @@ from kfix.model.audit.audit import AuditReport, CheckTitle
 from kfix.model.audit.fleetcase import FleetCase
 from kfix.model.audit.inventory import Inventory
 from kfix.model.diagnosis.finding import Finding
-from kfix.model.places import state_home
 from kfix.report.findings.json_findings import finding_dict
 from kfix_diagnostics.catalogue import pages, row_conditions
 from kfix_diagnostics.fleet import FLEET
@@ -70,8 +68,8 @@ def stored_report(
 
 @contextlib.contextmanager
 def locked(store: str) -> Iterator[None]:
-    """Holds the lock of the store. Raises HeldError if another audit of this store runs on this host."""
-    with store_lock(state_home(os.environ), place_of(store)):
+    """Holds the lock of the store. Raises HeldError if another process uses this store."""
+    with store_lock(place_of(store)):
         yield
 
 

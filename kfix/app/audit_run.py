@@ -66,7 +66,7 @@ def run_audit(
     """Runs an audit and returns its report, with a trend over `days` days.
 
     `loaded` is the inventory; with None a stored run is judged by the inventory in its manifest. Raises HeldError if
-    another audit of this store runs on this host.
+    another audit of this store is running.
     """
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)

@@ -61,6 +61,11 @@ class Cut:
             return f"brokers {self.brokers[0]} and {self.peers[0]}"
         return brokers_named(self.brokers)
 
+    @property
+    def about(self) -> str:
+        """The name in the finding's key where the cut may lose or win members while it lasts, "" where it cannot."""
+        return "zone" if self.kind in {CutKind.ZONE, CutKind.CONTROLLER_ZONE} else ""
+
     def explains(self, brokers: Iterable[int]) -> bool:
         """Returns whether findings about exactly these brokers follow from it."""
         touched = {*self.brokers, *(self.peers if self.kind in {CutKind.LINK, CutKind.ALONE} else ())}

@@ -8,11 +8,11 @@ from tests.unit.report.fleet import reports
 
 CASES = {
     "one": lambda: reports.report(1),
-    "fifty": lambda: reports.report(50),
+    "fifty": lambda: reports.with_future(reports.report(50)),
     "many": lambda: reports.report(500, findings=14, partitions=150),
     "empty": reports.empty,
     "dark": reports.dark,
-    "hostile": lambda: reports.report(28, hostile=True),
+    "hostile": lambda: reports.with_future(reports.report(28, hostile=True)),
 }
 
 

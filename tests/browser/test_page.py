@@ -11,9 +11,11 @@ SHOWN = "[...document.querySelectorAll('#cluster-table > tbody > tr:not(.inside)
 
 
 def whole(page):
-    """All charts come into the window, so all are drawn."""
+    """All charts come into the window, so all are drawn; then all parts are open."""
+    page.run("const box = document.getElementById('heat-box'); if (box) box.open = true;")
     page.size(page.run("innerWidth"), min(page.run("document.documentElement.scrollHeight"), 12_000))
     page.until(DRAWN)
+    page.run("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
 
 
 def search(page, text):
@@ -152,11 +154,11 @@ def test_columns_sort_and_unknown_clusters_stay_on_top(opened):
 def test_a_page_of_a_chart_shows_the_next_clusters(opened):
     page = opened("fifty")
     whole(page)
-    label = "document.querySelector('[data-pager=\"score\"] [data-range]').textContent"
+    label = "document.querySelector('[data-pager=\"heat\"] [data-range]').textContent"
     assert page.run(label) == "clusters 1 to 30 of 50"
-    page.run("document.querySelectorAll('[data-pager=\"score\"] button')[1].click()")
+    page.run("document.querySelectorAll('[data-pager=\"heat\"] button')[1].click()")
     assert page.run(label) == "clusters 31 to 50 of 50"
-    page.until("document.querySelectorAll('[data-chart=\"score\"] .ytick text').length == 20")
+    page.until("document.querySelectorAll('[data-chart=\"heat\"] .ytick text').length == 20")
     page.run("document.getElementById('heat-table').open = true")
     page.until("document.querySelectorAll('#heat-table tbody tr').length == 50")
 
@@ -202,4 +204,4 @@ def test_without_scripts_the_tables_are_there(browser, files):
     text = files("fifty").read_text()
     assert "<noscript>" in text
     assert text.count('class="opener"') == 50
-    assert text.count('<li class="card ') == 20
+    assert text.count('<details class="card ') == 20

@@ -58,7 +58,7 @@ def test_both_sides_of_a_cut_show_it_together_as_nobody_could_alone(three, tmp_p
     assert merged.json["could_not_read"] == []
     [head] = merged.json["findings"]
     [same] = live.json["findings"]
-    assert head["key"] == same["key"] == f"KFX803:broker {alone}"
+    assert head["key"] == same["key"] == "KFX803:zone"
     assert {f["key"] for f in head["folded"]} >= {f"KFX403:broker {alone}", f"KFX203:broker {alone}"}
     assert head["facts"]["two_leaders"] == same["facts"]["two_leaders"] > 0
     assert head["facts"]["forecast_exact"] is True

@@ -120,12 +120,12 @@ def test_the_lock_of_a_cluster_is_refused_where_something_was_planted(home: Path
 
 @pytest.mark.parametrize("how", ["symbolic link", "hard link"])
 def test_the_lock_of_a_store_is_refused_where_something_was_planted(home: Path, victim: Path, how: str) -> None:
-    with store_lock(home, place_of(home / "fleet")):
+    with store_lock(place_of(home / "fleet")):
         pass
-    (lock,) = (home / "audits").iterdir()
+    lock = home / "fleet" / "lock"
     lock.unlink()
     lock.symlink_to(victim) if how == "symbolic link" else lock.hardlink_to(victim)
-    with pytest.raises(UsageError, match="cannot take the lock"), store_lock(home, place_of(home / "fleet")):
+    with pytest.raises(UsageError, match="cannot take the lock"), store_lock(place_of(home / "fleet")):
         pass
     assert victim.read_text() == PRECIOUS
 
@@ -195,7 +195,7 @@ def test_every_folder_is_0700_and_every_file_0600_whatever_the_umask(tmp_path: P
             journal.write(b"")
         run.keep_screen("1", "the gate's screen")
         SnapshotStore(home).keep(Snapshot(1.0, "0", ClusterIdentity("abc", Mode.ZOOKEEPER), (), {}))
-        with store_lock(home, place_of(home / "fleet")):
+        with store_lock(place_of(home / "fleet")):
             write_bytes(place_of(home / "fleet" / "tables" / "runs" / "table.parquet"), b"x")
         with Store("mine", home / "labs").busy("up"):
             pass

@@ -50,6 +50,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=brokers_named(dead),
+        about=f"broker {dead[0]}",
         summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {several(holding, 'partition')} "
         f"{has(holding)} replicas there{tail}",
         cause=_cause(dead, case, calm=calm),
@@ -59,6 +60,23 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             "Do not restart other brokers meanwhile",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
+    )
+    for broker in dead[1:]:
+        yield _one_more(broker, dead, case, calm=calm)
+
+
+def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Finding:
+    """Returns a finding of its own for each further broker: its key stays while others come back."""
+    gone = case.gone_for(broker)
+    return Finding(
+        code=CODE,
+        severity=Severity.INFO if calm else Severity.WARNING,
+        obj=f"broker {broker}",
+        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}",
+        cause=_cause(dead, case, calm=calm),
+        evidence=(_row(broker, case), *live_row(case)),
+        remedies=tuple(_remedies((broker,), case, calm=calm)),
+        follows=(f"{CODE}:broker {dead[0]}",),
     )
 
 

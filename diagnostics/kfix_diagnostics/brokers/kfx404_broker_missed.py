@@ -40,6 +40,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.INFO,
         obj=brokers_named(missed),
+        about="brokers",
         summary=f"{brokers_named(missed)} of earlier snapshots {are(len(missed))} gone; no replica is assigned there",
         cause=Cause("removed on purpose, or stopped", Confidence.UNKNOWN),
         evidence=(

@@ -1,4 +1,7 @@
-"""Partitions that lack replicas, grouped by exactly the brokers that are missing from the ISR."""
+"""Partitions that lack replicas, and the brokers that are missing from their ISR.
+
+Keys stay when one of two brokers comes back: a finding is about one broker, or about all of them under one key.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,39 @@ LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
 
 
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
-    """Returns the rows by missing brokers; a replica that a reassignment is still adding is not missing."""
+    """Returns the rows by missing broker; a row that lacks two brokers belongs to both."""
     groups: dict[Missing, list[PartitionFacts]] = {}
     for row in rows:
-        assignment = case.assignment(row.tp)
-        isr = case.isr(row.tp)
-        missing = tuple(sorted(b for b in assignment.replicas if b not in isr and b not in assignment.adding))
-        groups.setdefault(missing, []).append(row)
+        for broker in missing_from(row, case):
+            groups.setdefault((broker,), []).append(row)
     return {missing: tuple(found) for missing, found in sorted(groups.items())}
+
+
+def all_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
+    """Returns the rows that lack a broker by all missing brokers, and those that lack none by ()."""
+    lacking = {id(row): missing for row in rows if (missing := missing_from(row, case))}
+    away = tuple(sorted({broker for missing in lacking.values() for broker in missing}))
+    whole = tuple(row for row in rows if id(row) not in lacking)
+    groups: dict[Missing, Rows] = {(): whole} if whole else {}
+    if away:
+        groups[away] = tuple(row for row in rows if id(row) in lacking)
+    return groups
+
+
+def missing_from(row: PartitionFacts, case: CaseFile) -> Missing:
+    """Returns the replicas that are not in the ISR; one that a reassignment is still adding is not missing."""
+    assignment, isr = case.assignment(row.tp), case.isr(row.tp)
+    return tuple(sorted(b for b in assignment.replicas if b not in isr and b not in assignment.adding))
 
 
 def object_of(missing: Missing) -> str:
     """Returns the object of the finding; no broker is missing where the replication factor itself is too low."""
     return f"without {brokers_named(missing)}" if missing else "replication factor"
+
+
+def about(missing: Missing) -> str:
+    """Returns the object in the key of a finding about all missing brokers."""
+    return "missing replicas" if missing else ""
 
 
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
@@ -39,6 +62,17 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
         return explained_by(missing, case)
     away = set(case.dead) | set(case.shut_out)
     return explained_by(missing, case) if missing and away.issuperset(missing) else ()
+
+
+def same_partitions(code: str, missing: Missing, groups: dict[Missing, Rows], case: CaseFile) -> tuple[str, ...]:
+    """Returns the keys of findings about live brokers that the same partitions lack: they are reported once."""
+    mine = {id(row) for row in groups[missing]}
+    return tuple(
+        f"{code}:{object_of(other)}"
+        for other, rows in groups.items()
+        if other < missing and len(mine) <= len(rows) and not explained(other, case)
+        and mine <= {id(row) for row in rows}
+    )  # fmt: skip
 
 
 def lag_keys(missing: Missing, case: CaseFile) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ Why it matters
     which brokers are missing, and whether they are dead, cut off from one leader, or slow.
 
 How kfix knows
-    The ISR of each partition against its assignment, grouped by exactly the brokers that are missing. Replicas that a
-    reassignment is still adding do not count. A broker that came back less than the restart grace ago is catching up.
+    The ISR of each partition against its assignment, by the broker that is missing; a partition that lacks two brokers
+    is in both findings. Replicas that a reassignment is still adding do not count. A broker that came back less than
+    the restart grace ago is catching up.
 
 Remedies, safest first
     Dead broker: start it. Alive but lagging behind one leader only: repair the link between the two. Lagging behind
@@ -31,17 +32,26 @@ from kfix.model.diagnosis.finding import Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic
-from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, lag_keys
+from kfix_diagnostics.durability._missing import (
+    Missing,
+    bring_back,
+    by_missing,
+    cause_of,
+    explained,
+    lag_keys,
+    same_partitions,
+)
 
 CODE = "KFX302"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    for missing, found in by_missing(rows, case).items():
-        yield _under(missing, found, case)
+    groups = by_missing(rows, case)
+    for missing, found in groups.items():
+        yield _under(missing, found, case, same_partitions(CODE, missing, groups, case))
 
 
-def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
+def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
     tps = tuple(row.tp for row in rows)
     first = rows[0].tp
     oldest = max(row.state_age for row in rows)
@@ -57,7 +67,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         remedies=tuple(_remedies(missing, case)),
         never=("Do not trigger an election, and do not restart the brokers that are in sync",),
         partitions=tps,
-        follows=(*explained(missing, case), *lag_keys(missing, case)),
+        follows=(*explained(missing, case), *others, *lag_keys(missing, case)),
     )
 
 

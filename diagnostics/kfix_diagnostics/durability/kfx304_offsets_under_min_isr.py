@@ -33,13 +33,13 @@ from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
-from kfix_diagnostics.durability._missing import Missing, bring_back, by_missing, cause_of, explained, object_of
+from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
 
 CODE = "KFX304"
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    for missing, found in by_missing(rows, case).items():
+    for missing, found in all_missing(rows, case).items():
         yield _under(missing, found, case)
 
 
@@ -50,6 +50,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.CRITICAL,
         obj=object_of(missing),
+        about=about(missing),
         summary=f"commits fail for groups and transactions of {per_topic(tps)}, while reads work: fewer replicas are "
         f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
         f"minimum {first.min_isr})",

@@ -162,6 +162,7 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
         code=code,
         severity=Severity.CRITICAL,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
+        about="many partitions",
         summary=f"{several(len(rows), 'partition')} have no leader, although in-sync replicas are alive: "
         f"{per_topic(tps)}. An election loses no data",
         cause=_cause(rows[0], case),

@@ -55,6 +55,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=severity,
         obj=brokers_named(lost),
+        about="brokers",
         summary=summary,
         cause=_cause(lost, case),
         evidence=(

@@ -41,7 +41,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     for row in rows:
         assignment = case.assignment(row.tp)
         target = [b for b in assignment.replicas if b not in assignment.removing]
-        by_dead.setdefault(tuple(sorted(case.away(target))), []).append(row)
+        # One finding a broker: its key stays when another comes back.
+        keys: list[tuple[int, ...]] = [(broker,) for broker in case.away(target)]
+        for key in keys or [()]:
+            by_dead.setdefault(key, []).append(row)
     for dead, found in sorted(by_dead.items()):
         slow = [row for row in found if row.state_age > 3600]
         if dead or slow:

@@ -62,6 +62,7 @@ def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding
         code=code,
         severity=Severity.CRITICAL if foretold and cut.pairs else Severity.WARNING,
         obj=cut.obj,
+        about=cut.about,
         summary=f"{words.summary} ({since(case, cut)})",
         cause=Cause(f"the network {words.cause or words.where} is cut", words.confidence),
         evidence=(

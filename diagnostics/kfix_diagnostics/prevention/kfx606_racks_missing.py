@@ -53,6 +53,7 @@ def _none(live: list[int]) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         obj="all brokers",
+        about="racks",
         summary=f"none of {len(live)} brokers has a rack: replicas are not spread over zones",
         cause=Cause("broker.rack is not set", Confidence.CERTAIN),
         evidence=(Evidence(brokers_named(live), "broker.rack", "none"),),
@@ -67,6 +68,7 @@ def _some(without: list[int], case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="some brokers",
+        about="racks",
         summary=f"topics cannot be created without a given assignment: {brokers_named(without)} {has(len(without))} no "
         "rack, while other brokers have one",
         cause=Cause("broker.rack is set on some brokers only", Confidence.CERTAIN),

@@ -164,6 +164,7 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
+        about="many partitions",
         summary=f"ZooKeeper's leader or leader epoch differs from what the brokers report for "
         f"{several(len(rows), 'partition')}: {per_topic(tps)}. Clients work until {either(leaders)} dies",
         cause=_cause(rows[0], case),

@@ -144,7 +144,7 @@ class StoreTable:
 
     def _opened(self) -> DeltaTable | None:
         try:
-            table = DeltaTable(_uri(self.place), storage_options=_options(self.place))
+            table = DeltaTable(storage_uri(self.place), storage_options=storage_options(self.place))
         except TableNotFoundError:
             return None
         # With a feature such as column mapping the files would be read wrongly, and without an error.
@@ -160,14 +160,14 @@ class StoreTable:
             # Folders that only the owner can open: deltalake writes its log with the permissions of the umask.
             make_folders(Path(self.place.path) / "_delta_log")
         return DeltaTable.create(
-            _uri(self.place),
+            storage_uri(self.place),
             self.spec.schema,
             mode="ignore",
             partition_by=[*RUN_KEY],
             name=self.spec.name,
             description=self.spec.row,
             configuration=_CONFIGURATION,
-            storage_options=_options(self.place),
+            storage_options=storage_options(self.place),
         )
 
     @contextlib.contextmanager
@@ -193,11 +193,12 @@ def _stats(file: NewFile) -> str:
     return json.dumps(known)
 
 
-def _uri(place: StoreLocation) -> str:
+def storage_uri(place: StoreLocation) -> str:
+    """Returns the path or URL by which deltalake opens a table."""
     return place.path if place.local else place.base
 
 
-def _options(place: StoreLocation) -> dict[str, str]:
+def storage_options(place: StoreLocation) -> dict[str, str]:
     """Returns the options of a URL by the names that deltalake knows; credentials come from the environment."""
     given = {key: values[-1] for key, values in parse_qs(place.options).items()}
     found = {}

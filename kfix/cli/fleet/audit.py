@@ -13,6 +13,7 @@ import typer
 from kfix.app.audit_run import AuditRunOptions, EngineOptions, report_of_store, run_audit
 from kfix.app.inventory import chosen, the_day
 from kfix.cli.fleet.audit_outputs import (
+    ChannelName,
     ClustersCsv,
     Csv,
     Days,
@@ -22,6 +23,7 @@ from kfix.cli.fleet.audit_outputs import (
     Markdown,
     OnlyNew,
     Outputs,
+    OwnerMessages,
     Prometheus,
 )
 from kfix.cli.fleet.audit_query import query
@@ -87,8 +89,10 @@ def audit(
     clusters_csv: ClustersCsv = None,
     markdown: Markdown = None,
     prometheus: Prometheus = None,
+    owner_messages: OwnerMessages = None,
     json_output: AsJson = False,
     only_new: OnlyNew = False,
+    channel: ChannelName = None,
     limit: Limit = 20,
     days: Days = 30,
     fail_on: FailOn = "warning",
@@ -97,7 +101,20 @@ def audit(
     """Runs an audit: collect, diagnose, compare, store, report."""
     if ctx.invoked_subcommand is not None:
         return
-    outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
+    outputs = Outputs(
+        html,
+        csv,
+        clusters_csv,
+        markdown,
+        prometheus,
+        json_output,
+        only_new,
+        limit,
+        fail_on,
+        channel,
+        records=True,
+        owner_messages=owner_messages,
+    )
     outputs.check()
     if collect not in _WHERE:
         raise UsageError(f"--collect: {collect!r} is not one of {', '.join(_WHERE)}")
@@ -143,14 +160,22 @@ def show(
     clusters_csv: ClustersCsv = None,
     markdown: Markdown = None,
     prometheus: Prometheus = None,
+    owner_messages: OwnerMessages = None,
     json_output: AsJson = False,
     only_new: OnlyNew = False,
+    channel: ChannelName = None,
     limit: Limit = 20,
     days: Days = 30,
     fail_on: FailOn = "warning",
 ) -> None:
-    """Report a stored audit again: the last one, or the one of a day or run."""
-    outputs = Outputs(html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on)
+    """Report a stored audit again: the last one, or the one of a day or run.
+
+    News stay undelivered, unless --channel names the channel that has now reported them.
+    """
+    outputs = Outputs(
+        html, csv, clusters_csv, markdown, prometheus, json_output, only_new, limit, fail_on, channel,
+        owner_messages=owner_messages,
+    )  # fmt: skip
     outputs.check()
     place, of = the_store(store), the_day(day)
     raise typer.Exit(outputs.write(report_of_store(place, run=run or "", day=of, days=days)))

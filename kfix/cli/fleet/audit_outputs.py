@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
+from kfix.app.delivery import Outgoing, channel_name, outgoing
 from kfix.cli.output_files import check_outputs
+from kfix.errors import KfixError, UsageError
+from kfix.harmless import lines
 from kfix.model.audit.audit import AuditReport
 from kfix.report.console import console_on
 from kfix.report.fleet.console import print_audit
@@ -16,10 +23,11 @@ from kfix.report.fleet.csv_audit import audit_csv
 from kfix.report.fleet.html.page import render_html
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.markdown import audit_markdown
+from kfix.report.fleet.owner_messages import write_messages
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.fleet.verdict import exit_code, fail_on
-from kfix.report.fleet.writing import write_output
-from kfix.report.terminal import say, say_document
+from kfix.report.fleet.writing import STDOUT, write_output
+from kfix.report.terminal import say
 
 _FILE = "FILE"
 Html = Annotated[
@@ -31,9 +39,17 @@ Markdown = Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help=
 Prometheus = Annotated[
     str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
 ]
+OwnerMessages = Annotated[
+    str | None,
+    typer.Option("--owner-messages", metavar="DIR", help="One Markdown message for each owner with news."),
+]
 OnlyNew = Annotated[
     bool,
     typer.Option("--only-new", help="Print nothing unless something is new, worse or newly unread."),
+]
+ChannelName = Annotated[
+    str | None,
+    typer.Option("--channel", metavar="NAME", help="Report what is new since the last delivery on this channel."),
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines per section on the terminal.")]
 FailOn = Annotated[
@@ -47,49 +63,154 @@ FailOn = Annotated[
 Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")]
 
 
+#: The channels of --only-new, --markdown and --owner-messages without --channel.
+ONLY_NEW: Final = "only-new"
+MARKDOWN: Final = "markdown"
+OWNERS: Final = "owners"
+
+
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs that were asked for. Files are written atomically; "-" is standard output, for one of them."""
+    """The outputs that were asked for. Files are written atomically; "-" is standard output, for one of them.
 
-    html: str | None
-    csv: str | None
-    clusters_csv: str | None
-    markdown: str | None
-    prometheus: str | None
-    json: bool
-    only_new: bool
-    limit: int
-    fail_on: str
+    An output that reports news has a channel: it shows what is new since its own last delivery. With `records` a
+    delivery is recorded once it was written; a named channel always is, and output on a terminal only then.
+    """
+
+    html: str | None = None
+    csv: str | None = None
+    clusters_csv: str | None = None
+    markdown: str | None = None
+    prometheus: str | None = None
+    json: bool = False
+    only_new: bool = False
+    limit: int = 20
+    fail_on: str = "warning"
+    channel: str | None = None
+    records: bool = False
+    owner_messages: str | None = None
 
     def check(self) -> None:
-        """Raises UsageError for a wrong level or a missing folder, before the audit begins."""
+        """Raises UsageError for a wrong level, channel or missing folder, before the audit begins."""
         fail_on(self.fail_on)
+        if self.channel is not None:
+            channel_name(self.channel)
         files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
         check_outputs(files, json=self.json)
+        if self.owner_messages is not None and not Path(self.owner_messages or "-").is_dir():
+            raise UsageError(f"--owner-messages: {self.owner_messages!r} is no folder", hint="create it first")
 
     def write(self, report: AuditReport) -> int:
-        """Writes all outputs and returns the exit code."""
+        """Writes all outputs and returns the exit code.
+
+        An output that fails does not keep the others from being written; then the first error is raised. What it
+        would have reported is reported by the next audit.
+        """
+        threshold = fail_on(self.fail_on)
+        writing = _Writing(report, self)
         for line in report.damaged:
             say(f"warning: not in the history: {line}", err=True)
-        threshold = fail_on(self.fail_on)
-        for where, text in self._texts(report):
-            write_output(text, where)
+        for where, channel, text in self._texts():
+            writing.one(channel, where, partial(_write, text, where))
+        if self.owner_messages is not None:
+            folder = self.owner_messages
+            writing.one(self.channel or OWNERS, folder, partial(_write_messages, folder))
         if self.json:
-            say_document(audit_json(report, fail_on=threshold))
-        elif "-" not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
-            print_audit(report, console_on(sys.stdout), only_new=self.only_new, limit=self.limit)
-        return exit_code(report, threshold)
+            writing.one(self.channel, STDOUT, partial(_write, partial(audit_json, fail_on=threshold), STDOUT))
+        elif STDOUT not in (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus):
+            own = ONLY_NEW if self.only_new else None
+            writing.one(self.channel or own, STDOUT, self._print)
+        return exit_code(writing.end(), threshold)
 
-    def _texts(self, report: AuditReport) -> list[tuple[str, str]]:
-        found = []
-        if self.csv is not None or self.clusters_csv is not None:
-            for where, clusters in ((self.csv, False), (self.clusters_csv, True)):
-                if where is not None:
-                    found.append((where, audit_csv(report, clusters=clusters)))
+    def _print(self, report: AuditReport) -> bool:
+        if sys.stdout is None:
+            return False
+        console = console_on(sys.stdout)
+        print_audit(report, console, only_new=self.only_new, limit=self.limit)
+        return not console.quiet
+
+    def _texts(self) -> Iterator[tuple[str, str | None, Callable[[AuditReport], str]]]:
+        """Yields where to write, the channel, and what makes the text."""
+        own = self.channel
+        if self.csv is not None:
+            yield self.csv, own, audit_csv
+        if self.clusters_csv is not None:
+            yield self.clusters_csv, own, lambda report: audit_csv(report, clusters=True)
         if self.markdown is not None:
-            found.append((self.markdown, audit_markdown(report)))
+            yield self.markdown, own or MARKDOWN, audit_markdown
         if self.prometheus is not None:
-            found.append((self.prometheus, audit_metrics(report)))
+            yield self.prometheus, None, audit_metrics
         if self.html is not None:
-            found.append((self.html, render_html(report)))
-        return found
+            yield self.html, own, render_html
+
+
+@dataclass
+class _Writing:
+    """Writes the outputs of one report, and keeps what each channel reports and which of them failed."""
+
+    report: AuditReport
+    outputs: Outputs
+    errors: list[KfixError] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    channels: dict[str, Outgoing] = field(default_factory=dict)
+
+    def one(self, channel: str | None, where: str, write: Callable[[AuditReport], bool]) -> None:
+        """Writes one output; `write` returns False if its reader is gone, such as that of a closed pipe."""
+        try:
+            view = self._view(channel)
+            if not write(view) and channel is not None:
+                self.failed.add(channel)
+        except KfixError as error:
+            self.errors.append(error)
+            self.failed |= {channel} if channel is not None else set()
+        if channel is not None and where == STDOUT and self.outputs.channel is None and _is_terminal():
+            self.failed.add(channel)
+
+    def end(self) -> AuditReport:
+        """Records the deliveries and returns the report that the exit code is about. Raises the first error."""
+        for channel, view in self.channels.items():
+            if channel not in self.failed and self._recorded:
+                with self._collected():
+                    view.done()
+        if self.errors:
+            first, *others = self.errors
+            raise first if not others else type(first)(lines(*map(str, self.errors)), hint=first.hint)
+        chosen = self.outputs.channel or (ONLY_NEW if self.outputs.only_new else "")
+        return self.channels[chosen].report if chosen in self.channels else self.report
+
+    @property
+    def _recorded(self) -> bool:
+        return self.outputs.records or self.outputs.channel is not None
+
+    def _view(self, channel: str | None) -> AuditReport:
+        if channel is None:
+            return self.report
+        if channel not in self.channels:
+            self.channels[channel] = view = outgoing(self.report, channel)
+            for line in view.damaged:
+                say(f"warning: {line}", err=True)
+            if self._recorded:
+                with self._collected():
+                    view.begin()
+        return self.channels[channel].report
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        try:
+            yield
+        except KfixError as error:
+            self.errors.append(error)
+
+
+def _write(text: Callable[[AuditReport], str], where: str, report: AuditReport) -> bool:
+    write_output(text(report), where)
+    return where != STDOUT or sys.stdout is not None
+
+
+def _write_messages(folder: str, report: AuditReport) -> bool:
+    write_messages(report, folder)
+    return True
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()

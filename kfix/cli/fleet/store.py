@@ -90,7 +90,7 @@ def demo(
 ) -> None:
     """Fill a store with synthetic clusters and days of history, audit each day, and show the last audit. No Kafka."""
     place = the_store(store)
-    outputs = Outputs(html, None, None, None, None, json=False, only_new=False, limit=10, fail_on="never")
+    outputs = Outputs(html, limit=10, fail_on="never")
     outputs.check()
     wish = DemoFleet(datetime.now(UTC).date(), clusters, partitions, days, sick, racks, seed)
 

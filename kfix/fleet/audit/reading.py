@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_rows
+from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_audit, read_rows
 from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.spec import TableSpec
-from kfix.adapters.fleet.tables import CLUSTERS, FINDINGS
+from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
 from kfix.fleet.audit.tables import stored_rows
@@ -83,15 +83,15 @@ def history(root: StoreLocation, audit: Audit, days: int = DAYS, damaged: list[s
 
 
 def find_audit(root: StoreLocation, run: str = "", day: date | None = None) -> Audit:
-    """Returns the last audit, the last one of a day, or the one of a run. Raises UsageError if there is none."""
-    damaged: list[str] = []
-    found = [a for a in audits(root, damaged=damaged) if (not run or a.id == run) and (day is None or a.day == day)]
-    if not found:
+    """Returns the last audit, the last one of a day, or the one of a run.
+
+    Raises UsageError if there is none, or if an audit of that day is damaged: an older one must not pass for it.
+    """
+    there = StoreTable(root, AUDITS).files(lambda of, name: day in (None, of) and run in ("", name))
+    if not there:
         what = " ".join(["no audit", *([f"of run {run!r}"] if run else []), *([f"of {day}"] if day else [])])
-        raise UsageError(
-            lines(f"{root}: {what}", *damaged), hint="kfix audit creates one; kfix fleet runs lists the stored runs"
-        )
-    return found[-1]
+        raise UsageError(lines(f"{root}: {what}"), hint="kfix audit creates one; kfix fleet runs lists the stored runs")
+    return max((read_audit(root, f) for f in there if f.day == there[-1].day), key=lambda a: a.order)
 
 
 def _trend(

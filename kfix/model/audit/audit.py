@@ -12,6 +12,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
+from kfix.model.audit.history import AuditHistory
 from kfix.model.audit.scenarios import ClusterScenarios, ScenarioRow, matrix_of
 
 
@@ -169,8 +170,10 @@ class AuditReport:
     `previous_run` is the run that it was compared with, "" for the first audit. `clusters` are sorted by risk, those
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
-    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `scenarios` are
-    the failures that were judged, worst first; empty for an audit that judged none.
+    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `passed` are
+    findings that began after the last delivery of a channel and were gone before this audit. `history` is what the
+    audits up to this one show together. `scenarios` are the failures that were judged, worst first; empty for an audit
+    that judged none.
     """
 
     day: date
@@ -190,6 +193,8 @@ class AuditReport:
     could_not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    passed: tuple[FindingRow, ...] = ()
+    history: AuditHistory = field(default_factory=AuditHistory)
     scenarios: tuple[ScenarioRow, ...] = ()
 
     @property

@@ -81,7 +81,8 @@ FactValue = int | str | bool | tuple[int, ...] | tuple[str, ...]
 class Finding:
     """One fault or latent risk.
 
-    `key` (code and object) is stable over runs. `follows` names keys of findings that explain this one. `facts` are
+    `key` is stable over runs: code and object, or code and `about` where the object lists members that come and go.
+    `follows` names keys of findings that explain this one. `facts` are
     the values that a runbook may refer to as `finding.NAME`. `folded` is filled by the engine, never by a check.
     `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
     agree on it. `prevention` is set by the engine for a latent risk: nothing is broken today.
@@ -105,10 +106,11 @@ class Finding:
     token: str = ""
     unsettled: bool = False
     prevention: bool = False
+    about: str = ""
 
     @property
     def key(self) -> str:
-        return f"{self.code}:{self.obj}"
+        return f"{self.code}:{self.about or self.obj}"
 
     @property
     def worst(self) -> Severity:

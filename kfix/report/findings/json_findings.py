@@ -21,7 +21,7 @@ unfinished_runs  runs on this cluster that were begun on this host and not finis
     throttles            true: it has set throttles that it has not removed
     broken               true: its journal is damaged, so there may be more
 findings        heads, worst first; each:
-    key, code, object    stable over runs; key is code and object
+    key, code, object    key is stable over runs; the object may list brokers that come and go
     severity, worst      its own, and the worst of itself and its folded findings
     summary              one sentence with numbers
     unsettled            true: it has just begun; an ordinary election shows the same

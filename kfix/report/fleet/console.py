@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, MuteSeen
-from kfix.report.fleet.totals import Totals, fresh_expiries, has_news, in_maintenance, news, totals, unknown_clusters
+from kfix.report.fleet.totals import (
+    Totals,
+    fresh_expiries,
+    has_news,
+    in_maintenance,
+    news,
+    passed,
+    totals,
+    unknown_clusters,
+)
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import headline, next_step, since_words, squeezed
 from kfix.report.lines import Line, lines_text, print_lines
@@ -39,6 +48,7 @@ def audit_lines(report: AuditReport, *, only_new: bool = False, limit: int = LIM
     if not only_new:
         yield from _riskiest(report, limit)
     yield from _news(report, limit)
+    yield from _passed(report, limit)
     yield from _not_read(report, limit)
     yield from _mutes(fresh_expiries(report) if only_new else report.mutes, limit)
 
@@ -129,6 +139,18 @@ def _finding(row: FindingRow, *, at_work: bool) -> Iterator[Line]:
     if remedy:
         yield Line(f"next: {squeezed(remedy)}", 2 * STEP, hang=STEP)
     yield Line(command, 2 * STEP, "green", verbatim=True)
+
+
+def _passed(report: AuditReport, limit: int) -> Iterator[Line]:
+    found = passed(report)
+    if found:
+        yield Line("")
+        yield Line("began and ended since the last report:", style="bold")
+    for row in found[:limit]:
+        yield Line(
+            f"{row.severity.upper()} {row.code} {squeezed(row.cluster)}: {squeezed(row.summary)}", STEP, hang=STEP
+        )
+    yield from _rest(len(found), limit, "finding")
 
 
 def _not_read(report: AuditReport, limit: int) -> Iterator[Line]:

@@ -34,8 +34,11 @@ findings        sorted by cluster, severity and key; fixed and muted ones includ
     remedy, command, runbook     the safest remedy; command and runbook may be ""
     next                 the command line to run next, never ""
     muted, mute_reason
-    reported             true once an audit has reported the finding as news: neither muted nor in maintenance
+    reported             true once the finding was neither muted nor in maintenance in an audit
     document             the finding as in kfix.diagnosis/v1, without folded; null if the store has none
+owners, tags    score cards by owner and by tag, the most critical first: name ("" without an owner), clusters,
+                collected, score (mean, null if unknown), risk (sum), critical, warning, new, worse, fixed
+passed          with --channel: findings that began and ended since its last delivery, as in findings
 offenders       checks by the number of clusters that fail them: code, clusters, findings, partitions, worst
 checks          code, slug, title, prevention
 trend           one audit per day, oldest first: day, run, clusters, collected, score (or null), critical, warning, new,
@@ -56,6 +59,7 @@ from typing import Any, Final
 
 from kfix.harmless import for_json
 from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
+from kfix.report.fleet.groups import GroupScore, by_owner, by_tag
 from kfix.report.fleet.totals import Totals, totals
 from kfix.report.fleet.verdict import FailOn, exit_code
 from kfix.report.fleet.words import next_step
@@ -84,6 +88,9 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "totals": _totals(totals(report)),
         "clusters": [_cluster(c, past.get(c.cluster, [])) for c in report.clusters],
         "findings": [_finding(f) for f in report.findings],
+        "owners": [_group(g) for g in by_owner(report)],
+        "tags": [_group(g) for g in by_tag(report)],
+        "passed": [_finding(f) for f in report.passed],
         "offenders": [asdict(o) for o in report.offenders],
         "checks": [asdict(c) for c in report.checks],
         "trend": [_trend(t) for t in report.trend],
@@ -126,6 +133,10 @@ def _finding(row: FindingRow) -> Mapping[str, Any]:
         "next": next_step(row)[1],
         "document": document(row),
     }
+
+
+def _group(group: GroupScore) -> Mapping[str, Any]:
+    return asdict(group) | {"score": _known(group.score)}
 
 
 def _trend(point: TrendPoint) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from kfix.harmless import for_markdown, for_markdown_code
 from kfix.model.audit.audit import AuditReport, FindingRow
-from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
+from kfix.report.fleet.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
 from kfix.report.fleet.words import headline, next_step, shortened
 from kfix.wording import several
 
@@ -28,7 +28,7 @@ def audit_markdown(report: AuditReport) -> str:
     """Returns the message, at most MOST characters, with a line end at its end."""
     head = _headline(report, totals(report))
     mutes = _mutes(report)
-    blocks = [*_unknown(report), *_news(report)]
+    blocks = [*_unknown(report), *_news(report), *_passed(report)]
     out, used = [head], len(head) + len(mutes) + _ROOM
     left = 0
     for number, (title, block) in enumerate(blocks):
@@ -57,7 +57,7 @@ def _headline(report: AuditReport, sums: Totals) -> str:
             else f"first audit; {sums.muted} muted"
         ),
     ]
-    if not news(report) and not sums.unknown:
+    if not news(report) and not passed(report) and not sums.unknown:
         lines.append("No new findings." if report.previous_run else "No findings.")
     return "\n".join(lines) + "\n"
 
@@ -81,14 +81,22 @@ def _news(report: AuditReport) -> list[tuple[str, str]]:
     return [("" if n else title, _finding(f, at_work=f.cluster in at_work)) for n, f in enumerate(found)]
 
 
+def _passed(report: AuditReport) -> list[tuple[str, str]]:
+    title = "\n**Began and ended since the last report**\n\n"
+    return [("" if n else title, f"- {_where(f)}: {prose(f.summary)}\n") for n, f in enumerate(passed(report))]
+
+
 def _finding(row: FindingRow, *, at_work: bool) -> str:
     note = ", in maintenance" if at_work else ""
-    where = f"{code(row.cluster, _NAME)} {code(f'{row.code} {row.object}', _NAME)}"
     command = next_step(row)[1]
     # A truncated command must not be pasted.
     step = code(command, _COMMAND) if len(command) <= _COMMAND else code(f"kfix explain {row.code}", _COMMAND)
     sign = _SIGNS.get(row.severity, "INFO")
-    return f"- **{sign}** ({prose(row.status)}{note}) {where}: {prose(row.summary)}\n  {step}\n"
+    return f"- **{sign}** ({prose(row.status)}{note}) {_where(row)}: {prose(row.summary)}\n  {step}\n"
+
+
+def _where(row: FindingRow) -> str:
+    return f"{code(row.cluster, _NAME)} {code(f'{row.code} {row.object}', _NAME)}"
 
 
 def _mutes(report: AuditReport) -> str:

@@ -81,6 +81,12 @@ def news(report: AuditReport) -> tuple[FindingRow, ...]:
     return tuple(sorted(shown, key=lambda f: (-f.rank, f.cluster, f.key)))
 
 
+def passed(report: AuditReport) -> tuple[FindingRow, ...]:
+    """Returns the findings that began and ended after the last delivery, without consequences of others of them."""
+    heads = {(f.cluster, f.key) for f in report.passed}
+    return tuple(f for f in report.passed if (f.cluster, f.head) not in heads)
+
+
 def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
     """Returns the mutes that expired since the previous audit: their findings raise alerts again without being new."""
     before = report.previous_day
@@ -90,4 +96,5 @@ def fresh_expiries(report: AuditReport) -> tuple[MuteSeen, ...]:
 def has_news(report: AuditReport) -> bool:
     """Returns whether the audit has news outside maintenance windows. An unread cluster is a finding (KFX701)."""
     at_work = in_maintenance(report)
-    return any(f.cluster not in at_work for f in news(report)) or bool(fresh_expiries(report))
+    shown = (*news(report), *passed(report))
+    return any(f.cluster not in at_work for f in shown) or bool(fresh_expiries(report))

@@ -99,6 +99,7 @@ def _merged(group: list[Finding]) -> Finding:
     return replace(
         first,
         obj=f"{', '.join(_subject(first))} ({len(partitions)} partitions)",
+        about="",
         summary=f"{first.summary}; and {len(group) - 1} more like it",
         partitions=partitions,
         facts=_united(group),

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -134,7 +134,7 @@ def test_files_that_are_damaged_make_unknown_clusters_and_no_more(kfix, store):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"began": 1, "mutes": 3}', None])
-def test_a_damaged_row_of_an_audit_is_named(kfix, store, text):
+def test_a_damaged_newest_audit_is_named_and_no_older_one_passes_for_it(kfix, store, text):
     [last] = sorted(store.glob("tables/audits/*/*/*.parquet"))[-1:]
     if text is None:
         last.write_bytes(last.read_bytes()[:50])
@@ -142,10 +142,14 @@ def test_a_damaged_row_of_an_audit_is_named(kfix, store, text):
         table = pq.read_table(last, partitioning=None)
         at = table.schema.get_field_index("manifest")
         pq.write_table(table.set_column(at, "manifest", pa.array([text])), last)
-    # The run before is shown, and what is missing is said.
-    said = kfix("audit", "show", "--store", store, "--json", "--fail-on", "never")
-    assert json.loads(said.stdout)["day"] < last.parts[-3].removeprefix("day=")
-    assert f"warning: not in the history: {last}" in said.stderr
+    day = date.fromisoformat(last.parts[-3].removeprefix("day="))
+    assert f"kfix: {last}: is damaged" in kfix("audit", "show", "--store", store, code=2).stderr
+    before = str(day - timedelta(days=1))
+    assert kfix("audit", "show", "--store", store, "--date", before, "--fail-on", "never").stdout
+    assert (
+        f"warning: not in the history: {last}"
+        in kfix("audit", "--store", store, "--collect", "no", "--date", before, "--fail-on", "never", "-q").stderr
+    )
 
 
 def test_a_run_that_is_not_committed_does_not_count(kfix, store):

@@ -100,8 +100,8 @@ def files_in(folder):
 
 
 def counted(names):
-    """How many files each folder has: the names are drawn by lot."""
-    return Counter(name.rpartition("/")[0] for name in names)
+    """How many files each folder has, the lock aside: the names are drawn by lot."""
+    return Counter(name.rpartition("/")[0] for name in names if not name.startswith(("lock", "lease/")))
 
 
 def outside(store, name, env=None):

@@ -80,7 +80,7 @@ def test_the_labs_defaults_are_told() -> None:
         "KFX605:default.replication.factor",
         "KFX605:min.insync.replicas",
         "KFX605:transaction.state.log.min.isr",
-        "KFX606:all brokers",
+        "KFX606:racks",
         "KFX612:zookeeper.session.timeout.ms",
         "KFX612:zookeeper.session.timeout.ms against replica.lag.time.max.ms",
         "KFX613:release",

@@ -13,7 +13,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow
+from kfix.model.audit.audit import OPEN, AuditReport, FindingRow
 from kfix.report.fleet.html.palette import LIGHT
 from kfix.report.fleet.words import shortened, titles
 from kfix.wording import several
@@ -37,15 +37,11 @@ _PLACE: Final = {meaning: n for n, (meaning, _, _) in enumerate(CELLS)}
 
 def figures(report: AuditReport) -> Mapping[str, Any]:
     """Returns the figures by name as JSON types; a chart without data is left out."""
-    made = {"score": _score(report.clusters)}
-    if len(report.clusters) > MANY:
-        made["spread"] = _spread(report.clusters)
+    made = {}
     if len(report.trend) > 1:
         made["trend"] = _trend(report)
     if any(f.status in OPEN for f in report.findings):
         made["heat"] = _heat(report)
-    if report.offenders:
-        made["offenders"] = _offenders(report)
     return {name: figure.to_plotly_json() for name, figure in made.items()}
 
 
@@ -88,69 +84,6 @@ def _rows_axis(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _score(rows: Sequence[ClusterRow]) -> go.Figure:
-    bar = go.Bar(
-        orientation="h",
-        y=list(range(len(rows))),
-        x=[c.score if c.collected and c.score >= 0 else 0 for c in rows],
-        text=[_score_text(c) for c in rows],
-        textposition="outside",
-        textfont={"color": LIGHT["text"]},
-        cliponaxis=False,
-        customdata=[label(c.cluster, 80) for c in rows],
-        hovertemplate="%{customdata}: %{text}<extra></extra>",
-        marker={"color": [LIGHT[_worst(c)] for c in rows]},
-    )
-    figure = _figure(bar, bargap=0.35, showlegend=False)
-    figure.update_xaxes(
-        range=[0, 100], tickvals=[0, 25, 50, 75, 100], title={"text": "score, 100 is best"}, showgrid=False
-    )
-    figure.update_yaxes(**_rows_axis([c.cluster for c in rows]))
-    figure.update_layout(margin={"r": 150, "b": 44})
-    return figure
-
-
-def spread(rows: Sequence[ClusterRow]) -> Mapping[str, int]:
-    """Returns the number of clusters by score in steps of ten, the worst first, and the number without a score."""
-    steps = {"unknown": 0} | {f"{n}-{n + 9 if n < 90 else 100}": 0 for n in range(0, 100, 10)}
-    names = list(steps)
-    for row in rows:
-        steps[names[1 + min(row.score // 10, 9)] if row.collected and row.score >= 0 else "unknown"] += 1
-    return steps
-
-
-def _spread(rows: Sequence[ClusterRow]) -> go.Figure:
-    steps = spread(rows)
-    bar = go.Bar(
-        x=list(steps),
-        y=list(steps.values()),
-        text=[str(n) if n else "" for n in steps.values()],
-        textposition="outside",
-        textfont={"color": LIGHT["text"]},
-        cliponaxis=False,
-        hovertemplate="score %{x}: %{y} clusters<extra></extra>",
-        marker={"color": [LIGHT["unknown" if name == "unknown" else "accent"] for name in steps]},
-    )
-    figure = _figure(bar, bargap=0.25, showlegend=False)
-    figure.update_xaxes(type="category", title={"text": "score"}, showgrid=False)
-    figure.update_yaxes(title={"text": "clusters"}, tickformat="d", nticks=5, rangemode="tozero")
-    figure.update_layout(margin={"t": 24, "b": 56})
-    return figure
-
-
-def _worst(row: ClusterRow) -> str:
-    if not row.collected or row.score < 0:
-        return "unknown"
-    return next((word for word in ("critical", "warning", "info") if getattr(row, word)), "good")
-
-
-def _score_text(row: ClusterRow) -> str:
-    if _worst(row) == "unknown":
-        return "unknown: not read"
-    parts = [f"{n} {word}" for word in ("critical", "warning") if (n := getattr(row, word))]
-    return " · ".join([str(row.score), *parts])
-
-
 def _trend(report: AuditReport) -> go.Figure:
     days = [t.day.isoformat() for t in report.trend]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08, row_heights=[0.45, 0.55])
@@ -183,7 +116,10 @@ def _trend(report: AuditReport) -> go.Figure:
     figure.update_yaxes(
         range=[-0.06 * most - 0.1, 1.1 * most + 0.4], row=2, col=1, title={"text": "findings", "standoff": 12}, **step
     )
-    figure.update_yaxes(range=[-4, 106], tickvals=[0, 50, 100], row=1, col=1, title={"text": "score", "standoff": 12})
+    scores = [t.score for t in report.trend if t.score >= 0] or [0, 100]
+    figure.update_yaxes(
+        range=[min(scores) - 3, max(scores) + 3], nticks=4, row=1, col=1, title={"text": "score", "standoff": 12}
+    )
     return figure
 
 
@@ -235,27 +171,4 @@ def _heat(report: AuditReport) -> go.Figure:
     figure.update_xaxes(side="top", tickvals=list(range(len(codes))), ticktext=codes, tickangle=-60, showgrid=False)
     figure.update_yaxes(**_rows_axis([c.cluster for c in report.clusters]))
     figure.update_layout(margin={"t": 64, "b": 8})
-    return figure
-
-
-def _offenders(report: AuditReport) -> go.Figure:
-    rows, known = report.offenders[:_OFFENDERS], titles(report)
-    names = [f"{o.code} {known[o.code].slug if o.code in known else ''}" for o in rows]
-    bar = go.Bar(
-        orientation="h",
-        y=list(range(len(rows))),
-        x=[o.clusters for o in rows],
-        text=[f"{o.clusters} · {o.worst}" for o in rows],
-        textposition="outside",
-        textfont={"color": LIGHT["text"]},
-        cliponaxis=False,
-        customdata=[f"{several(o.findings, 'finding')}, {several(o.partitions, 'partition')}" for o in rows],
-        hovertemplate="%{y}: %{x} clusters, %{customdata}<extra></extra>",
-        marker={"color": [LIGHT[o.worst if o.worst in LIGHT else "info"] for o in rows]},
-    )
-    figure = _figure(bar, bargap=0.35, showlegend=False)
-    step = {"dtick": 1} if rows[0].clusters <= 4 else {"nticks": 6}
-    figure.update_xaxes(title={"text": "clusters"}, rangemode="tozero", showgrid=False, **step)
-    figure.update_yaxes(**_rows_axis(names))
-    figure.update_layout(margin={"r": 80, "b": 44})
     return figure

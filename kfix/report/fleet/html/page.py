@@ -13,19 +13,24 @@ from typing import Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from kfix.harmless import for_html, for_json
-from kfix.model.audit.audit import AuditReport
+from kfix.model.audit.audit import OPEN, AuditReport, Status
+from kfix.report.fleet.groups import by_owner, by_tag
 from kfix.report.fleet.html import palette
-from kfix.report.fleet.html.figures import CELLS, MANY, figures, spread
+from kfix.report.fleet.html.figures import CELLS, figures
 from kfix.report.fleet.html.island import details, index
 from kfix.report.fleet.html.packing import app_script, asset, chart_library, in_script, packed_json, sha256
-from kfix.report.fleet.totals import Totals, in_maintenance, news, totals, unknown_clusters
+from kfix.report.fleet.html.sections import ranking, scenario_rows, spans, tiles
+from kfix.report.fleet.totals import Totals, in_maintenance, news, passed, totals, unknown_clusters
 from kfix.report.fleet.verdict import unread
 from kfix.report.fleet.words import headline, next_step, since_words, squeezed, titles
 from kfix.wording import several
 
 #: The number of new findings in the page before its script runs; all of them are listed under their clusters.
 NEWS: Final = 20
-FEW: Final = 10  # clusters
+#: What is shown at once; the rest of a list opens with a click, so that the page stays short on a phone.
+TOP_NEWS: Final = 5
+TOP_BARS: Final = 12
+TOP_ROWS: Final = 6
 
 
 def render_html(report: AuditReport) -> str:
@@ -74,9 +79,19 @@ def _context(report: AuditReport) -> Mapping[str, Any]:
         "sums": sums,
         "verdict": _verdict(report, sums),
         "unknown": lost,
-        "few": len(report.clusters) <= FEW,
-        "many": len(report.clusters) > MANY,
-        "spread_words": ", ".join(f"{name}: {n}" for name, n in spread(report.clusters).items() if n),
+        "tiles": tiles(report, sums),
+        "ranking": ranking(report),
+        "owners": by_owner(report),
+        "tags": by_tag(report),
+        "scenarios": scenario_rows(report),
+        "spans": spans(report),
+        "fixed": [f for f in report.findings if f.status == Status.FIXED and not f.head and not f.muted],
+        "passed": passed(report),
+        "heat": any(f.status in OPEN for f in report.findings),
+        "most_clusters": max((o.clusters for o in report.offenders), default=1) or 1,
+        "top": TOP_NEWS,
+        "top_bars": TOP_BARS,
+        "top_rows": TOP_ROWS,
         "unread": [line for line in unread(report) if line not in whole],
         "news": sorted(fresh, key=lambda f: f.cluster in at_work)[:NEWS],
         "news_total": len(fresh),

@@ -4,7 +4,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from kfix.model.audit.audit import (
     OPEN,
@@ -17,6 +17,8 @@ from kfix.model.audit.audit import (
     Offender,
     TrendPoint,
 )
+from kfix.model.audit.history import AuditHistory, Episode
+from kfix.model.audit.scenarios import KINDS, ScenarioRow
 
 DAY = date(2026, 3, 1)
 BEGAN = 1_772_330_400.0
@@ -284,3 +286,35 @@ def dark():
     trend = (*made.trend[:-1], replace(made.trend[-1], score=-1, collected=0, critical=0, warning=0))
     unread = tuple(f"{c.cluster}: {c.why}" for c in clusters)
     return replace(made, clusters=clusters, findings=(), offenders=(), mutes=(), trend=trend, could_not_read=unread)
+
+
+def with_future(made, *, seed=3):
+    """The report with episodes and with the failures that were judged."""
+    dice = random.Random(seed)
+    now = datetime.fromtimestamp(BEGAN, UTC)
+    began = [_episode(dice, f, now) for f in made.findings]
+    rows = []
+    for card in made.clusters:
+        for kind in KINDS if card.collected else ():
+            stops = dice.choice((0, 0, 3, 40)) * (1 + KINDS.index(kind))
+            rows.append(
+                ScenarioRow(
+                    card.cluster, kind, {"broker": "3", "pair": "1,3", "rack": "b"}[kind], (3,), stops, 0, 0,
+                    dice.choice((0, 12)), 0, 9, dice.choice((0, 0, 0, 2)), min(stops, 1 + stops // 4), 0, 0, stops // 6,
+                    0, False, True, ("orders",) if stops else (),
+                )
+            )  # fmt: skip
+    rows.sort(key=lambda r: r.rank, reverse=True)
+    return replace(
+        made, history=AuditHistory(made.trend[0].day, made.day, now, 11, 40, tuple(began)), scenarios=tuple(rows)
+    )
+
+
+def _episode(dice, row, now):
+    began = now - timedelta(days=min(row.days, 10) or dice.randrange(1, 9) * (row.status == "fixed"))
+    ended = now - timedelta(days=0) if row.status == "fixed" else None
+    state = "ended" if ended else "unknown" if row.status == "unknown" else "open"
+    return Episode(
+        row.cluster, row.key, row.code, "", "2.7", row.severity, row.rank, row.prevention, row.muted, began, None, now,
+        ended, state, 1 + row.days, 0, row.n_partitions, row.n_partitions, 0,
+    )  # fmt: skip

@@ -5,20 +5,24 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from kfix.harmless import for_script, is_dangerous
+from kfix.report.fleet.groups import by_owner, by_tag
 from kfix.report.fleet.html import palette
-from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label, spread
+from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label
 from kfix.report.fleet.html.island import details, index, ranges
 from kfix.report.fleet.html.packing import SCRIPTS, app_script, in_script
 from kfix.report.fleet.html.page import render_html
-from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report
+from kfix.report.fleet.html.sections import ranking, scenario_rows, spans, tiles
+from kfix.report.fleet.totals import totals
+from tests.unit.report.fleet.reports import HOSTILE, dark, empty, report, with_future
 
 VOID = {"meta", "link", "input", "br"}
-CASES = [report(1), report(45), report(28, hostile=True), empty(), dark()]
+CASES = [report(1), with_future(report(45)), with_future(report(28, hostile=True)), empty(), dark()]
 PAGES: dict[int, str] = {}
 
 
@@ -71,7 +75,10 @@ def test_the_page_is_well_formed_and_asks_for_nothing(given):
     assert len(reader.ids) == len(set(reader.ids))
     asked = [(t, n, v) for t, n, v in reader.attributes if n in ("src", "href", "srcset", "action", "data", "poster")]
     assert all(v == "data:," or v[1:] in reader.ids for _, _, v in asked), asked
-    assert not [n for _, n, _ in reader.attributes if n.startswith("on") or n == "style"]
+    assert not [n for _, n, _ in reader.attributes if n.startswith("on")]
+    assert all(
+        re.fullmatch(r"(margin-left:[0-9.]+%;)?width:[0-9.]+%", v) for _, n, v in reader.attributes if n == "style"
+    )
     for _, name, value in reader.attributes:
         if name in ("aria-labelledby", "aria-describedby", "aria-controls", "for"):
             assert set(value.split()) <= set(reader.ids), value
@@ -129,18 +136,68 @@ def test_partitions_are_shown_as_ranges():
     ]
 
 
+def test_the_bars_of_the_clusters_are_as_long_as_their_risk_and_the_worst_fills_its_row():
+    given = with_future(report(45))
+    rows = ranking(given)
+    assert [b.row.risk for b in rows] == sorted(
+        (c.risk for c in given.clusters if c.collected and c.risk), reverse=True
+    )
+    widths = [sum(width for _, width in b.parts) for b in rows]
+    assert all(abs(w - 100 * b.row.risk / rows[0].row.risk) < 0.1 for w, b in zip(widths, rows, strict=True))
+    assert all(b.parts for b in rows), "no empty bar"
+
+
+def test_tiles_show_the_change_since_the_audit_before_and_whether_it_is_better():
+    given = report(9)
+    before = replace(given.trend[-2], collected=9, score=90, critical=7, warning=0)
+    changed = replace(given, trend=(*given.trend[:-2], before, replace(given.trend[-1], score=95)))
+    sums = replace(totals(changed), critical=5, warning=3)
+    found = {t.words: (t.value, t.change, t.trend) for t in tiles(changed, sums)}
+    assert found["score of 100"] == ("95", 5, "better")
+    assert found["critical"] == ("5", -2, "better")
+    assert found["warning"] == ("3", 3, "sicker")
+    assert [t.value for t in tiles(dark(), totals(dark()))][:3] == ["?", "?", "?"]
+
+
+def test_the_worst_failure_is_marked_once_and_what_is_unknown_is_never_called_safe():
+    given = with_future(report(45))
+    cells = [cell for _, row in scenario_rows(given) for cell in row]
+    assert [c.kind for c in cells].count("critical worst") == 1
+    shaky = replace(given.scenarios[0], stops=0, unclean=0, topics=0, unknown=1)
+    [(_, row)] = scenario_rows(replace(given, scenarios=(shaky,)))[:1]
+    assert "unknown" in {c.kind for c in row}
+    assert "good" not in {c.kind for c in row}
+    assert scenario_rows(report(3)) == ()
+
+
+def test_episodes_lie_within_the_time_line_and_fixed_ones_are_marked():
+    found = spans(with_future(report(45)))
+    assert found
+    assert all(s.left >= 0 and s.left + s.width <= 100.01 and s.width > 0 for s in found)
+    assert all((s.words == "fixed") == (s.episode.ended is not None) for s in found)
+    assert spans(report(3)) == ()
+
+
+def test_owners_add_up_to_the_fleet():
+    given = report(45)
+    sums = totals(given)
+    rows = by_owner(given)
+    assert (sum(g.clusters for g in rows), sum(g.critical for g in rows)) == (sums.clusters, sums.critical)
+    assert {g.name for g in rows} == {c.owner for c in given.clusters}
+    assert {g.name for g in by_tag(given)} == {"eu", "kafka-2.7"}
+
+
 def test_a_chart_without_anything_to_show_is_left_out():
-    assert set(figures(report(45))) == {"score", "spread", "trend", "heat", "offenders"}
-    assert set(figures(empty())) == {"score"}
-    assert set(figures(dark())) == {"score", "trend"}
+    assert set(figures(report(45))) == {"trend", "heat"}
+    assert figures(empty()) == {}
+    assert set(figures(dark())) == {"trend"}
 
 
 def test_unknown_clusters_are_unknown_in_every_chart():
     given = dark()
     drawn = figures(given)
-    assert set(drawn["score"]["data"][0]["text"]) == {"unknown: not read"}
     assert [line["y"][-1] for line in drawn["trend"]["data"]] == [None, None, None]
-    assert spread(given.clusters)["unknown"] == 4
+    assert ranking(given) == ()
     some = report(45)
     lost = [n for n, c in enumerate(some.clusters) if not c.collected]
     assert lost

@@ -30,15 +30,12 @@ function chartArea(given, colours, cells, names, show) {
   // The visible rows of a chart with a row per cluster, from `start` on.
   function cut(name, figure) {
     const total = names.length;
-    if (name !== "score" && name !== "heat") return figure;
+    if (name !== "heat") return figure;
     const start = starts[name] || 0;
     const end = Math.min(start + WINDOW, total);
     const part = (list) => (Array.isArray(list) && list.length === total ? list.slice(start, end) : list);
     const trace = { ...figure.data[0] };
-    for (const key of ["x", "y", "z", "text", "customdata"]) if (name === "score" || key !== "x") trace[key] = part(trace[key]);
-    if (trace.marker) {
-      trace.marker = { ...trace.marker, color: part(trace.marker.color) };
-    }
+    for (const key of ["y", "z", "text", "customdata"]) trace[key] = part(trace[key]);
     const yaxis = { ...figure.layout.yaxis, tickvals: part(figure.layout.yaxis.tickvals),
       ticktext: part(figure.layout.yaxis.ticktext), autorange: false, range: [end - 0.5, start - 0.5] };
     return { data: [trace], layout: { ...figure.layout, yaxis } };
@@ -46,12 +43,12 @@ function chartArea(given, colours, cells, names, show) {
 
   function height(name) {
     const { t, b } = given[name].layout.margin;
-    if (name === "trend" || name === "spread") return 340;
-    const rows = name === "offenders" ? given[name].data[0].y.length : Math.min(WINDOW, names.length - (starts[name] || 0));
+    if (name === "trend") return 320;
+    const rows = Math.min(WINDOW, names.length - (starts[name] || 0));
     return rows * ROW + t + b;
   }
 
-  // On a small window: shorter names, only the score behind its bar, and more room for the bar.
+  // On a small window: shorter names, fewer days.
   function narrow(name, figure) {
     if (document.documentElement.clientWidth > 700) return figure;
     if (name === "trend") {
@@ -62,11 +59,7 @@ function chartArea(given, colours, cells, names, show) {
     if (!figure.layout.yaxis.ticktext) return figure;
     const short = (text) => (text.length > 16 ? `${text.slice(0, 7)}…${text.slice(-8)}` : text);
     const { data: [trace], layout } = figure;
-    const bars = name === "score";
-    const text = bars ? trace.text.map((t) => t.split(/[·:]/)[0].trim()) : trace.text;
-    const ticktext = name === "offenders" ? layout.yaxis.ticktext : layout.yaxis.ticktext.map(short);
-    const margin = { ...layout.margin, r: bars ? 60 : layout.margin.r };
-    return { data: [{ ...trace, text }], layout: { ...layout, margin, yaxis: { ...layout.yaxis, ticktext } } };
+    return { data: [trace], layout: { ...layout, yaxis: { ...layout.yaxis, ticktext: layout.yaxis.ticktext.map(short) } } };
   }
 
   async function draw(place) {
@@ -83,7 +76,7 @@ function chartArea(given, colours, cells, names, show) {
         font: { ...figure.layout.font, family: getComputedStyle(document.body).fontFamily } };
       if (!place.drawn) place.replaceChildren();
       await Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: true, scrollZoom: false });
-      if (!place.drawn && (name === "score" || name === "heat")) {
+      if (!place.drawn && name === "heat") {
         place.on("plotly_click", (event) => show(event.points[0].y));
       }
       place.drawn = true;
