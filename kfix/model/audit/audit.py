@@ -12,6 +12,8 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
+from kfix.model.audit.history import AuditHistory
+
 
 class Status(StrEnum):
     """The state of a finding compared with the previous audit of its cluster."""
@@ -167,7 +169,8 @@ class AuditReport:
     `previous_run` is the run that it was compared with, "" for the first audit. `clusters` are sorted by risk, those
     of unknown state first. `findings` are sorted by cluster, severity and key, and include the fixed ones. `trend` is
     sorted oldest first and ends with this audit. `manifest` is the stored `audit.json`: inputs, versions, rows,
-    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each.
+    durations, unread sources. `damaged` names the earlier audits that cannot be read, one line each. `history` is what
+    the audits up to this one show together.
     """
 
     day: date
@@ -187,6 +190,7 @@ class AuditReport:
     could_not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    history: AuditHistory = field(default_factory=AuditHistory)
 
     @property
     def open(self) -> tuple[FindingRow, ...]:
