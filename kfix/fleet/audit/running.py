@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -23,10 +23,14 @@ from kfix.fleet.audit.judging import AsDict, Judged, JudgeTask, rows_of
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.sql import SCORES
 from kfix.fleet.engine import Engine
+from kfix.fleet.history.recording import recorded
 from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 from kfix.model.diagnosis.finding import Finding
+
+#: The setting of a broker that shows which version it speaks.
+PROTOCOL: Final = "inter.broker.protocol.version"
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,10 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock.lap("compare")
     clusters = _scored(run, entries, findings, results, engine)
     clock.lap("score")
+    owners = {name: entry.owner for name, entry in entries.items()}
+    versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in results.digests.items()}
+    kept = recorded(root, run, owners, versions, findings, past.earlier, engine)
+    clock.lap("history")
     tables = {
         FindingRow: table_of(FindingRow, findings),
         ClusterRow: table_of(ClusterRow, clusters),
@@ -104,7 +112,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "damaged": list(past.damaged),
         "mutes": list(_mutes(findings, inventory, run.day)),
     }
-    return write_audit(root, run.day, run.id, run.began, tables, manifest)
+    return write_audit(root, run.day, run.id, run.began, tables, manifest, kept)
 
 
 def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, results: _Results) -> None:

@@ -88,7 +88,7 @@ class Flapping:
     """A partition, broker or group ("kind") that changes again and again: `changes` in `audits` different audits.
 
     `per_day` is the number of changes by the days between the first and the last audit of the cluster. `what` names
-    the changes, such as "leader 12, isr 30".
+    the changes, such as "leader 12, restart 3".
     """
 
     kind: str
@@ -202,6 +202,15 @@ class AuditHistory:
     unread: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryChoice:
+    """Which clusters (patterns with `*` and `?`), owners and codes to show; () means all."""
+
+    clusters: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 def of_state(episodes: Iterable[Episode], state: str) -> tuple[Episode, ...]:
