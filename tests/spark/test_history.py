@@ -24,7 +24,7 @@ def spark(request, local):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     root = tmp_path_factory.mktemp("twenty") / "store"
-    twenty_days(root, days=8)
+    twenty_days(root, days=11)
     return root
 
 
