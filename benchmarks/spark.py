@@ -30,7 +30,7 @@ from kfix.adapters.fleet.runs import newest_run
 from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.audit import judge_for_audit
 from kfix.app.fleet import engine
-from kfix.fleet.audit.tables import stored_rows
+from kfix.fleet.stored import stored_rows
 from kfix.fleet.engine import ClusterJob
 from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, tasks_table
 from kfix_diagnostics.catalogue import row_conditions

@@ -12,18 +12,25 @@ from kfix.adapters.fleet.places import StoreLocation, place_of
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.storelock import store_lock
 from kfix.app.fleet import open_and_judge
+from kfix.documents.problems import did_you_mean
+from kfix.errors import UsageError
 from kfix.fleet.audit.judging import judged
-from kfix.fleet.audit.reading import DAYS, find_audit, report_of
+from kfix.fleet.audit.reading import DAYS, find_audit, history_until, report_of
 from kfix.fleet.audit.running import Tools, audit_run
 from kfix.fleet.engine import Engine
+from kfix.fleet.history.figures import ReplicaLimits
 from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.model.audit.audit import AuditReport, CheckTitle
 from kfix.model.audit.fleetcase import FleetCase
+from kfix.model.audit.history import AuditHistory, HistoryChoice
 from kfix.model.audit.inventory import Inventory
 from kfix.model.diagnosis.finding import Finding
 from kfix.report.findings.json_findings import finding_dict
 from kfix_diagnostics.catalogue import pages, row_conditions
 from kfix_diagnostics.fleet import FLEET
+from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
+
+LIMITS = ReplicaLimits(PER_BROKER, PER_CLUSTER)
 
 
 def judge_for_audit(task: JudgeTask) -> Judged:
@@ -56,7 +63,7 @@ def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAY
     """Returns the report of a stored audit, with a trend over `days` days."""
     titles = (CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages())
     with without_collector():
-        return report_of(root, found, titles, engine, days=days)
+        return report_of(root, found, titles, engine, LIMITS, days=days)
 
 
 def stored_report(
@@ -64,6 +71,19 @@ def stored_report(
 ) -> AuditReport:
     """Returns the report of the last audit, the last of a day, or that of a run. Raises UsageError if there is none."""
     return report(root, find_audit(root, run, day), engine, days=days)
+
+
+def stored_history(root: StoreLocation, engine: Engine, choice: HistoryChoice, *, days: int) -> AuditHistory:
+    """Returns the history of the last `days` days up to the last audit.
+
+    Raises UsageError if there is no audit, no such check, or no such cluster or owner in these audits.
+    """
+    known = {check.code for check in pages()}
+    for code in choice.codes:
+        if code not in known:
+            raise UsageError(f"--code: there is no check {code!r}{did_you_mean(code, known)}", hint="kfix explain")
+    with without_collector():
+        return history_until(root, find_audit(root), engine, LIMITS, choice, days)
 
 
 @contextlib.contextmanager

@@ -10,15 +10,16 @@ from typing import Any, Protocol
 
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import Run, newest_run
-from kfix.app.audit import audit, locked, report, stored_report
+from kfix.app.audit import audit, locked, report, stored_history, stored_report
 from kfix.app.collect import collected
 from kfix.app.fleet import audit_engine, engine
-from kfix.fleet.audit.tables import tables
+from kfix.fleet.audit.tables import named_in, tables
 from kfix.fleet.collection import already_complete
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
 from kfix.fleet.inventory.recorded import recorded_inventory
 from kfix.model.audit.audit import AuditReport
+from kfix.model.audit.history import AuditHistory, HistoryChoice
 from kfix.model.audit.inventory import Inventory
 
 
@@ -114,6 +115,12 @@ def report_of_store(place: str, *, run: str = "", day: date | None = None, days:
         return stored_report(place_of(place), used, run=run, day=day, days=days)
 
 
+def history_of_store(place: str, on: EngineOptions, choice: HistoryChoice, *, days: int) -> AuditHistory:
+    """Returns the history of the chosen clusters, owners and codes over `days` days, as `stored_history`."""
+    with engine(on.spark, on.processes, on.settings) as used:
+        return stored_history(place_of(place), used, choice, days=days)
+
+
 def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str, snapshots: int) -> Any:
     """Returns the result of one SELECT over the store as a pyarrow table.
 
@@ -121,4 +128,4 @@ def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str,
     """
     shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
     with engine(on.spark, on.processes, on.settings) as used:
-        return used.query(sql, shown)
+        return used.query(sql, named_in(sql, shown))

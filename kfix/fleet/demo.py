@@ -121,7 +121,7 @@ class DemoFleet:
             failed = {self.all[i].name: _WHY[i % len(_WHY)] for i in away}
             there = tuple(
                 # A broker dies and is back some days later.
-                replace(c, day_number=number, dead=1 if (i + number // 4) % 10 == 3 and c.brokers > 3 else 0)
+                replace(c, day_number=number, dead=int(_down(i, number, c)), deaths=_changes(i, number, c))
                 for i, c in enumerate(self.all)
                 if c.name not in failed
             )
@@ -133,6 +133,16 @@ class DemoFleet:
     @property
     def _window(self) -> MaintenanceWindow:
         return MaintenanceWindow("monthly patching", weekdays=frozenset(range(7)), at=60, minutes=180)
+
+
+def _down(place: int, number: int, cluster: SyntheticCluster) -> bool:
+    """Returns whether the last broker of a cluster is down on that day."""
+    return (place + number // 4) % 10 == 3 and cluster.brokers > 3
+
+
+def _changes(place: int, number: int, cluster: SyntheticCluster) -> int:
+    """Returns how often that broker has died or returned since the first day."""
+    return sum(_down(place, n, cluster) != _down(place, n - 1, cluster) for n in range(1, number + 1))
 
 
 def empty_store(root: StoreLocation) -> None:

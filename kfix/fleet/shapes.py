@@ -45,7 +45,9 @@ class SyntheticCluster:
     `sick` is the share of unhealthy partitions; `dead` brokers hold replicas and have been gone for `gone` seconds.
     Snapshots are numbered by day: from one day to the next at least half of the unhealthy partitions stay as they are,
     so that a history has new, persisting and fixed findings. `taken_at` is the time of day 0 in seconds since the
-    epoch. `settings` are extra broker settings. Raises UsageError for values out of range.
+    epoch. `settings` are extra broker settings. `deaths` is how often the
+    last broker of the ring has died or returned so far: each time, the records of its partitions are written, and those
+    that it leads get a new leader epoch. Raises UsageError for values out of range.
     """
 
     name: str
@@ -59,6 +61,7 @@ class SyntheticCluster:
     taken_at: float = NOW
     day_number: int = 0
     settings: tuple[tuple[str, str], ...] = ()
+    deaths: int = 0
 
     def __post_init__(self) -> None:
         well = self.partitions >= 0 and 0 <= self.sick <= 1 and 0 <= self.dead < self.brokers and self.racks >= 0

@@ -136,7 +136,9 @@ def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment
     """Returns (assignment, ZooKeeper's partition state, the brokers' view)."""
     replicas = _replicas(shape, cluster)
     alive = tuple(b for b in replicas if b in cluster.live)
-    isr, leader, epoch = alive or replicas[:1], next(iter(alive), -1), 7
+    writes = cluster.deaths if cluster.ring[-1] in replicas else 0
+    seen = epoch = 7 + (cluster.deaths if cluster.ring[-1] == replicas[0] else 0)
+    isr, leader = alive or replicas[:1], next(iter(alive), -1)
     age = 86_400.0 if len(alive) == len(replicas) else cluster.gone
     believed = leader
     if shape.sickness == "lagging" and len(isr) > 1:
@@ -147,11 +149,11 @@ def _state(shape: PartitionShape, cluster: SyntheticCluster) -> tuple[Assignment
         isr, leader, age = isr[-1:], -1, 900.0
         believed = -1
     elif shape.sickness == "diverged" and len(isr) > 1:
-        leader, epoch, age = isr[1], 8, 900.0
+        leader, epoch, age = isr[1], epoch + 1, 900.0
     written = int((cluster.now - age - 60 * shape.start) * 1000)
-    state = PartitionState(leader, epoch, isr, 3, 9, 1000 + shape.start, written)
+    state = PartitionState(leader, epoch, isr, 3, 9 + writes, 1000 * (1 + writes) + shape.start, written)
     offline = tuple(b for b in replicas if b not in cluster.live)
-    return Assignment(replicas), state, PartitionView(believed, 7, replicas, isr, offline, 5 if believed < 0 else 0)
+    return Assignment(replicas), state, PartitionView(believed, seen, replicas, isr, offline, 5 if believed < 0 else 0)
 
 
 def _snapshot(
@@ -166,6 +168,7 @@ def _snapshot(
     controller = min(cluster.live)
     stale = {tp: view._replace(leader_epoch=view.leader_epoch - 1) for tp, view in late.items()}
     started = int((cluster.now - 30 * 86_400) * 1000)
+    epochs = {b: 100 + b + (1000 * cluster.deaths if b == cluster.ring[-1] else 0) for b in alive}
     return Snapshot(
         taken_at=cluster.now,
         kfix="synthetic",
@@ -188,7 +191,7 @@ def _snapshot(
             connect=f"zk.{cluster.name}:2181",
             server=f"zk.{cluster.name}:2181",
             controller=ControllerNode(controller, started, 63, 3, 3, 63),
-            registrations={b: Registration(b, e, racks.get(b), 100 + b, started) for b, e in alive.items()},
+            registrations={b: Registration(b, e, racks.get(b), epochs[b], started) for b, e in alive.items()},
             assignments={tp: made[shape][0] for tp, shape in shapes.items()},
             states={tp: made[shape][1] for tp, shape in shapes.items()},
             reassigning={},

@@ -8,7 +8,7 @@ import yaml
 
 from kfix.report.disk import json_logdir as logdir_json
 from kfix.report.findings import json_findings
-from kfix.report.fleet import json_audit
+from kfix.report.fleet import history_rows, json_audit
 from kfix.report.fleet import whatif as fleet_whatif
 from kfix.report.forecast import json_forecast
 from kfix.report.incident import json_incident
@@ -44,6 +44,7 @@ def json_page():
         ("# JSON of `kfix whatif --json`", "kfix/report/forecast/json_forecast.py", json_forecast),
         ("# JSON of `kfix fleet whatif --json`", "kfix/report/fleet/whatif.py", fleet_whatif),
         ("# JSON of the audit", "kfix/report/fleet/json_audit.py", json_audit),
+        ("# JSON of `kfix audit history --json`", "kfix/report/fleet/history_rows.py", history_rows),
         ("# JSON of the report of an incident", "kfix/report/incident/json_incident.py", json_incident),
     ]
     return "\n".join(

@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 
+from kfix.adapters.fleet.history_tables import TRANSITIONS
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.tables import ALL
 from kfix.app import fleet as wiring
@@ -104,7 +105,9 @@ def test_every_reader_counts_the_same_rows_of_every_table(spark, tmp_path):
         files = table.file_uris()
         whole = table.to_pyarrow_table()
         counted = Counter(zip(whole["day"].to_pylist(), whole["run"].to_pylist(), strict=True))
-        assert set(counted) == {(day_of(number), run) for number in range(2) for run in ("n", "1e3")}, spec.name
+        every = {(day_of(number), run) for number in range(2) for run in ("n", "1e3")}
+        # The first run has no transitions, and two runs of the same state have none.
+        assert set(counted) == every or (spec is TRANSITIONS and {day for day, _ in counted} == {day_of(1)}), spec.name
         dataset = pa.dataset.dataset(files, partitioning=HIVE, schema=spec.schema)
         assert dataset.count_rows() == whole.num_rows
         read = f"read_parquet({files!r}, hive_partitioning=true, hive_types={{day: DATE, run: VARCHAR}})"

@@ -15,13 +15,13 @@ from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import read_run
 from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.audit import judge_for_audit
-from kfix.fleet.audit.tables import stored_rows
 from kfix.fleet.compacting import compact
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engine import ClusterJob
 from kfix.fleet.judging.picked import Picked
 from kfix.fleet.judging.sieve import Sieve
 from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, done_of, tasks_table
+from kfix.fleet.stored import stored_rows
 from kfix.model.expected import EXPECTED, Expected, values_of
 from kfix_diagnostics.catalogue import row_conditions
 

@@ -1,6 +1,6 @@
-"""Stored audits: the tables `findings`, `clusters` (score cards) and `audits`, whose commit is the last one.
+"""Stored audits: `findings`, `clusters` (score cards), `transitions`, `episodes` and `audits`, which is committed last.
 
-A row of `audits` names the files of its findings and score cards. If a repeated audit was killed between two commits,
+A row of `audits` names the files of the other four. If a repeated audit was killed between two commits,
 the names differ: then the audit counts as damaged until it is repeated, and every table has it once and whole.
 """
 
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import Any, Final, TypeVar, get_type_hints
 
 import pyarrow as pa
@@ -77,6 +78,14 @@ def files_of(root: StoreLocation, kind: type, runs: Iterable[tuple[date, str]]) 
     """Returns the files with these rows of these audits."""
     wanted = frozenset(runs)
     return StoreTable(root, _SPECS[kind]).files(lambda day, run: (day, run) in wanted)
+
+
+def with_files(spec: TableSpec, chosen: Iterable[Audit], there: Iterable[TableFile]) -> list[Audit]:
+    """Returns the audits whose committed files of this table, among `there`, are those that the audit wrote."""
+    found: dict[tuple[date, str], list[str]] = {}
+    for file in there:
+        found.setdefault((file.day, file.run), []).append(file.place.path.rpartition("/")[2])
+    return [a for a in chosen if found.get(a.key, []) == a.manifest.get("files", {}).get(spec.name)]
 
 
 def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
@@ -148,12 +157,15 @@ def write_audit(
     began: float,
     rows: Mapping[type, Any],
     manifest: Mapping[str, Any],
+    history: Mapping[TableSpec, Any] = MappingProxyType({}),
 ) -> Audit:
-    """Writes an audit; `rows` are pyarrow tables of the findings and the score cards, by the class of their rows."""
+    """Writes an audit; `rows` are pyarrow tables of the findings and the score cards, by the class of their rows.
+
+    `history` has the rows of the tables of history, sorted by cluster.
+    """
     names: dict[str, list[str]] = {}
-    for kind, table in rows.items():
-        new = replace_run(root, _SPECS[kind], day, run, table)
-        names[_SPECS[kind].name] = [file.name for file in new]
+    for spec, table in ({_SPECS[kind]: table for kind, table in rows.items()} | {**history}).items():
+        names[spec.name] = [file.name for file in replace_run(root, spec, day, run, table)]
     whole = {"began": began, "files": names, **manifest}
     earlier = manifest["previous"]
     row = {

@@ -12,6 +12,7 @@ from typing import Any, Final, get_type_hints
 
 import pyarrow as pa
 
+from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
 from kfix.adapters.fleet.spec import INTS, TIME, Column, TableSpec
 from kfix.derive.failures.formulas import MIN_ISR, ORDER
 from kfix.derive.failures.states import MOST_BROKERS, MOST_REPLICAS
@@ -269,6 +270,7 @@ _FINDING: Final[Mapping[str, tuple[str, str]]] = {
     "mute_reason": ("the reason of that mute", ""),
     "document": ("the finding as in kfix diagnose --json, JSON", ""),
     "reported": ("an audit has reported it as news", ""),
+    "baseline": ("its partitions when it was last called new or worse; worse is more than half again", "partitions"),
 }
 _CARD: Final[Mapping[str, tuple[str, str]]] = {
     "cluster": ("the cluster's name in the inventory", ""),
@@ -288,7 +290,7 @@ _CARD: Final[Mapping[str, tuple[str, str]]] = {
     "warning": ("open warnings that are not muted", "findings"),
     "info": ("open infos that are not muted", "findings"),
     "new": ("of them new", "findings"),
-    "worse": ("of them worse than in the previous audit", "findings"),
+    "worse": ("of them worse", "findings"),
     "still": ("of them reported before", "findings"),
     "fixed": ("heads of the previous audit that are gone", "findings"),
     "muted": ("open heads that are muted", "findings"),
@@ -352,6 +354,6 @@ AUDITS: Final = TableSpec(
     ),
 )
 #: The tables that an audit fills; `audits` is committed last.
-AUDITED: Final = (FINDINGS, CLUSTERS, SCENARIOS, AUDITS)
+AUDITED: Final = (FINDINGS, CLUSTERS, SCENARIOS, TRANSITIONS, EPISODES, AUDITS)
 #: All tables, in the order in which a run fills them.
 ALL: Final = (*COLLECTED, RUNS, *AUDITED)

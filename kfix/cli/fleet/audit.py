@@ -12,6 +12,7 @@ import typer
 
 from kfix.app.audit_run import AuditRunOptions, EngineOptions, report_of_store, run_audit
 from kfix.app.inventory import chosen, the_day
+from kfix.cli.fleet.audit_history import history
 from kfix.cli.fleet.audit_outputs import (
     ChannelName,
     ClustersCsv,
@@ -55,6 +56,7 @@ app = typer.Typer(
     "Exit code: 0 healthy, 20 warnings, 21 critical, 22 something could not be read (--fail-on).",
 )
 app.command("query")(query)
+app.command("history")(history)
 
 _WHERE = ("here", "spark", "no")
 Processes = Annotated[

@@ -36,8 +36,9 @@ def query(
 ) -> None:
     """Query the store in SQL: kfix audit query "SELECT cluster, score FROM clusters ORDER BY score LIMIT 5".
 
-    Tables: partitions, topics, brokers, groups, sources and snapshots (of the last run), findings, clusters and audits
-    (of the last days), runs. docs/tables.md explains the columns, `DESCRIBE findings` lists them. A query cannot write.
+    Tables: partitions, topics, brokers, groups, sources and snapshots (of the last run), findings, clusters,
+    transitions, episodes and audits (of the last days), runs. docs/tables.md explains the columns, `DESCRIBE findings`
+    lists them. A query cannot write.
     """
     if json_output and csv:
         raise UsageError("use either --json or --csv")

@@ -12,10 +12,11 @@ from kfix.adapters.fleet.audits import table_of
 from kfix.fleet.audit.past import Past, unread_sources
 from kfix.fleet.audit.sql import COMPARED
 from kfix.fleet.engine import Engine
+from kfix.fleet.history.worse import next_baseline
 from kfix.model.audit.audit import FindingRow, Status
 from kfix.model.audit.fleetcase import Stuck
 
-_COMPARED = ("cluster", "key", "rank", "n_partitions", "since", "status")
+_COMPARED = ("cluster", "key", "rank", "n_partitions", "since", "status", "baseline")
 #: Prefixes of the checks that report partitions in trouble: no leader, diverging views, under-replicated, stuck moves.
 _TROUBLE = ("KFX1", "KFX2", "KFX3", "KFX5")
 
@@ -55,8 +56,16 @@ def compared(
         key = (each["cluster"], each["key"])
         lasting = {"since": each["since"], "days": (day - each["since"]).days}
         reported = key in old and old[key].reported
-        found.append(replace(both[key], status=each["status"], reported=reported, **lasting))
+        baseline = _baseline(rows.get(key), old.get(key))
+        found.append(replace(both[key], status=each["status"], reported=reported, baseline=baseline, **lasting))
     return tuple(sorted(found, key=lambda r: (r.cluster, r.key)))
+
+
+def _baseline(now: FindingRow | None, before: FindingRow | None) -> int:
+    """Returns the partitions of a finding when it was last called new or worse."""
+    if now is None or before is None:
+        return now.n_partitions if now else before.baseline if before else 0
+    return next_baseline(now.rank, now.n_partitions, before.rank, before.baseline)
 
 
 def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[FindingRow, ...]:
@@ -68,8 +77,9 @@ def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[Findin
     def one(row: FindingRow) -> FindingRow:
         if row.reported or row.muted or row.cluster in at_work or row.status == Status.FIXED:
             return row
-        later = row.status in {Status.STILL, Status.WORSE}
-        return replace(row, reported=True, status=Status.NEW if later else row.status)
+        if row.status in {Status.STILL, Status.WORSE}:
+            return replace(row, reported=True, status=Status.NEW, baseline=row.n_partitions)
+        return replace(row, reported=True)
 
     return tuple(map(one, rows))
 

@@ -13,6 +13,7 @@ from datetime import date
 from kfix.adapters.fleet.audits import Audit, audits, read_rows
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.errors import UsageError
+from kfix.fleet.history.recording import EarlierAudits
 from kfix.model.audit.audit import FindingRow, Status
 
 UNREAD = "KFX901"
@@ -26,6 +27,7 @@ class Past:
 
     `last` is the previous audit of the store; `rows` are the open findings of each cluster in its previous audit.
     `last_read` and `ids` cover all clusters that were ever read; `damaged` names the audits that cannot be read.
+    `earlier` are the audits that were searched, with the previous audit of each cluster.
     """
 
     last: Audit | None = None
@@ -33,6 +35,7 @@ class Past:
     last_read: Mapping[str, date] = field(default_factory=dict)
     ids: Mapping[str, str] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
+    earlier: EarlierAudits = field(default_factory=EarlierAudits)
 
     def unread_sources(self) -> Mapping[str, frozenset[str]]:
         return unread_sources(self.rows)
@@ -56,6 +59,7 @@ def past_of(root: StoreLocation, order: tuple[date, float, str], clusters: Itera
     rows: list[FindingRow] = []
     ids: dict[str, str] = {}
     read: dict[str, date] = {}
+    sources: dict[str, Audit] = {}
     for audit in reversed(earlier[-_DEEP:]):
         has = wanted & set(audit.clusters_named)
         if last is not None and not has:
@@ -69,7 +73,8 @@ def past_of(root: StoreLocation, order: tuple[date, float, str], clusters: Itera
             last, read, ids = audit, dict(audit.last_read), dict(audit.cluster_ids)
         # Fixed findings are history.
         rows += (r for r in found if r.cluster in has and r.status != Status.FIXED)
+        sources |= dict.fromkeys(has, audit)
         wanted -= has
         if not wanted:
             break
-    return Past(last, tuple(rows), read, ids, tuple(damaged))
+    return Past(last, tuple(rows), read, ids, tuple(damaged), EarlierAudits(tuple(earlier[-_DEEP:]), sources))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.audits import Audit, audits, is_sound, read_audit, read_rows
@@ -12,8 +13,10 @@ from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import AUDITS, CLUSTERS, FINDINGS
 from kfix.errors import UsageError
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
-from kfix.fleet.audit.tables import stored_rows
 from kfix.fleet.engine import Engine, StoredRows
+from kfix.fleet.history.figures import ReplicaLimits
+from kfix.fleet.history.reading import history_of
+from kfix.fleet.stored import stored_rows
 from kfix.harmless import lines
 from kfix.model.audit.audit import (
     AuditReport,
@@ -24,6 +27,7 @@ from kfix.model.audit.audit import (
     Offender,
     TrendPoint,
 )
+from kfix.model.audit.history import AuditHistory, HistoryChoice
 from kfix.model.audit.scenarios import ScenarioRow
 from kfix.model.diagnosis.finding import Severity
 
@@ -32,12 +36,20 @@ DAYS = 30
 
 
 def report_of(
-    root: StoreLocation, audit: Audit, titles: Iterable[CheckTitle], engine: Engine, *, days: int = DAYS
+    root: StoreLocation,
+    audit: Audit,
+    titles: Iterable[CheckTitle],
+    engine: Engine,
+    limits: ReplicaLimits,
+    *,
+    days: int = DAYS,
 ) -> AuditReport:
+    """Returns the report of a stored audit, with a trend and a history over `days` days."""
     findings = read_rows(FindingRow, audit)
     clusters = read_rows(ClusterRow, audit)
     damaged: list[str] = []
-    past = history(root, audit, days, damaged)
+    there = audits_until(root, audit, days, damaged)
+    past = history(root, audit, days, damaged, there)
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
     manifest = audit.manifest
@@ -60,20 +72,44 @@ def report_of(
         could_not_read=audit.could_not_read,
         damaged=tuple(dict.fromkeys((*damaged, *map(str, manifest.get("damaged", ()))))),
         manifest=manifest,
+        history=history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None),
         scenarios=tuple(sorted(read_rows(ScenarioRow, audit), key=lambda s: s.rank, reverse=True)),
     )
 
 
-def history(root: StoreLocation, audit: Audit, days: int = DAYS, damaged: list[str] | None = None) -> tuple[Audit, ...]:
-    """Returns one audit per day, oldest first, ending with this one.
+def history_until(
+    root: StoreLocation, audit: Audit, engine: Engine, limits: ReplicaLimits, choice: HistoryChoice, days: int
+) -> AuditHistory:
+    """Returns the history of the chosen clusters, owners and codes in the `days` days up to an audit."""
+    damaged: list[str] = []
+    there = audits_until(root, audit, days, damaged)
+    past = history(root, audit, days, damaged, there)
+    found = history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None, choice=choice)
+    return replace(found, incomplete=tuple(dict.fromkeys((*found.incomplete, *damaged))))
+
+
+def audits_until(root: StoreLocation, audit: Audit, days: int, damaged: list[str]) -> tuple[Audit, ...]:
+    """Returns all audits of the last `days` days, oldest first, up to this one; `damaged` takes those left out."""
+    earlier = audits(root, audit.day - timedelta(days=days - 1), damaged=damaged)
+    return (*(each for each in earlier if each.order < audit.order), audit)
+
+
+def history(
+    root: StoreLocation,
+    audit: Audit,
+    days: int = DAYS,
+    damaged: list[str] | None = None,
+    there: Iterable[Audit] | None = None,
+) -> tuple[Audit, ...]:
+    """Returns one audit per day, oldest first, ending with this one; of `there`, if that is given.
 
     Of several audits on one day the one with the most clusters counts, then the last, since an audit of a part of the
     fleet would distort the trend. Audits that cannot be read are added to `damaged`.
     """
     left_out = [] if damaged is None else damaged
     best: dict[date, Audit] = {}
-    for each in audits(root, audit.day - timedelta(days=days - 1), damaged=left_out):
-        if each.order > audit.order or each.day == audit.day:
+    for each in audits_until(root, audit, days, left_out) if there is None else there:
+        if each.day == audit.day:
             continue
         if why := is_sound(each):
             left_out.append(why)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -24,15 +24,19 @@ from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.audit.sql import SCORES
-from kfix.fleet.audit.tables import stored_rows
 from kfix.fleet.engine import ClusterJob, Engine
+from kfix.fleet.history.recording import recorded
 from kfix.fleet.judging.tasks import ANSWERS, Judged, JudgeTask, RowJudge, done_of, tasks_table
 from kfix.fleet.pool import Done
+from kfix.fleet.stored import stored_rows
 from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 from kfix.model.audit.scenarios import ScenarioRow
 from kfix.model.diagnosis.finding import Finding
+
+#: The setting of a broker that shows which version it speaks.
+PROTOCOL: Final = "inter.broker.protocol.version"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,10 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock.lap("score")
     judged = scenarios_of(root, run, engine)
     clock.lap("scenarios")
+    owners = {name: entry.owner for name, entry in entries.items()}
+    versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in results.digests.items()}
+    kept = recorded(root, run, owners, versions, findings, past.earlier, engine)
+    clock.lap("history")
     tables = {
         FindingRow: table_of(FindingRow, findings),
         ClusterRow: table_of(ClusterRow, clusters),
@@ -115,7 +123,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "damaged": list(past.damaged),
         "mutes": list(_mutes(findings, inventory, run.day)),
     }
-    return write_audit(root, run.day, run.id, run.began, tables, manifest)
+    return write_audit(root, run.day, run.id, run.began, tables, manifest, kept)
 
 
 def _judge(run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, tools: Tools, results: _Results) -> None:

@@ -18,9 +18,9 @@ from kfix.derive.failures.judging import Judge
 from kfix.derive.failures.scenarios import unknown_of
 from kfix.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, LOST_TOPICS
-from kfix.fleet.audit.tables import stored_rows
 from kfix.fleet.engine import Engine, RunFile, StoredRows
 from kfix.fleet.judging.case import open_stored
+from kfix.fleet.stored import stored_rows
 from kfix.model.audit.scenarios import BROKER, PAIR, RACK, ScenarioRow
 from kfix.model.diagnosis.forecast import Failure, Fate
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Compares `now` with `previous`. A finding is worse if its partitions grew by more than half. One that is gone is
-#: fixed, or unknown if it may only be hidden. `known` has a row per cluster: `collected`; `whole`: every source
+#: Compares `now` with `previous`. A finding is worse if its severity rose, or if it has more than half as many
+#: partitions again as when it was last called new or worse, its baseline (`kfix.fleet.history.worse`). One that is gone
+#: is fixed, or unknown if it may only be hidden. `known` has a row per cluster: `collected`; `whole`: every source
 #: answered; `no_less`: every source answered that answered the previous audit. Findings of clusters that are not part
 #: of this run are dropped.
 COMPARED: Final = """
@@ -19,7 +20,7 @@ SELECT COALESCE(n.cluster, p.cluster) AS cluster,
        CASE WHEN p.key IS NULL THEN 'new'
             WHEN n.key IS NULL AND k.collected AND (k.whole OR k.no_less AND p.status <> 'unknown') THEN 'fixed'
             WHEN n.key IS NULL THEN 'unknown'
-            WHEN n.rank > p.rank OR 2 * n.n_partitions > 3 * p.n_partitions THEN 'worse'
+            WHEN n.rank > p.rank OR 2 * n.n_partitions > 3 * p.baseline THEN 'worse'
             ELSE 'still' END AS status,
        COALESCE(p.since, n.since) AS since
 FROM now n FULL OUTER JOIN previous p ON n.cluster = p.cluster AND n.key = p.key

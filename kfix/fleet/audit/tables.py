@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import read_row
-from kfix.adapters.fleet.spec import TableSpec
 from kfix.adapters.fleet.tables import ALL, AUDITED, RUNS
 from kfix.errors import UsageError
-from kfix.fleet.engine import RunFile, StoredRows
+from kfix.fleet.engine import StoredRows
+from kfix.fleet.stored import stored_rows
 
 
 def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1) -> Mapping[str, StoredRows]:
@@ -41,6 +42,15 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
     }
 
 
+def named_in(sql: str, shown: Mapping[str, StoredRows]) -> Mapping[str, StoredRows]:
+    """Returns the tables whose names are in the text; all of them if none is, as in SHOW TABLES.
+
+    An engine opens each table that it is given, which takes longer than a small statement.
+    """
+    words = {word.lower() for word in re.findall(r"\w+", sql)}
+    return {name: rows for name, rows in shown.items() if name in words} or shown
+
+
 def _newest(root: StoreLocation, files: Sequence[TableFile], most: int) -> list[tuple[date, str]]:
     """Returns the last runs by the time at which they began: their names may sort in another order."""
     newest: list[tuple[date, str]] = []
@@ -50,11 +60,3 @@ def _newest(root: StoreLocation, files: Sequence[TableFile], most: int) -> list[
         if len(newest) >= most:
             break
     return newest[:most]
-
-
-def stored_rows(root: StoreLocation, spec: TableSpec, files: Iterable[TableFile]) -> StoredRows:
-    """Returns the rows of these files as the input of a statement."""
-    place = StoreTable(root, spec).place
-    start = len(place.path.rstrip("/")) + 1
-    found = (RunFile(file.place.path[start:], file.day, file.run, file.rows) for file in files)
-    return StoredRows(spec.schema, str(place), tuple(found))

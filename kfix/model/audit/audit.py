@@ -21,7 +21,7 @@ class Status(StrEnum):
 
     NEW = "new"
     STILL = "still"
-    WORSE = "worse"  # the severity rose, or the number of partitions grew by more than half
+    WORSE = "worse"  # the severity rose, or it has half as many partitions again as when it was called new or worse
     FIXED = "fixed"  # the previous audit reported it, the cluster was read again, and it is gone
     UNKNOWN = "unknown"  # the previous audit reported it, and the cluster or a source of it could not be read
 
@@ -40,7 +40,7 @@ class FindingRow:
     (0: today). `partitions` are "topic-number". `command` is the remedy's command line, `remedy` its text where a
     person has to act. `document` is the finding as JSON, as in `kfix diagnose --json`, without the findings folded
     into it. `reported` is true once an audit run has reported the finding as news, that is, neither muted nor in a
-    maintenance window.
+    maintenance window. `baseline` is the number of partitions that it had when it was last called new or worse.
     """
 
     cluster: str
@@ -68,6 +68,7 @@ class FindingRow:
     mute_reason: str
     document: str
     reported: bool
+    baseline: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,9 @@ def _headline(report: AuditReport, sums: Totals) -> Iterator[Line]:
     style = STYLES["critical"] if sums.critical else STYLES["warning"] if sums.warning or sums.unknown else "bold green"
     numbers = f"findings: {sums.critical} critical, {sums.warning} warning, {sums.info} info"
     score = "unknown" if sums.score < 0 else f"{sums.score} of 100"
-    if sums.score >= 0 and sums.previous_score >= 0:
-        change = sums.score - sums.previous_score
-        score += f" ({f'{change:+d}' if change else 'unchanged'} since {report.trend[-2].day.isoformat()})"
+    if sums.score >= 0 and sums.score_change is not None and (before := report.history.score):
+        change = f"{sums.score_change:+d}" if sums.score_change else "unchanged"
+        score += f" ({change} since {before.day} over {several(before.clusters, 'cluster')} read both times)"
     yield Line(f"audit of {report.day}: {headline(report, sums, squeezed)}", style=style, hang=STEP)
     yield Line(f"{numbers}; score {score}", hang=STEP)
     yield Line(f"{sums.collected} of {several(sums.clusters, 'cluster')} read{_compared(report, sums)}", hang=STEP)

@@ -8,8 +8,9 @@ kfix, engine    version of kfix; name and version of the engine
 exit_code       the exit code of the audit, by fail_on: 0, 20, 21, 22
 fail_on         the threshold: warning, critical, new-warning, new-critical, never
 totals          clusters, collected, unknown, score (mean of the collected clusters, null if there are none),
-                previous_score; open heads that are not muted: critical, warning, info, new, worse, still; and the
-                numbers of fixed and muted ones
+                previous_score; score_change (over the clusters that both audits read, null if there are none); open
+                heads that are not muted: critical, warning, info, new, worse, still; and the numbers of fixed and
+                muted ones
 clusters        sorted by risk, those of unknown state first; each:
     cluster, owner, tags, criticality
     collected, why       false if the cluster could not be read, and the reason
@@ -34,6 +35,7 @@ findings        sorted by cluster, severity and key; fixed and muted ones includ
     remedy, command, runbook     the safest remedy; command and runbook may be ""
     next                 the command line to run next, never ""
     muted, mute_reason
+    baseline             its partitions when it was last called new or worse
     reported             true once the finding was neither muted nor in maintenance in an audit
     document             the finding as in kfix.diagnosis/v1, without folded; null if the store has none
 owners, tags    score cards by owner and by tag, the most critical first: name ("" without an owner), clusters,
@@ -47,6 +49,7 @@ mutes           clusters, findings (patterns), reason, by, until, expired, cover
 could_not_read  unread sources, one line each; what they would have shown is unknown
 damaged         earlier audits that cannot be read and are not in the history, one line each
 manifest        that of the table `audits`: inputs, versions, rows, durations
+history         what the audits of the last days show together, as kfix audit history --json
 """
 
 from __future__ import annotations
@@ -60,6 +63,7 @@ from typing import Any, Final
 from kfix.harmless import for_json
 from kfix.model.audit.audit import AuditReport, ClusterRow, FindingRow, TrendPoint
 from kfix.report.fleet.groups import GroupScore, by_owner, by_tag
+from kfix.report.fleet.history_rows import history_dict
 from kfix.report.fleet.totals import Totals, totals
 from kfix.report.fleet.verdict import FailOn, exit_code
 from kfix.report.fleet.words import next_step
@@ -98,6 +102,7 @@ def as_dict(report: AuditReport, *, fail_on: FailOn = FailOn.WARNING) -> Mapping
         "could_not_read": list(report.could_not_read),
         "damaged": list(report.damaged),
         "manifest": dict(report.manifest),
+        "history": history_dict(report.history),
     }
 
 

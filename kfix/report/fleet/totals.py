@@ -12,7 +12,7 @@ class Totals:
     """The totals of an audit, of open heads that are not muted, as in `ClusterRow`.
 
     `score` is -1 if no cluster was collected; `previous_score` is the fleet's score in the previous audit, -1 if there
-    is none.
+    is none. `score_change` is over the clusters that both audits read only, None if there are none.
     """
 
     clusters: int
@@ -27,6 +27,7 @@ class Totals:
     still: int
     fixed: int
     muted: int
+    score_change: int | None = None
 
     @property
     def unknown(self) -> int:
@@ -52,6 +53,7 @@ def totals(report: AuditReport) -> Totals:
         still=sum(c.still for c in rows),
         fixed=sum(c.fixed for c in rows),
         muted=sum(c.muted for c in rows),
+        score_change=report.history.score.change if report.history.score else None,
     )
 
 

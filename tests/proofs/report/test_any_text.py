@@ -10,16 +10,22 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
 
+from kfix.fleet.history.figures import repair_times
 from kfix.harmless import is_dangerous, one_line
+from kfix.model.audit.history import AuditHistory, ChurnRate, Flapping, GrowthForecast, RepeatOffender
 from kfix.report.fleet.console import audit_text
 from kfix.report.fleet.csv_audit import audit_csv
+from kfix.report.fleet.history import history_lines
+from kfix.report.fleet.history_rows import history_csv, history_json
 from kfix.report.fleet.json_audit import audit_json
 from kfix.report.fleet.markdown import MOST, audit_markdown
 from kfix.report.fleet.prometheus import audit_metrics
 from kfix.report.incident.json_incident import incident_json
 from kfix.report.incident.markdown import incident_markdown, summary_text
 from kfix.report.incident.page import render_incident
-from tests.unit.report.fleet.reports import report
+from kfix.report.lines import lines_text
+from tests.unit.fleet.history.test_figures import episode
+from tests.unit.report.fleet.reports import DAY, report
 from tests.unit.report.fleet.test_texts import FORBIDDEN
 from tests.unit.report.incident import reports
 
@@ -55,6 +61,34 @@ def test_no_name_breaks_a_format(text):
         assert token.type not in FORBIDDEN
         assert not {t.type for t in token.children or ()} & FORBIDDEN
     assert not any(map(is_dangerous, audit_text(made)))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXT)
+def test_no_name_breaks_a_history(text):
+    found = [episode(0, None, cluster=text, owner=text, key=f"KFX1:{text}"), episode(0, 2, cluster=text, version=text)]
+    made = AuditHistory(
+        first=DAY,
+        last=DAY,
+        audits=2,
+        clusters=1,
+        episodes=tuple(found),
+        repair_times=repair_times(found),
+        flapping=(Flapping("group", text, text, 9, 3, 1.0, "state 9", DAY),),
+        offenders=(RepeatOffender("topic", text, text, 2, 3), RepeatOffender("owner", "", text, 2, 3)),
+        churn=(ChurnRate(text, text, 2.0, 3, 1.0, 0.0, 0.0, 0.0),),
+        growth=(GrowthForecast(text, text, "skew", 120, 1.0, 0.5, 2.0, 9, 9.0),),
+        unread=(text,),
+        left=(text,),
+        incomplete=(text,),
+    )
+    shown = lines_text(history_lines(made), 80)
+    assert not any(map(is_dangerous, shown))
+    assert shown.count("\nopen:\n") == shown.count("\nchanges a day:\n") == 1
+    assert json.loads(history_json(made))["episodes"][0]["cluster"] == text
+    rows = list(csv.DictReader(io.StringIO(history_csv(made), newline=""), strict=True))
+    assert [r["state"] for r in rows] == ["open", "ended"]
+    assert rows[0]["owner"].removeprefix("'") == one_line(text).removeprefix("'")
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -269,6 +269,8 @@ def test_numbers_have_a_unit_where_they_have_one():
         ("groups", "partition"),
         ("brokers", "port"),
         ("findings", "rank"),
+        ("transitions", "partition"),
+        ("episodes", "worst"),
     }
 
 

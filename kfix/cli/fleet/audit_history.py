@@ -1,0 +1,57 @@
+"""`kfix audit history`: what many audits show together."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kfix.app.audit_run import EngineOptions, history_of_store
+from kfix.cli.fleet.inventory import StorePlace, the_store
+from kfix.cli.fleet.spark import Spark, SparkConf, spark_settings
+from kfix.cli.options import AsJson
+from kfix.errors import UsageError
+from kfix.model.audit.history import HistoryChoice
+from kfix.report.console import console_on
+from kfix.report.fleet.history import print_history
+from kfix.report.fleet.history_rows import history_csv, history_json
+from kfix.report.terminal import say_document
+
+
+def history(
+    store: StorePlace = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name (* and ?)."),
+    ] = None,
+    owner: Annotated[
+        list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")
+    ] = None,
+    code: Annotated[
+        list[str] | None,
+        typer.Option("--code", metavar="CODE", help="Only findings of this check, such as KFX302; without changes."),
+    ] = None,
+    days: Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Audits of the last N days.")] = 90,
+    spark: Spark = None,
+    spark_conf: SparkConf = None,
+    json_output: AsJson = False,
+    csv: Annotated[bool, typer.Option("--csv", help="The episodes as comma-separated values.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Length of each list.")] = 10,
+) -> None:
+    """Show what many audits show together: episodes, time to repair, what flaps, repeat offenders, churn, growth.
+
+    An episode is a finding from the audit that first reports it to the one that reports it as fixed. The options
+    --cluster, --owner and --code may be repeated. docs/audit-history.md explains every figure.
+    """
+    if json_output and csv:
+        raise UsageError("use either --json or --csv")
+    choice = HistoryChoice(tuple(cluster or ()), tuple(owner or ()), tuple(map(str.upper, code or ())))
+    on = EngineOptions(spark, settings=spark_settings(spark_conf))
+    found = history_of_store(the_store(store), on, choice, days=days)
+    if json_output:
+        say_document(history_json(found))
+    elif csv:
+        say_document(history_csv(found))
+    else:
+        print_history(found, console_on(sys.stdout), limit=limit)

@@ -1,0 +1,273 @@
+"""Reads the history up to an audit from the store: episodes, what flaps, churn, growth.
+
+A part that cannot be read because a file is damaged is left out and named in `incomplete`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.audits import Audit, is_sound, with_files
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
+from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.spec import TableSpec
+from kfix.adapters.fleet.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
+from kfix.documents.problems import did_you_mean
+from kfix.errors import UsageError
+from kfix.fleet.engine import Engine
+from kfix.fleet.history import reading_sql
+from kfix.fleet.history.figures import (
+    ReplicaLimits,
+    churn_of,
+    flapping_of,
+    growth_of,
+    offenders_of,
+    repair_times,
+)
+from kfix.fleet.stored import stored_rows
+from kfix.model.audit.history import (
+    AuditHistory,
+    ChurnRate,
+    Episode,
+    Flapping,
+    GrowthForecast,
+    HistoryChoice,
+    RepeatOffender,
+    ScoreChange,
+)
+from kfix.model.diagnosis.finding import Severity
+
+#: Seconds after which a cluster that no audit includes any more counts as unknown.
+_AWAY: Final = 2 * 86_400
+#: The choice of a report.
+EVERYTHING: Final = HistoryChoice()
+#: A broker explains its partitions, so it comes first.
+_KINDS: Final = ("broker", "group", "partition")
+_STATES: Final = {"open": 0, "unknown": 1, "ended": 2}
+
+
+def history_of(
+    root: StoreLocation,
+    audits: Sequence[Audit],
+    engine: Engine,
+    limits: ReplicaLimits,
+    *,
+    before: Audit | None = None,
+    choice: HistoryChoice = EVERYTHING,
+) -> AuditHistory:
+    """Returns the history of these audits, oldest first. `before` is the one whose scores the last is compared with.
+
+    Raises UsageError if the score cards cannot be read, or if a chosen cluster or owner is in none of the audits.
+    """
+    if not audits:
+        return AuditHistory()
+    return _Reader(root, audits, engine, choice).history(limits, before)
+
+
+class _Reader:
+    def __init__(self, root: StoreLocation, audits: Sequence[Audit], engine: Engine, choice: HistoryChoice) -> None:
+        self._root, self._audits, self._engine, self._choice = root, audits, engine, choice
+        self._incomplete: list[str] = []
+        self._read: dict[TableSpec, Any] = {}
+        self._ordered = _in_order(audits)
+        try:
+            cards = self._all_cards()
+        except UsageError:
+            # A damaged audit must not hide the others: it is left out and named.
+            reasons = {audit.key: is_sound(audit) for audit in audits}
+            self._incomplete += [why for why in reasons.values() if why]
+            self._audits = [a for a in audits if not reasons[a.key]] or audits
+            self._ordered = _in_order(self._audits)
+            self._read.clear()
+            cards = self._all_cards()
+        self._cards = self._chosen_cards(cards)
+
+    def history(self, limits: ReplicaLimits, before: Audit | None) -> AuditHistory:
+        last = self._audits[-1]
+        episodes = self._part("episodes", self._episodes)
+        by_code = bool(self._choice.codes)
+        named = set(last.clusters_named)
+        return AuditHistory(
+            first=self._audits[0].day,
+            last=last.day,
+            now=datetime.fromtimestamp(last.began, UTC),
+            audits=len(self._audits),
+            clusters=len(self._cards),
+            episodes=episodes,
+            repair_times=repair_times(episodes),
+            flapping=() if by_code else self._part("changes", self._flapping),
+            offenders=(
+                *(() if by_code else self._part("repeat offenders", self._offenders)),
+                *offenders_of(episodes),
+            ),
+            churn=() if by_code else self._part("churn", self._churn),
+            growth=() if by_code else self._part("growth", lambda: self._growth(limits, last.day)),
+            score=None if before is None else self._score(last, before),
+            unread=tuple(n for n, card in self._cards.items() if n in named and not card["read_last"]),
+            left=tuple(n for n in self._cards if n not in named),
+            incomplete=tuple(dict.fromkeys(self._incomplete)),
+        )
+
+    def _part(self, what: str, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        try:
+            return read()
+        except UsageError as error:
+            self._incomplete.append(f"{what}: {error}")
+            return ()
+
+    def _all_cards(self) -> list[dict[str, Any]]:
+        return self._query(reading_sql.CARDS, {"clusters": self._audited(CLUSTERS)})
+
+    def _chosen_cards(self, found: Iterable[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+        patterns, owners = self._choice.clusters, self._choice.owners
+        _all_match("--cluster", patterns, {card["cluster"] for card in found}, fnmatchcase)
+        _all_match("--owner", owners, {card["owner"] for card in found}, str.__eq__)
+        return {
+            card["cluster"]: card
+            for card in found
+            if (not patterns or any(fnmatchcase(card["cluster"], p) for p in patterns))
+            and (not owners or card["owner"] in owners)
+        }
+
+    def _chosen(self) -> Any:
+        cards, newest = [*self._cards.values()], int(self._audits[-1].began)
+        return pa.table(
+            {
+                "cluster": pa.array([c["cluster"] for c in cards], pa.string()),
+                "last_seq": pa.array([c["last_seq"] for c in cards], pa.int64()),
+                "away": pa.array([newest - c["last_at"] > _AWAY for c in cards], pa.bool_()),
+                "seconds": pa.array([c["seconds"] for c in cards], pa.int64()),
+            }
+        )
+
+    def _query(self, sql: str, tables: Mapping[str, Any]) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._engine.query(sql, {**tables, "ordered": self._ordered}).to_pylist()
+        return found
+
+    def _about_chosen(self, sql: str, tables: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self._query(sql, {**tables, "chosen": self._chosen()}) if self._cards else []
+
+    def _audited(self, spec: TableSpec) -> Any:
+        """Returns the rows of an audit's table, without those of an audit that was killed while it was repeated."""
+        if spec in self._read:
+            return self._read[spec]
+        keys = {audit.key for audit in self._audits}
+        there = StoreTable(self._root, spec).files(lambda day, run: (day, run) in keys)
+        sound = {audit.key for audit in with_files(spec, self._audits, there)}
+        for day, run in sorted(keys - sound):
+            self._incomplete.append(f"{spec.name} of the audit {run!r} of {day}: are of another attempt, or missing")
+        self._read[spec] = stored_rows(self._root, spec, (f for f in there if (f.day, f.run) in sound))
+        return self._read[spec]
+
+    def _collected(self, spec: TableSpec) -> Any:
+        """Returns the rows of a table of the runs; snapshots that were pruned are not there."""
+        complete = {audit.key for audit in self._audits} & set(StoreTable(self._root, RUNS).runs())
+        return stored_rows(
+            self._root, spec, StoreTable(self._root, spec).files(lambda day, run: (day, run) in complete)
+        )
+
+    def _episodes(self) -> tuple[Episode, ...]:
+        codes = self._choice.codes
+        rows = self._about_chosen(reading_sql.EPISODES, {"episodes": self._audited(EPISODES)})
+        found = [_episode(row) for row in rows if not codes or row["code"] in codes]
+        now = datetime.fromtimestamp(self._audits[-1].began, UTC)
+
+        def order(each: Episode) -> tuple[Any, ...]:
+            return (_STATES[each.state], each.prevention, -each.rank, each.began, each.cluster, each.key)
+
+        # Those that have ended come last, the latest of them first.
+        still = sorted((e for e in found if e.state != "ended"), key=order)
+        ended = sorted(
+            (e for e in found if e.state == "ended"),
+            key=lambda e: (now - (e.ended or now), -e.rank, e.cluster, e.key, e.began),
+        )
+        return (*still, *ended)
+
+    def _flapping(self) -> tuple[Flapping, ...]:
+        rows = self._about_chosen(reading_sql.FLAPPING, {"transitions": self._audited(TRANSITIONS)})
+
+        def order(each: Flapping) -> tuple[Any, ...]:
+            return (_KINDS.index(each.kind), -each.per_day, -each.changes, each.cluster, each.name)
+
+        return tuple(sorted(map(flapping_of, rows), key=order))
+
+    def _offenders(self) -> tuple[RepeatOffender, ...]:
+        brokers = self._about_chosen(reading_sql.BROKER_OFFENDERS, {"transitions": self._audited(TRANSITIONS)})
+        topics = self._about_chosen(reading_sql.TOPIC_OFFENDERS, {"topics": self._collected(TOPICS)})
+        return tuple(
+            RepeatOffender(kind, row["cluster"], row["name"], row["audits"], row["times"])
+            for kind, row in (*(("topic", row) for row in topics), *((row["kind"], row) for row in brokers))
+        )
+
+    def _churn(self) -> tuple[ChurnRate, ...]:
+        times: dict[str, dict[str, int]] = {}
+        for row in self._about_chosen(reading_sql.CHURN, {"transitions": self._audited(TRANSITIONS)}):
+            times.setdefault(row["cluster"], {})[row["kind"]] = row["times"]
+        found = (
+            churn_of(name, card["owner"], card["seconds"], card["partitions"], times.get(name, {}))
+            for name, card in self._cards.items()
+            if card["seconds"] > 0
+        )
+        return tuple(sorted(found, key=lambda c: (-(c.leader + c.isr), -c.restarts, c.cluster)))
+
+    def _growth(self, limits: ReplicaLimits, today: date) -> tuple[GrowthForecast, ...]:
+        points: dict[str, list[Mapping[str, Any]]] = {}
+        tables = {"brokers": self._collected(BROKERS), "snapshots": self._collected(SNAPSHOTS)}
+        for row in self._about_chosen(reading_sql.GROWTH, tables):
+            points.setdefault(row["cluster"], []).append(row)
+        found = (
+            each
+            for name, rows in points.items()
+            for each in growth_of(name, self._cards[name]["owner"], rows, limits, today)
+        )
+        return tuple(sorted(found, key=lambda g: (g.expected or date.max, g.cluster, g.measure)))
+
+    def _score(self, last: Audit, before: Audit) -> ScoreChange | None:
+        if self._choice != EVERYTHING:
+            return None
+        return score_change(self._root, last, before, self._engine)
+
+
+def _in_order(audits: Sequence[Audit]) -> Any:
+    """Returns the table `ordered` of the statements."""
+    return pa.table(
+        {
+            "day": pa.array([a.day for a in audits], pa.date32()),
+            "run": pa.array([a.id for a in audits], pa.string()),
+            "seq": pa.array(range(len(audits)), pa.int64()),
+            "at_s": pa.array([int(a.began) for a in audits], pa.int64()),
+        }
+    )
+
+
+def _all_match(option: str, given: Iterable[str], known: Collection[str], matches: Callable[[str, str], bool]) -> None:
+    """Raises UsageError if a given value matches none of the known names."""
+    for value in given:
+        if not any(matches(name, value) for name in known):
+            raise UsageError(
+                f"{option}: no cluster of these audits matches {value!r}{did_you_mean(value, {*known} - {''})}",
+                hint="--days N reads a longer history",
+            )
+
+
+def score_change(root: StoreLocation, now: Audit, before: Audit, engine: Engine) -> ScoreChange | None:
+    """Returns how the mean score changed over the clusters that both audits read, None if there are none."""
+
+    def cards(audit: Audit) -> Any:
+        return stored_rows(root, CLUSTERS, StoreTable(root, CLUSTERS).files(lambda day, run: (day, run) == audit.key))
+
+    [row] = engine.query(reading_sql.SCORES_OF_BOTH, {"now": cards(now), "before": cards(before)}).to_pylist()
+    n = row["clusters"]
+    return ScoreChange(before.day, before.id, n, row["before"] // n, row["now"] // n) if n else None
+
+
+def _episode(row: Mapping[str, Any]) -> Episode:
+    worst = Severity(row["worst"])
+    kept: Iterable[str] = (n for n in Episode.__dataclass_fields__ if n not in {"severity", "rank"})
+    return Episode(severity=worst.word, rank=int(worst), **{name: row[name] for name in kept})

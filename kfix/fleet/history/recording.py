@@ -1,0 +1,179 @@
+"""Records the history of an audit: the changes since the previous audit, and the episodes of its findings.
+
+`recorded` is the only place that computes these rows. Each cluster is compared with the last audit that read it, so an
+audit of a part of the fleet, or one that could not read a cluster, leaves no gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.audits import Audit, table_of, with_files
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
+from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.spec import TIME, TableSpec
+from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
+from kfix.fleet.engine import Engine
+from kfix.fleet.history import recording_sql
+from kfix.fleet.stored import stored_rows
+from kfix.model.audit.audit import FindingRow
+
+_FOUND: Final = ("cluster", "key", "code", "rank", "status", "prevention", "muted", "n_partitions", "days", "since")
+_COMPARED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SNAPSHOTS)
+#: A cluster with the run that it is compared with.
+PAIRS: Final = pa.schema(
+    [("cluster", pa.string()), ("day", pa.date32()), ("run", pa.string()), ("seconds", pa.int64())]
+)
+#: A cluster of an audit: the begin of its run, and that of the last one before whose audit read the whole cluster.
+KNOWN: Final = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("owner", pa.string()),
+        ("version", pa.string()),
+        ("at", TIME),
+        ("not_before", TIME),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class EarlierAudits:
+    """The audits before this one: those that were searched, oldest first, and by cluster the one to compare with."""
+
+    searched: tuple[Audit, ...] = ()
+    compared: Mapping[str, Audit] = field(default_factory=dict)
+
+
+def recorded(
+    root: StoreLocation,
+    run: Run,
+    owners: Mapping[str, str],
+    versions: Mapping[str, str],
+    findings: Iterable[FindingRow],
+    past: EarlierAudits,
+    engine: Engine,
+) -> Mapping[TableSpec, Any]:
+    """Returns the rows of `transitions` and `episodes` for the audit of a run, as pyarrow tables sorted by cluster.
+
+    `owners` has every cluster of the run, `versions` those that were judged. Raises UsageError if a file of the store
+    is damaged.
+    """
+    return {
+        TRANSITIONS: transitions(root, run, versions, past.searched, engine),
+        EPISODES: episodes(root, run, owners, versions, findings, past, engine),
+    }
+
+
+def transitions(root: StoreLocation, run: Run, judged: Iterable[str], earlier: Iterable[Audit], engine: Engine) -> Any:
+    """Returns the changes of the judged clusters since the previous audit that read them and whose run is stored."""
+    read = last_reading(earlier, judged)
+    stored = set(StoreTable(root, SNAPSHOTS).runs())
+    pairs = {cluster: audit for cluster, audit in read.items() if audit.key in stored}
+    if not pairs:
+        return TRANSITIONS.file_schema.empty_table()
+    old = {audit.key for audit in pairs.values()}
+    tables: dict[str, Any] = {
+        "pairs": pa.table(
+            [
+                pa.array([*pairs], pa.string()),
+                pa.array([a.day for a in pairs.values()], pa.date32()),
+                pa.array([a.id for a in pairs.values()], pa.string()),
+                pa.array([int(run.began - a.began) for a in pairs.values()], pa.int64()),
+            ],
+            schema=PAIRS,
+        )
+    }
+    for spec in _COMPARED:
+        files = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
+        now = (f for f in files if (f.day, f.run) == (run.day, run.id))
+        tables[spec.name] = stored_rows(root, spec, now)
+        tables[f"old_{spec.name}"] = stored_rows(root, spec, (f for f in files if (f.day, f.run) in old))
+    return _rows(TRANSITIONS, engine.query(recording_sql.TRANSITIONS, tables))
+
+
+def episodes(
+    root: StoreLocation,
+    run: Run,
+    owners: Mapping[str, str],
+    versions: Mapping[str, str],
+    findings: Iterable[FindingRow],
+    past: EarlierAudits,
+    engine: Engine,
+) -> Any:
+    """Returns the episodes that are open after this audit, or end with it."""
+    whole = last_reading(past.searched, owners, in_whole=True)
+    at = datetime.fromtimestamp(run.began, UTC)
+    known = pa.table(
+        [
+            pa.array([*owners], pa.string()),
+            pa.array([*owners.values()], pa.string()),
+            pa.array([versions.get(name, "") for name in owners], pa.string()),
+            pa.array([at] * len(owners), TIME),
+            pa.array([datetime.fromtimestamp(whole[n].began, UTC) if n in whole else None for n in owners], TIME),
+        ],
+        schema=KNOWN,
+    )
+    return next_episodes(findings, _open_before(root, past, engine), known, engine)
+
+
+def next_episodes(findings: Iterable[FindingRow], open_before: Any, known: Any, engine: Engine) -> Any:
+    """Returns the episodes after an audit with these findings.
+
+    `open_before` has the columns of `episodes`; `known` those of `KNOWN`, a row for each cluster of the audit.
+    """
+    found = table_of(FindingRow, findings, _FOUND)
+    days: list[date] = found["since"].to_pylist()
+    found = found.append_column("since_at", pa.array([datetime.combine(d, time(), UTC) for d in days], TIME))
+    tables = {"found": found, "open_before": open_before, "known": known}
+    return _rows(EPISODES, engine.query(recording_sql.EPISODES, tables))
+
+
+def last_reading(earlier: Iterable[Audit], clusters: Iterable[str], *, in_whole: bool = False) -> Mapping[str, Audit]:
+    """Returns, by cluster, the last of these audits (oldest first) that read it; with `in_whole`, all sources of it."""
+    wanted = set(clusters)
+    found: dict[str, Audit] = {}
+    for audit in reversed(tuple(earlier)):
+        missed = set(audit.manifest.get("not_read", ()))
+        if in_whole:
+            missed |= set(audit.manifest.get("could_not_read", ()))
+        has = (wanted & set(audit.clusters_named)) - missed
+        found |= dict.fromkeys(sorted(has), audit)
+        wanted -= has
+    return found
+
+
+def _open_before(root: StoreLocation, past: EarlierAudits, engine: Engine) -> Any:
+    """Returns the episodes that were open in the audit with which each cluster is compared."""
+    keys = {audit.key for audit in past.compared.values()}
+    there = StoreTable(root, EPISODES).files(lambda day, name: (day, name) in keys)
+    sound = {a.key for a in with_files(EPISODES, past.compared.values(), there)}
+    chosen = {cluster: audit for cluster, audit in past.compared.items() if audit.key in sound}
+    if not chosen:
+        return EPISODES.file_schema.empty_table()
+    of = pa.table(
+        [
+            pa.array([*chosen], pa.string()),
+            pa.array([a.day for a in chosen.values()], pa.date32()),
+            pa.array([a.id for a in chosen.values()], pa.string()),
+        ],
+        names=["cluster", "day", "run"],
+    )
+    names = ", ".join(f"e.{name}" for name in EPISODES.file_schema.names)
+    sql = (
+        f"SELECT {names} FROM episodes e JOIN compared c "  # noqa: S608 - the names of our columns
+        "ON c.cluster = e.cluster AND c.day = e.day AND c.run = e.run WHERE e.ended IS NULL"
+    )
+    files = [f for f in there if (f.day, f.run) in sound]
+    return _rows(EPISODES, engine.query(sql, {"episodes": stored_rows(root, EPISODES, files), "compared": of}))
+
+
+def _rows(spec: TableSpec, answer: Any) -> Any:
+    """Returns the answer with the columns and types of the table's files."""
+    return answer.select(spec.file_schema.names).cast(spec.file_schema)

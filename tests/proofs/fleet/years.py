@@ -1,0 +1,296 @@
+"""A synthetic history that knows its own truth: when each fault began and ended, and every change of the cluster.
+
+Faults begin and end at random times between audits. On some days a cluster is not part of the audit, is not read, or a
+broker of it does not answer, which hides some of its faults.
+"""
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+
+import duckdb
+import pyarrow as pa
+
+from kfix.fleet.answers import plain
+from kfix.model.audit.audit import FindingRow
+
+FIRST = date(2025, 1, 1)
+CLUSTERS = ("a", "b/é", "c")
+KEYS = 7
+SILENT = "broker 2"
+
+
+class OpenDuckDB:
+    """DuckDB as an engine over tables in memory, with one connection for many statements."""
+
+    name = "duckdb in memory"
+
+    def __init__(self):
+        self._db = duckdb.connect()
+        self._db.execute("SET threads = 1")
+
+    def query(self, sql, tables):
+        for name, table in tables.items():
+            self._db.register(name, table)
+        return plain(self._db.sql(sql).to_arrow_table())
+
+
+def at_of(number):
+    return datetime.combine(FIRST + timedelta(days=number), time(2), UTC)
+
+
+def finding(cluster, code, obj, day, *, rank=1, n=0):
+    return FindingRow(
+        cluster, f"{code}:{obj}", code, obj, ("info", "warning", "critical")[rank], rank, "new", day, 0, "", "", "", "",
+        False, False, n, (), (), "", "", "", False, "", "{}", False,
+    )  # fmt: skip
+
+
+@dataclass
+class Fault:
+    """A fault of a cluster; `spans` are (begin, end) in days since the first audit, end None if it has not ended."""
+
+    cluster: str
+    key: str
+    hidden: bool
+    rank: int
+    spans: list[tuple[float, float | None]] = field(default_factory=list)
+
+    def there(self, when):
+        return any(begin <= when and (end is None or when < end) for begin, end in self.spans)
+
+
+class YearOfFaults:
+    """`days` audits of three clusters; the same seed gives the same history."""
+
+    def __init__(self, seed, days=365):
+        rng = random.Random(f"{seed}/year")
+        self.days = days
+        self.owners = {c: f"team-{i % 2}" for i, c in enumerate(CLUSTERS)}
+        # What the audit of a day could see of a cluster: nothing ("out"), "unread", "silent" or "read".
+        self.seen = {
+            c: [rng.choices(("out", "unread", "silent", "read"), (5, 6, 6, 83))[0] for _ in range(days)]
+            for c in CLUSTERS
+        }
+        self.faults = [self._fault(rng, c, i) for c in CLUSTERS for i in range(KEYS)]
+
+    def _fault(self, rng, cluster, i):
+        fault = Fault(cluster, f"KFX30{i % 4 + 1}:fault {i}", i % 3 == 0, 1 + i % 2)
+        when = rng.uniform(-20, 20) if i else rng.uniform(-3, -1)
+        while when < self.days:
+            end = when + rng.expovariate(1 / (0.7 + 3 * (i % 4)))
+            fault.spans.append((when, end if end < self.days else None))
+            when = end + rng.expovariate(1 / (2 + 6 * (i % 3)))
+        return fault
+
+    def rows(self, number):
+        """Returns ({cluster: collected}, the findings) of the audit of a day."""
+        day = FIRST + timedelta(days=number)
+        seen = {c: self.seen[c][number] for c in CLUSTERS if self.seen[c][number] != "out"}
+        found = [finding(c, "KFX701", "cluster", day) for c in seen if seen[c] == "unread"]
+        found += [finding(c, "KFX901", SILENT, day) for c in seen if seen[c] == "silent"]
+        for fault in self.faults:
+            what = seen.get(fault.cluster)
+            if (what == "read" or (what == "silent" and not fault.hidden)) and fault.there(number):
+                code, obj = fault.key.split(":")
+                n = 1 + (number * 7 + len(fault.key)) % 5
+                found.append(finding(fault.cluster, code, obj, day, rank=fault.rank, n=n))
+        return {c: what != "unread" for c, what in seen.items()}, found
+
+
+class ChangingClusters:
+    """Three clusters whose partitions, brokers, groups and topics change between audits, each change counted."""
+
+    def __init__(self, seed, *, zookeeper=True):
+        self.rng = random.Random(f"{seed}/changes")
+        self.zookeeper = zookeeper
+        self.zxid = 1000
+        self.partitions = {
+            (c, topic, p): self._partition() for c in CLUSTERS for topic in ("t-1", "t.é") for p in range(4)
+        }
+        self.brokers = {(c, b): {"there": True, "epoch": 100 + b} for c in CLUSTERS for b in range(1, 5)}
+        self.groups = {(c, g): {"coordinator": 1, "state": "Stable"} for c in CLUSTERS for g in ("g", "h")}
+        self.controllers = dict.fromkeys(CLUSTERS, 1)
+
+    def _partition(self):
+        self.zxid += 1
+        replicas = self.rng.sample(range(1, 5), 3)
+        return {"leader": replicas[0], "epoch": 0, "isr": list(replicas), "version": 0, "zxid": self.zxid,
+                "replicas": replicas}  # fmt: skip
+
+    def step(self, share=0.2):
+        """Changes a share of everything; returns {(cluster, subject, object, kind): times}."""
+        before = self.snapshot()["partitions"]
+        counted = {}
+        for key in [*self.partitions]:
+            if self.rng.random() < share:
+                cluster, topic, number = key
+                for kind, times in self._change(key, before[key]).items():
+                    counted[cluster, "partition", f"{topic}-{number}", kind] = times
+        self._brokers(counted, share)
+        self._groups(counted, share)
+        self._topics(counted, share)
+        return counted
+
+    def _change(self, key, old):
+        """Changes a partition; returns {kind: times}, without the kinds that did not change."""
+        rng = self.rng
+        if rng.random() < 0.05:
+            self.partitions[key] = self._partition()
+            if old["version"] > 0 or old["epoch"] > 0:
+                return {"recreated": 1}
+        p = self.partitions[key]
+        leaders = writes = 0
+        for _ in range(rng.randint(1, 4)):
+            kind = rng.choice(("elect", "isr", "move"))
+            self.zxid += 1
+            p["zxid"], p["version"], writes = self.zxid, p["version"] + 1, writes + 1
+            if kind == "isr":
+                p["isr"] = rng.sample(p["replicas"], rng.randint(1, 3))
+                continue
+            p["epoch"], leaders = p["epoch"] + 1, leaders + 1
+            if kind == "elect":
+                p["leader"] = rng.choice((*p["replicas"], -1))
+            else:
+                p["replicas"] = rng.sample(range(1, 5), 3)
+                p["isr"] = list(p["replicas"])
+        found = {
+            "leader": leaders or int(old["leader"] != p["leader"]),
+            "isr": writes - leaders or int(sorted(old["isr"]) != sorted(p["isr"])),
+            "replicas": int(old["replicas"] != p["replicas"]),
+        }
+        return {kind: times for kind, times in found.items() if times}
+
+    def _brokers(self, counted, share):
+        for (cluster, broker), b in self.brokers.items():
+            if self.rng.random() < share:
+                was = b["there"]
+                b["there"] = self.rng.random() < 0.6
+                self.zxid += 1
+                b["epoch"] = self.zxid if b["there"] else b["epoch"]
+                if kind := {(True, True): "restart", (True, False): "gone", (False, True): "back"}.get(
+                    (was, b["there"])
+                ):
+                    counted[cluster, "broker", str(broker), kind] = 1
+
+        if self.rng.random() < share:
+            self.zxid += 1
+            cluster, broker = self.rng.choice(CLUSTERS), 10 + self.zxid
+            self.brokers[cluster, broker] = {"there": True, "epoch": self.zxid}
+            counted[cluster, "broker", str(broker), "new"] = 1
+
+    def _groups(self, counted, share):
+        for (cluster, group), g in self.groups.items():
+            for name, values in (("coordinator", (1, 2, None)), ("state", ("Stable", "Empty", "Dead"))):
+                value = self.rng.choice(values) if self.rng.random() < share else g[name]
+                if value != g[name]:
+                    counted[cluster, "group", group, name] = 1
+                g[name] = value
+        for cluster in CLUSTERS:
+            controller = self.rng.choice((1, 2, 3)) if self.rng.random() < share else self.controllers[cluster]
+            if controller != self.controllers[cluster]:
+                counted[cluster, "cluster", cluster, "controller"] = 1
+            self.controllers[cluster] = controller
+
+    def _topics(self, counted, share):
+        for cluster in CLUSTERS:
+            mine = sorted({t for c, t, _ in self.partitions if c == cluster and t.startswith("new-")})
+            if self.rng.random() < share / 2:
+                topic = f"new-{self.zxid}"
+                for p in range(self.rng.randint(1, 2)):
+                    self.partitions[cluster, topic, p] = self._partition()
+                counted[cluster, "topic", topic, "created"] = 1
+            if mine and self.rng.random() < share / 2:
+                for key in [k for k in self.partitions if k[:2] == (cluster, mine[0])]:
+                    del self.partitions[key]
+                    for kind in ("leader", "isr", "replicas", "recreated"):
+                        counted.pop((cluster, "partition", f"{mine[0]}-{key[2]}", kind), None)
+                counted[cluster, "topic", mine[0], "deleted"] = 1
+            elif self.rng.random() < share / 2:
+                number = sum(k[:2] == (cluster, "t-1") for k in self.partitions)
+                self.partitions[cluster, "t-1", number] = self._partition()
+                counted[cluster, "topic", "t-1", "partitions"] = 1
+
+    def snapshot(self):
+        return {
+            "partitions": {key: {**p, "isr": list(p["isr"])} for key, p in self.partitions.items()},
+            "brokers": {key: dict(b) for key, b in self.brokers.items()},
+            "groups": {key: dict(g) for key, g in self.groups.items()},
+            "controllers": dict(self.controllers),
+        }
+
+    def tables(self, taken, day, run="r"):
+        """Returns the columns that the statement reads of a snapshot, as the tables of a run."""
+        zk, parts = self.zookeeper, taken["partitions"]
+
+        def of(schema, rows):
+            return pa.Table.from_pylist(rows, schema=pa.schema([*KEY, ("cluster", pa.string()), *schema]))
+
+        key = {"day": day, "run": run}
+        sizes = {}
+        for cluster, topic, _ in parts:
+            sizes[cluster, topic] = sizes.get((cluster, topic), 0) + 1
+        return {
+            "partitions": of(
+                PARTITIONS,
+                [
+                    {
+                        **key, "cluster": c, "topic": t, "partition": n, "leader": p["leader"],
+                        "leader_epoch": p["epoch"], "replicas": p["replicas"] if zk else None,
+                        "seen_replicas": None if zk else p["replicas"],
+                        "state_epoch": p["epoch"] if zk else None, "state_version": p["version"] if zk else None,
+                        "state_mzxid": p["zxid"] if zk else None, "state_isr": p["isr"] if zk else None,
+                        "seen_isr": None if zk else p["isr"],
+                    }
+                    for (c, t, n), p in parts.items()
+                ],
+            ),
+            "topics": of(TOPICS, [{**key, "cluster": c, "topic": t, "partitions": n} for (c, t), n in sizes.items()]),
+            "brokers": of(
+                BROKERS,
+                [
+                    {
+                        **key, "cluster": c, "broker": b, "rack": f"r{b % 2}",
+                        "registered": each["there"] if zk else None,
+                        "host": "h" if each["there"] else None,
+                        "broker_epoch": each["epoch"] if zk and each["there"] else None,
+                    }
+                    for (c, b), each in taken["brokers"].items()
+                ],
+            ),
+            "groups": of(
+                GROUPS, [{**key, "cluster": c, "group": g, **each} for (c, g), each in taken["groups"].items()]
+            ),
+            "snapshots": of(
+                [("controller", pa.int64())],
+                [{**key, "cluster": c, "controller": b} for c, b in taken["controllers"].items()],
+            ),
+        }  # fmt: skip
+
+
+KEY = [("day", pa.date32()), ("run", pa.string())]
+_LIST = pa.list_(pa.int64())
+PARTITIONS = [
+    ("topic", pa.string()), ("partition", pa.int64()), ("leader", pa.int64()), ("leader_epoch", pa.int64()),
+    ("replicas", _LIST), ("seen_replicas", _LIST), ("state_epoch", pa.int64()), ("state_version", pa.int64()),
+    ("state_mzxid", pa.int64()), ("state_isr", _LIST), ("seen_isr", _LIST),
+]  # fmt: skip
+TOPICS = [("topic", pa.string()), ("partitions", pa.int64())]
+BROKERS = [
+    ("broker", pa.int64()), ("rack", pa.string()), ("registered", pa.bool_()), ("host", pa.string()),
+    ("broker_epoch", pa.int64()),
+]  # fmt: skip
+GROUPS = [("group", pa.string()), ("coordinator", pa.int64()), ("state", pa.string())]
+
+
+def asked(clusters, before, now, number):
+    """Returns the inputs of the statement for two snapshots of successive days."""
+    days = [FIRST + timedelta(days=n) for n in (number, number + 1)]
+    old, new = clusters.tables(before, days[0]), clusters.tables(now, days[1])
+    pairs = {
+        "cluster": [*CLUSTERS],
+        "day": [days[0]] * 3,
+        "run": ["r"] * 3,
+        "seconds": pa.array([86_400] * 3, pa.int64()),
+    }
+    return {**new, **{f"old_{name}": table for name, table in old.items()}, "pairs": pa.table(pairs)}

@@ -1,0 +1,71 @@
+"""History on Spark and with DuckDB: the same transitions, episodes and answers, with ANSI on and off."""
+
+import pytest
+
+from kfix.adapters.fleet.history_tables import EPISODES
+from kfix.adapters.fleet.places import place_of
+from kfix.app import fleet as wiring
+from kfix.app.audit import stored_history
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.history import recording_sql
+from kfix.fleet.history.recording import KNOWN, next_episodes
+from kfix.model.audit.history import HistoryChoice
+from tests.proofs.fleet.test_year import recorded_year
+from tests.proofs.fleet.twenty import twenty_days
+from tests.proofs.fleet.years import ChangingClusters, OpenDuckDB, YearOfFaults, asked
+
+
+@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "no ansi"])
+def spark(request, local):
+    with wiring.engine("local[2]", settings={"spark.sql.ansi.enabled": request.param}) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("twenty") / "store"
+    twenty_days(root, days=11)
+    return root
+
+
+@pytest.mark.parametrize("zookeeper", [True, False], ids=["zookeeper", "kraft"])
+def test_the_changes_between_random_snapshots_are_the_same(spark, zookeeper):
+    clusters = ChangingClusters(seed=5, zookeeper=zookeeper)
+    before = clusters.snapshot()
+    for _ in range(3):
+        clusters.step(0.5)
+    tables = asked(clusters, before, clusters.snapshot(), 0)
+    embedded, found = (e.query(recording_sql.TRANSITIONS, tables) for e in (EmbeddedEngine(1), spark))
+    assert found.schema == embedded.schema
+    assert found.to_pylist() == embedded.to_pylist()
+    assert len({r["kind"] for r in found.to_pylist()}) > 8
+
+
+@pytest.mark.parametrize("spark", ["true"], indirect=True, ids=["ansi"])
+def test_episodes_are_the_same_over_random_audits(spark):
+    """Every input of the statement in nine audits, recorded while DuckDB answers."""
+    year, inputs = YearOfFaults(seed=3, days=9), []
+
+    class Recording(OpenDuckDB):
+        def query(self, sql, tables):
+            answer = super().query(sql, tables)
+            if sql == recording_sql.EPISODES:
+                inputs.append((tables, answer))
+            return answer
+
+    recorded_year(year, Recording())
+    assert len(inputs) == 9
+    for tables, answer in inputs[-2:]:
+        found = spark.query(recording_sql.EPISODES, tables)
+        assert found.schema == answer.schema
+        assert found.to_pylist() == answer.to_pylist()
+    empty = EPISODES.file_schema.empty_table()
+    assert next_episodes([], empty, KNOWN.empty_table(), spark).num_rows == 0
+
+
+@pytest.mark.parametrize("spark", ["true"], indirect=True, ids=["ansi"])
+def test_the_history_of_a_store_is_the_same(spark, store):
+    embedded, found = (stored_history(place_of(store), e, HistoryChoice(), days=90) for e in (EmbeddedEngine(1), spark))
+    assert found == embedded
+    assert found.incomplete == ()
+    assert all((found.episodes, found.flapping, found.offenders, found.churn, found.growth, found.score))
