@@ -18,7 +18,7 @@ from kfix_spark import masters
 from kfix_spark.package import make_package
 from kfix_spark.rdd import DEAD, SAME_PYTHON
 from kfix_spark.session import not_started, one_line, quiet
-from kfix_spark.spread import NotReadError, TasksDiedError, do, lost
+from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost
 
 A = TypeVar("A")
 _SCHEMA: Final = "at bigint, answer binary"
@@ -70,7 +70,7 @@ class ConnectCluster:
 
         try:
             found = self.act(action)
-        except NotReadError as error:
+        except FileNotReadError as error:
             raise lost(str(error)) from None
         answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
         return [answers[i] for i in range(len(tasks))]
@@ -87,7 +87,7 @@ class ConnectCluster:
                 raise lost(one_line(error)) from None
             if DEAD.search(said):
                 raise TasksDiedError(one_line(error)) from None
-            raise NotReadError(one_line(error)) from None
+            raise FileNotReadError(one_line(error)) from None
         except Exception as error:  # noqa: BLE001 - gRPC's own
             raise lost(one_line(error)) from None
 

@@ -66,7 +66,7 @@ class SparkEngine:
                 return spread.watched(self._cluster, lambda: run.answers(picks=picks).toArrow())  # noqa: B023
             except (spread.TasksDiedError, ImportError):  # Spark's mapInArrow needs pandas in the driver.
                 return None
-            except spread.NotReadError as error:
+            except spread.FileNotReadError as error:
                 if not picks:
                     raise spread.lost(str(error)) from None
             finally:

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException, PythonException
 
 from kfix.errors import UnreachableError, UsageError
 from kfix_spark.session import one_line
-from kfix_spark.spread import NotReadError, TasksDiedError, do, lost
+from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost
 
 A = TypeVar("A")
 _PATIENCE: Final = 120.0
@@ -43,7 +43,7 @@ class RddCluster:
 
         try:
             return self.act(action)
-        except NotReadError as error:
+        except FileNotReadError as error:
             raise lost(str(error)) from None
 
     def act(self, action: Callable[[], A]) -> A:
@@ -58,7 +58,7 @@ class RddCluster:
                 raise UsageError(f"the workers cannot run kfix: {python_line(said)}", hint=SAME_PYTHON) from None
             if DEAD.search(said):
                 raise TasksDiedError(one_line(error)) from None
-            raise NotReadError(one_line(error)) from None
+            raise FileNotReadError(one_line(error)) from None
         except (Py4JError, OSError) as error:
             raise lost(one_line(error)) from None
 

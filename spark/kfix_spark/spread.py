@@ -35,7 +35,7 @@ class TasksDiedError(Exception):
     """A job was lost because the process or machine of a task died in every attempt of Spark."""
 
 
-class NotReadError(Exception):
+class FileNotReadError(Exception):
     """A job failed, and neither its workers nor their Python are the reason: Spark could not read a file."""
 
 
@@ -47,7 +47,7 @@ class SparkCluster(Protocol):
     def act(self, action: Callable[[], A]) -> A:
         """Returns the result of an action on a DataFrame.
 
-        Raises TasksDiedError if tasks died, NotReadError if Spark could not read a file, KfixError if the cluster
+        Raises TasksDiedError if tasks died, FileNotReadError if Spark could not read a file, KfixError if the cluster
         cannot run any task.
         """
         ...
