@@ -13,6 +13,7 @@ from kfix.adapters.fleet.runs import Run, newest_run
 from kfix.app.audit import audit, locked, report, stored_history, stored_report
 from kfix.app.collect import collected
 from kfix.app.fleet import audit_engine, engine
+from kfix.fleet.audit.pending import pending_runs
 from kfix.fleet.audit.tables import named_in, tables
 from kfix.fleet.collection import already_complete
 from kfix.fleet.engine import Engine
@@ -24,6 +25,13 @@ from kfix.model.audit.inventory import Inventory
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """All complete runs without an audit: since a day, or with None since the last run that has one."""
+
+    since: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRunOptions:
     """The run to audit. `collect` is "here", "spark" or "no" (judge a stored run). `timeout` is in seconds."""
 
@@ -32,6 +40,7 @@ class AuditRunOptions:
     run: str = ""
     concurrency: int = 32
     timeout: float | None = None
+    pending: Pending | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +72,10 @@ def run_audit(
     observer: AuditObserver,
     *,
     days: int,
-) -> AuditReport:
-    """Runs an audit and returns its report, with a trend over `days` days.
+) -> AuditReport | None:
+    """Runs an audit and returns its report, with a trend over `days` days; None if `Pending` finds nothing to judge.
+
+    Of several runs that are judged the report is that of the last one.
 
     `loaded` is the inventory; with None a stored run is judged by the inventory in its manifest. Raises HeldError if
     another audit of this store is running.
@@ -72,11 +83,15 @@ def run_audit(
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
     with locked(place), chosen as used:
-        found = _run(place, loaded, used, options, observer)
-        inventory = _inventory(found, loaded)
-        with observer.progress(len(found.clusters), "judged") as hear:
-            made = audit(root, found, inventory, used, hear)
-        return report(root, made, used, days=days)
+        if options.pending is None:
+            wanted: tuple[Run, ...] = (_run(place, loaded, used, options, observer),)
+        else:
+            wanted = pending_runs(root, options.pending.since)
+        made = None
+        for found in wanted:
+            with observer.progress(len(found.clusters), "judged") as hear:
+                made = audit(root, found, _inventory(found, loaded), used, hear)
+        return None if made is None else report(root, made, used, days=days)
 
 
 def _run(place: str, loaded: Loaded | None, engine: Engine, options: AuditRunOptions, observer: AuditObserver) -> Run:

@@ -25,9 +25,9 @@ def chosen(
     return replace(loaded, inventory=select(loaded.inventory, clusters=clusters, tags=tags, owners=owners))
 
 
-def the_day(text: str | None) -> date | None:
+def the_day(text: str | None, option: str = "--date") -> date | None:
     """Returns the date of an option, None if it is not given. Raises UsageError for a text such as 2026-02-30."""
     try:
         return None if text is None else day(text)
     except ValueError as error:
-        raise UsageError(f"--date: {error}") from None
+        raise UsageError(f"{option}: {error}") from None

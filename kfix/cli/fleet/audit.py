@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.audit_run import AuditRunOptions, EngineOptions, report_of_store, run_audit
+from kfix.app.audit_run import AuditRunOptions, EngineOptions, Pending, report_of_store, run_audit
 from kfix.app.inventory import chosen, the_day
 from kfix.cli.fleet.audit_history import history
 from kfix.cli.fleet.audit_outputs import (
@@ -78,6 +78,12 @@ def audit(
         str,
         typer.Option("--collect", metavar="WHERE", help="here; spark: one task per cluster; no: audit a stored run."),
     ] = "here",
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="last|DAY", help="With --collect no: judge every run without an audit, oldest first."
+        ),
+    ] = None,
     spark: Spark = None,
     spark_conf: SparkConf = None,
     sql_on_spark: Annotated[
@@ -118,17 +124,13 @@ def audit(
         owner_messages=owner_messages,
     )
     outputs.check()
-    if collect not in _WHERE:
-        raise UsageError(f"--collect: {collect!r} is not one of {', '.join(_WHERE)}")
-    if collect == "spark" and spark is None:
-        raise UsageError("--collect spark needs --spark MASTER")
     if collect == "no" and (cluster or tag or owner):
         raise UsageError("--cluster, --tag and --owner choose what is collected; a stored run is audited as a whole")
-    if run == "":
-        raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
+    if collect == "spark" and spark is None:
+        raise UsageError("--collect spark needs --spark MASTER")
+    wish = _wish(collect, day, run, since, concurrency, timeout)
     place = the_store(store)
     observer = TerminalObserver(quiet or only_new)
-    wish = AuditRunOptions(collect, the_day(day), run or "", concurrency, timeout)
     loaded = None
     if collect != "no" or inventory:
         loaded = chosen(inventory, cluster or (), tag or (), owner or ())
@@ -136,7 +138,27 @@ def audit(
         for line in () if only_new else loaded.warnings:
             say(f"warning: {line}", err=True)
     engine = EngineOptions(spark, processes, spark_settings(spark_conf), sql_on_spark)
-    raise typer.Exit(outputs.write(run_audit(place, loaded, engine, wish, observer, days=days)))
+    report = run_audit(place, loaded, engine, wish, observer, days=days)
+    if report is None:
+        if not observer.quiet:
+            say(f"{place}: every run has its audit: nothing to judge", err=True)
+        raise typer.Exit
+    raise typer.Exit(outputs.write(report))
+
+
+def _wish(
+    collect: str, day: str | None, run: str | None, since: str | None, concurrency: int, timeout: float | None
+) -> AuditRunOptions:
+    if collect not in _WHERE:
+        raise UsageError(f"--collect: {collect!r} is not one of {', '.join(_WHERE)}")
+    if run == "":
+        raise UsageError("--run: is empty", hint="leave --run out to begin a new run")
+    pending = None
+    if since is not None:
+        if collect != "no" or run or day:
+            raise UsageError("--since chooses stored runs: it needs --collect no, and neither --run nor --date")
+        pending = Pending(None if since == "last" else the_day(since, "--since"))
+    return AuditRunOptions(collect, the_day(day), run or "", concurrency, timeout, pending)
 
 
 @dataclass(frozen=True)

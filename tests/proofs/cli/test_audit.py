@@ -73,6 +73,8 @@ def files_of(root):
         (("--store", "STORE", "--collect", "maybe"), "--collect: 'maybe' is not one of here, spark, no"),
         (("--store", "STORE", "--collect", "spark"), "--collect spark needs --spark MASTER"),
         (("--store", "STORE", "--collect", "no", "--cluster", "x"), "choose what is collected"),
+        (("--store", "STORE", "--since", "last"), "--since chooses stored runs: it needs --collect no"),
+        (("--store", "STORE", "--collect", "no", "--since", "2026-02-30"), "--since: "),
         (("--store", "STORE", "--collect", "no", "--run", ""), "--run: is empty"),
         (("--store", "STORE", "--collect", "no", "--run", "nope"), "no complete run 'nope'"),
         (("--store", "STORE", "--collect", "no", "--date", "2020-01-01"), "no complete run of 2020-01-01"),
@@ -197,6 +199,22 @@ def test_prune_lists_and_deletes_only_with_the_option(kfix, store):
     assert 0 < len(left) < 3
     assert "is not a number of days" in kfix("fleet", "prune", "--store", store, "--keep", "all", code=2).stderr
     assert "is not a fleet store" in kfix("fleet", "prune", "--store", store / "nothing", code=2).stderr
+
+
+def test_runs_without_an_audit_are_judged_once(kfix, store):
+    nothing = kfix("audit", "--store", store, "--collect", "no", "--since", "last")
+    assert nothing.stdout == ""
+    assert "every run has its audit: nothing to judge" in nothing.stderr
+    begun = newest_run(place_of(store))
+    for number in (1, 2):
+        writer = RunWriter(place_of(store), begun.day + timedelta(days=number), "later")
+        writer.write("one", base().snapshot())
+        writer.finish()
+    told = kfix("audit", "--store", store, "--collect", "no", "--since", "last", "--fail-on", "never", "--json")
+    assert json.loads(told.stdout)["day"] == (begun.day + timedelta(days=2)).isoformat()
+    days = kfix("audit", "query", "SELECT day, run FROM audits WHERE run = 'later'", "--store", store, "--json")
+    assert days.stdout.count("later") == 2
+    assert kfix("audit", "--store", store, "--collect", "no", "--since", "last", "-q").stderr == ""
 
 
 def test_a_demo_is_never_mixed_with_what_is_there(kfix, store):

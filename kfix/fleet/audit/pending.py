@@ -1,0 +1,28 @@
+"""Which runs are still to be judged: the store itself says what was collected since the last audit."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.places import StoreLocation
+from kfix.adapters.fleet.runs import Run, read_row
+from kfix.adapters.fleet.tables import AUDITS, RUNS
+
+
+def pending_runs(root: StoreLocation, since: date | None) -> tuple[Run, ...]:
+    """Returns the complete runs without an audit, oldest first: those of `since` and later, or with None those that
+    began after the last run that has one.
+
+    An audit that was killed does not count. Raises UsageError if such a run is damaged.
+    """
+    judged = set(StoreTable(root, AUDITS).runs())
+    first = max((day for day, _ in judged), default=date.min) if since is None else since
+    there = StoreTable(root, RUNS).files(lambda day, _run: day >= first)
+    last = max((_order(read_row(root, f)) for f in there if (f.day, f.run) in judged), default=None)
+    found = sorted((read_row(root, f) for f in there if (f.day, f.run) not in judged), key=_order)
+    return tuple(run for run in found if since is not None or last is None or _order(run) > last)
+
+
+def _order(run: Run) -> tuple[date, float, str]:
+    return (run.day, run.began, run.id)
