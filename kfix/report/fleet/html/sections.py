@@ -58,7 +58,7 @@ def _parts(row: ClusterRow, points: dict[str, int], most: int) -> tuple[tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number on top. `change` is that since the previous audit, None if unknown; `good` is whether less is better."""
+    """A number on top. `change` is that since the previous audit, None if unknown."""
 
     words: str
     value: str
@@ -83,7 +83,9 @@ def tiles(report: AuditReport, sums: Totals) -> tuple[Tile, ...]:
     def change(now: int, then: int) -> int | None:
         return None if before is None or not sums.collected or then < 0 else now - then
 
-    score = change(sums.score, before.score) if before and sums.score >= 0 else None
+    # Over the clusters that both audits read: a sick cluster that is not read today does not raise the score.
+    both = report.history.score
+    score = None if both is None or sums.score < 0 else both.change
     read = f"{sums.collected} of {sums.clusters}"
     found = [
         Tile("score of 100" if sums.score >= 0 else "score", str(sums.score) if sums.score >= 0 else "?",

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kfix.harmless import for_script, is_dangerous
+from kfix.model.audit.history import AuditHistory, ScoreChange
 from kfix.report.fleet.groups import by_owner, by_tag
 from kfix.report.fleet.html import palette
 from kfix.report.fleet.html.figures import figures, heat_codes, heat_rows, label
@@ -150,10 +151,11 @@ def test_the_bars_of_the_clusters_are_as_long_as_their_risk_and_the_worst_fills_
 def test_tiles_show_the_change_since_the_audit_before_and_whether_it_is_better():
     given = report(9)
     before = replace(given.trend[-2], collected=9, score=90, critical=7, warning=0)
-    changed = replace(given, trend=(*given.trend[:-2], before, replace(given.trend[-1], score=95)))
+    both = AuditHistory(score=ScoreChange(given.day, given.run, 8, 97, 95))
+    changed = replace(given, trend=(*given.trend[:-2], before, replace(given.trend[-1], score=95)), history=both)
     sums = replace(totals(changed), critical=5, warning=3)
     found = {t.words: (t.value, t.change, t.trend) for t in tiles(changed, sums)}
-    assert found["score of 100"] == ("95", 5, "better")
+    assert found["score of 100"] == ("95", -2, "sicker"), "over the clusters that both audits read"
     assert found["critical"] == ("5", -2, "better")
     assert found["warning"] == ("3", 3, "sicker")
     assert [t.value for t in tiles(dark(), totals(dark()))][:3] == ["?", "?", "?"]
