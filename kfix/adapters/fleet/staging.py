@@ -76,11 +76,11 @@ _STAGED: Final = frozenset(
 #: The most rows of a row group of `partitions`: Spark reads a large cluster in several tasks.
 ROWS: Final = 50_000
 _SMALL: Final[Mapping[TableSpec, Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]]] = {
+    PARTITION_STATES: state_rows,
     TOPICS: flat.topic_rows,
     BROKERS: flat.broker_rows,
     GROUPS: flat.group_rows,
     SOURCES: flat.source_rows,
-    PARTITION_STATES: state_rows,
 }
 
 

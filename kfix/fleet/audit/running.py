@@ -89,7 +89,8 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     clock.lap("scenarios")
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in results.digests.items()}
-    kept = recorded(root, run, owners, versions, findings, past.earlier, engine)
+    damaged = [*past.damaged]
+    kept = recorded(root, run, owners, versions, findings, past.earlier, engine, damaged)
     clock.lap("history")
     tables = {
         FindingRow: table_of(FindingRow, findings),
@@ -120,7 +121,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
             n: d.isoformat() for n, d in sorted({**past.last_read, **dict.fromkeys(results.digests, run.day)}.items())
         },
         "scenarios_unjudged": dict(judged.unjudged),
-        "damaged": list(past.damaged),
+        "damaged": damaged,
         "mutes": list(_mutes(findings, inventory, run.day)),
     }
     return write_audit(root, run.day, run.id, run.began, tables, manifest, kept)

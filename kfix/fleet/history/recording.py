@@ -6,6 +6,7 @@ audit of a part of the fleet, or one that could not read a cluster, leaves no ga
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
@@ -14,12 +15,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kfix.adapters.fleet.audits import Audit, table_of, with_files
-from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.spec import TIME, TableSpec
 from kfix.adapters.fleet.tables import BROKERS, GROUPS, PARTITIONS, SNAPSHOTS, TOPICS
+from kfix.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.stored import stored_rows
@@ -59,14 +61,20 @@ def recorded(
     findings: Iterable[FindingRow],
     past: EarlierAudits,
     engine: Engine,
+    damaged: list[str],
 ) -> Mapping[TableSpec, Any]:
     """Returns the rows of `transitions` and `episodes` for the audit of a run, as pyarrow tables sorted by cluster.
 
-    `owners` has every cluster of the run, `versions` those that were judged. Raises UsageError if a file of the store
-    is damaged.
+    `owners` has every cluster of the run, `versions` those that were judged. If a file of the snapshots cannot be read,
+    this audit records no transitions, and `damaged` says so. Raises UsageError if an earlier audit is damaged.
     """
+    try:
+        changes = transitions(root, run, versions, past.searched, engine)
+    except (UsageError, UnreachableError) as error:
+        changes = TRANSITIONS.file_schema.empty_table()
+        damaged.append(f"{run.day} {run.id}: its transitions were not recorded: {error}")
     return {
-        TRANSITIONS: transitions(root, run, versions, past.searched, engine),
+        TRANSITIONS: changes,
         EPISODES: episodes(root, run, owners, versions, findings, past, engine),
     }
 
@@ -90,8 +98,18 @@ def transitions(root: StoreLocation, run: Run, judged: Iterable[str], earlier: I
             schema=PAIRS,
         )
     }
+    names = sorted(pairs)
+
+    def has_some(file: TableFile) -> bool:
+        """A damaged file has no cluster that was judged, unless files were merged."""
+        if file.clusters is None:
+            return True
+        first, last = file.clusters
+        return bisect_left(names, first) < bisect_right(names, last)
+
     for spec in _COMPARED:
-        files = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
+        there = StoreTable(root, spec).files(lambda day, name: (day, name) in old or (day, name) == (run.day, run.id))
+        files = [f for f in there if has_some(f)]
         now = (f for f in files if (f.day, f.run) == (run.day, run.id))
         tables[spec.name] = stored_rows(root, spec, now)
         tables[f"old_{spec.name}"] = stored_rows(root, spec, (f for f in files if (f.day, f.run) in old))

@@ -231,14 +231,14 @@ def test_two_audits_of_a_store_do_not_overlap(kfix, store, tmp_path):
         env=_env(tmp_path / "state"),
     )
     try:
-        locks = tmp_path / "state" / "kfix" / "audits"
+        lock = store / "lock"
         deadline = time.monotonic() + 60
-        while not any(p.read_text() for p in locks.glob("*.lock")):
+        while not lock.exists() or f"process {first.pid}" not in lock.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.01)
         first.send_signal(signal.SIGSTOP)
         said = kfix("audit", "--store", store, "--collect", "no", code=9).stderr
-        assert f"another audit is running: process {first.pid} since" in said
+        assert f"another audit is running: process {first.pid} of " in said
     finally:
         first.send_signal(signal.SIGCONT)
         first.communicate(timeout=60)
