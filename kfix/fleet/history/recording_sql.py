@@ -12,25 +12,8 @@ from typing import Final
 #: A row for each change since the previous run. `pairs` has for each cluster that both runs read: the previous `day`
 #: and `run`, and the `seconds` between them. `partitions`, `topics`, `brokers`, `groups` and `snapshots` are of this
 #: run; the tables `old_...` have the runs that `pairs` names.
-#: A record that ZooKeeper wrote before the previous snapshot began has not changed since: its transaction is at most
-#: `quiet`, the last one that was at least ten minutes older than the newest record of that snapshot. Such rows, nearly
-#: all of them, are not joined.
 TRANSITIONS: Final = """
-WITH newest AS (
-  SELECT o.cluster, o.day, o.run, max(o.state_mtime_ms) AS mtime_ms
-  FROM old_partitions o JOIN pairs p ON p.cluster = o.cluster AND p.day = o.day AND p.run = o.run
-  GROUP BY o.cluster, o.day, o.run
-), quiet AS (
-  SELECT o.cluster, max(o.state_mzxid) AS mzxid
-  FROM old_partitions o JOIN newest w ON w.cluster = o.cluster AND w.day = o.day AND w.run = o.run
-  WHERE o.state_mtime_ms < w.mtime_ms - 600000
-  GROUP BY o.cluster
-), stirred AS (
-  SELECT n.cluster, n.topic, n.partition, n.leader, n.leader_epoch, n.state_isr, n.seen_isr, n.replicas,
-         n.seen_replicas, n.state_epoch, n.state_version, n.state_mzxid
-  FROM partitions n LEFT JOIN quiet q ON q.cluster = n.cluster
-  WHERE n.state_mzxid IS NULL OR q.mzxid IS NULL OR n.state_mzxid > q.mzxid
-), compared AS (
+WITH compared AS (
   SELECT n.cluster, n.topic, n.partition, p.day, p.run, p.seconds,
          CASE WHEN n.leader > -2 AND o.leader > -2 THEN o.leader END AS old_leader,
          CASE WHEN n.leader > -2 AND o.leader > -2 THEN n.leader END AS leader,
@@ -42,7 +25,7 @@ WITH newest AS (
               WHEN n.leader_epoch > o.leader_epoch AND o.leader_epoch >= 0 THEN n.leader_epoch - o.leader_epoch
               ELSE 0 END AS epochs,
          COALESCE(n.state_version - o.state_version, 0) AS writes
-  FROM stirred n
+  FROM partitions n
        JOIN pairs p ON p.cluster = n.cluster
        JOIN old_partitions o ON o.cluster = n.cluster AND o.topic = n.topic AND o.partition = n.partition
                                 AND o.day = p.day AND o.run = p.run
