@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
@@ -190,7 +191,10 @@ def _reason(said: IO[bytes]) -> str:
 
 
 def quiet() -> None:
-    """Keeps pyspark from logging errors as pages of JSON, since kfix reports them in one line."""
+    """Keeps pyspark from logging errors as pages of JSON, since kfix reports them in one line, and from a warning about
+    pandas, which only Arrow's way into Python asks for.
+    """
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 
