@@ -17,7 +17,15 @@ from kfix.derive.partition_facts import FACT_TYPES, PartitionFacts
 from kfix.errors import InvalidFileError
 from kfix.model.expected import EXPECTED, EXPECTED_TYPES, Expected, values_of
 
-_COMPARE: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+#: The comparisons that a condition may use, and the same in SQL.
+COMPARISONS: Final[Mapping[type[ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "=",
+    ast.NotEq: "<>",
+}
 _ARITHMETIC: Final = (ast.Add, ast.Sub)
 
 #: The names that a condition may use.
@@ -60,7 +68,7 @@ def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> typ
             _all(parts, bool, facts, problems)
         case ast.UnaryOp(op=ast.Not(), operand=part):
             _all([part], bool, facts, problems)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, _COMPARE):
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
             before = len(problems)
             kinds = {_kind(part, facts, problems) for part in (left, right)}
             if len(kinds) > 1 and len(problems) == before:

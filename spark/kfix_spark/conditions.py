@@ -9,20 +9,12 @@ slow.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from kfix.derive.predicate import Predicate
+from kfix.derive.predicate import COMPARISONS, Predicate
 from kfix.model.expected import EXPECTED_TYPES
 
-_COMPARE: Final[Mapping[type[ast.cmpop], str]] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "=",
-    ast.NotEq: "<>",
-}
 #: The most terms of one bigint: it has 64 bits, one of them the sign.
 MOST: Final = 63
 
@@ -34,7 +26,7 @@ class Terms:
     """
 
     def __init__(self, conditions: Sequence[Predicate]) -> None:
-        self._conditions = tuple(conditions)
+        self.conditions = tuple(conditions)
         self._terms: dict[str, ast.expr] = {}
         for each in conditions:
             self._add(each.tree)
@@ -42,17 +34,10 @@ class Terms:
             raise ValueError(f"{len(self._terms)} terms, at most {MOST} fit into a bigint")
         self._bits = {text: 1 << i for i, text in enumerate(self._terms)}
 
-    def __len__(self) -> int:
-        return len(self._terms)
-
-    @property
-    def conditions(self) -> tuple[Predicate, ...]:
-        return self._conditions
-
     @property
     def columns(self) -> list[str]:
         """Returns the columns of `partitions` that the conditions use, sorted."""
-        names = frozenset[str]().union(*(c.names for c in self._conditions))
+        names = frozenset[str]().union(*(c.names for c in self.conditions))
         return sorted(names - EXPECTED_TYPES.keys())
 
     @property
@@ -62,11 +47,11 @@ class Terms:
 
     def meets(self, bits: str) -> str:
         """Returns SQL that is true for rows that meet at least one condition; `bits` is the column with their bits."""
-        return " OR ".join(self._test(c.tree, bits) for c in self._conditions) or "false"
+        return " OR ".join(self._test(c.tree, bits) for c in self.conditions) or "false"
 
     def met(self, bits: int) -> tuple[Predicate, ...]:
         """Returns the conditions that a row with these bits meets."""
-        return tuple(c for c in self._conditions if self._holds(c.tree, bits))
+        return tuple(c for c in self.conditions if self._holds(c.tree, bits))
 
     def _add(self, tree: ast.expr) -> None:
         match tree:
@@ -99,11 +84,13 @@ class Terms:
 
     def _literal(self, tree: ast.expr) -> tuple[int, bool] | None:
         """Returns (bit, holds) of a term or a negated term."""
-        if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-            bit = self._bits.get(ast.unparse(tree.operand))
-            return None if bit is None else (bit, False)
-        bit = self._bits.get(ast.unparse(tree))
-        return None if bit is None else (bit, True)
+        match tree:
+            case ast.UnaryOp(op=ast.Not(), operand=term):
+                holds = False
+            case term:
+                holds = True
+        bit = self._bits.get(ast.unparse(term))
+        return None if bit is None else (bit, holds)
 
     def _holds(self, tree: ast.expr, bits: int) -> bool:
         match tree:
@@ -126,7 +113,7 @@ def _sql(node: ast.expr) -> str:  # noqa: PLR0911 - one line a kind
         case ast.UnaryOp(op=ast.USub(), operand=part):
             return f"(- {_sql(part)})"
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return f"({_sql(left)} {_COMPARE[type(op)]} {_sql(right)})"
+            return f"({_sql(left)} {COMPARISONS[type(op)]} {_sql(right)})"
         case ast.BinOp(left=left, op=sign, right=right):
             return f"({_sql(left)} {'+' if isinstance(sign, ast.Add) else '-'} {_sql(right)})"
         case ast.Constant(value=bool() as flag):

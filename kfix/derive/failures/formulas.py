@@ -12,14 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-_COMPARE: Final[Mapping[type[ast.cmpop], str]] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "=",
-    ast.NotEq: "<>",
-}
+from kfix.derive.predicate import COMPARISONS
+
 _FUNCTIONS: Final = ("first", "min_isr", "count")
 #: Replica n of the assignment, and its min.insync.replicas, are the columns `order_n` and `min_isr_n` in SQL.
 ORDER, MIN_ISR = "order_{}", "min_isr_{}"
@@ -50,7 +44,7 @@ class Formulas:
                 found = ([left, right], int, int)
             case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
                 found = ([left, right], int, int)
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
                 found = ([left, right], int, bool)
             case ast.IfExp(test=test, body=body, orelse=orelse) if self._kind(rule, test) is bool:
                 kind = self._kind(rule, body)
@@ -148,7 +142,7 @@ class Formulas:
             case ast.BinOp(left=left, right=right):
                 found = f"({sql(left)} & {sql(right)})"
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                found = f"({sql(left)} {_COMPARE[type(op)]} {sql(right)})"
+                found = f"({sql(left)} {COMPARISONS[type(op)]} {sql(right)})"
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 found = f"CASE WHEN {sql(test)} THEN {sql(body)} ELSE {sql(orelse)} END"
             case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=argument)]):
