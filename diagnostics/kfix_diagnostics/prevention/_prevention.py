@@ -16,7 +16,6 @@ from kfix.wording import brokers_named, several, some
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
-PROTOCOL = "inter.broker.protocol.version"
 DEFAULTS_CODE = "KFX605"
 #: Fewer partitions than this on one broker are no load worth reporting.
 FEW = 10

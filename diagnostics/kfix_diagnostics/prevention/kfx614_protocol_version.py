@@ -29,10 +29,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
-from kfix_diagnostics.prevention._prevention import PROTOCOL, Line, line_of, setting_rows
+from kfix_diagnostics.prevention._prevention import Line, line_of, setting_rows
 
 CODE = "KFX614"
 

@@ -11,9 +11,8 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import MetadataResponse
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, BrokerView
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
 
-PROTOCOL = "inter.broker.protocol.version"
 #: The broker configs that the diagnostics and the audit use; they include the address of ZooKeeper.
 BROKER_KEYS = (
     "authorizer.class.name",

@@ -56,6 +56,11 @@ class Run:
     #: The whole manifest, with the extra fields that `finish` was given: durations, inputs, versions.
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def order(self) -> tuple[date, float, str]:
+        """By which runs are ordered: their names may sort in another way than their times."""
+        return (self.day, self.began, self.id)
+
     def stored(self) -> Mapping[str, StoredCluster]:
         """Returns where each cluster of the run is, by name. Raises UsageError if a file cannot be read."""
 
@@ -106,7 +111,7 @@ def runs(root: StoreLocation, day: date | None = None, *, damaged: list[str] | N
     for each in StoreTable(root, RUNS).files(lambda of, _: day in (None, of)):
         with left_out(damaged):
             found.append(read_row(root, each))
-    return tuple(sorted(found, key=lambda r: (r.day, r.began, r.id)))
+    return tuple(sorted(found, key=lambda r: r.order))
 
 
 def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> Run:
@@ -121,7 +126,7 @@ def newest_run(root: StoreLocation, day: date | None = None, run: str = "") -> R
             lines(f"{root}: {what}"),
             hint="kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
-    return max((read_row(root, f) for f in there if f.day == there[-1].day), key=lambda r: (r.began, r.id))
+    return max((read_row(root, f) for f in there if f.day == there[-1].day), key=lambda r: r.order)
 
 
 def read_run(root: StoreLocation, day: date, run: str) -> Run:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from kfix.fleet.history.worse import is_worse
 from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, FindingRow, Status
 from kfix.model.audit.delivery import Delivery, Reported
 
@@ -111,8 +112,7 @@ def _with_status(row: FindingRow, before: Reported | None, stirred: Mapping[Key,
     now = {row.status, *([meanwhile.status] if meanwhile else ())}
     if before is None or row.since > before.since or Status.NEW in now:
         return replace(row, status=Status.NEW)
-    # As in kfix.fleet.audit.sql.COMPARED, against what was delivered.
-    if Status.WORSE in now or row.rank > before.rank or 2 * row.n_partitions > 3 * before.n_partitions:
+    if Status.WORSE in now or is_worse(row.rank, row.n_partitions, before.rank, before.n_partitions):
         return replace(row, status=Status.WORSE)
     return row
 

@@ -19,10 +19,8 @@ def pending_runs(root: StoreLocation, since: date | None) -> tuple[Run, ...]:
     judged = set(StoreTable(root, AUDITS).runs())
     first = max((day for day, _ in judged), default=date.min) if since is None else since
     there = StoreTable(root, RUNS).files(lambda day, _run: day >= first)
-    last = max((_order(read_row(root, f)) for f in there if (f.day, f.run) in judged), default=None)
-    found = sorted((read_row(root, f) for f in there if (f.day, f.run) not in judged), key=_order)
-    return tuple(run for run in found if since is not None or last is None or _order(run) > last)
-
-
-def _order(run: Run) -> tuple[date, float, str]:
-    return (run.day, run.began, run.id)
+    last = None
+    if since is None:
+        last = max((read_row(root, f).order for f in there if (f.day, f.run) in judged), default=None)
+    found = sorted((read_row(root, f) for f in there if (f.day, f.run) not in judged), key=lambda r: r.order)
+    return tuple(run for run in found if last is None or run.order > last)

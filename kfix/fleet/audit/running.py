@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,10 +33,8 @@ from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import ClusterDigest, FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
 from kfix.model.audit.scenarios import ScenarioRow
+from kfix.model.cluster.snapshot import PROTOCOL
 from kfix.model.diagnosis.finding import Finding
-
-#: The setting of a broker that shows which version it speaks.
-PROTOCOL: Final = "inter.broker.protocol.version"
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     results = _Results(failed=dict(run.failed))
     _judge(run, entries, engine, tools, results)
     clock.lap("judge")
-    past = past_of(root, (run.day, run.began, run.id), entries)
+    past = past_of(root, run.order, entries)
     _over_the_fleet(run, entries, past, inventory, tools, results)
     collected = {name: name not in results.failed for name in entries}
     at_work = frozenset(n for n, e in entries.items() if e.in_maintenance(datetime.fromtimestamp(run.began, UTC)))

@@ -14,9 +14,11 @@ from typing import NamedTuple
 from kfix.model.cluster.client_security import ClientSecurity
 
 NO_LEADER = -1
-#: Among a broker's settings, although it is no setting of Kafka: the default of inter.broker.protocol.version, which is
-#: the newest version that the software supports. Absent if the broker did not report it.
-NEWEST_PROTOCOL = "inter.broker.protocol.version (newest)"
+#: The setting of a broker that names the version in which brokers talk to each other.
+PROTOCOL = "inter.broker.protocol.version"
+#: Among a broker's settings, although it is no setting of Kafka: the default of `PROTOCOL`, which is the newest version
+#: that the software supports. Absent if the broker did not report it.
+NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
 
