@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from kfix.adapters.fleet.footers import parquet_file
 from kfix.adapters.fleet.places import StoreLocation, readable_errors
 from kfix.adapters.fleet.schema import PARTITIONS, completed, missing, present
 from kfix.errors import UsageError
@@ -35,11 +35,7 @@ class Columns:
     def _file(self) -> Any:
         with readable_errors(self._place):
             try:
-                return pq.ParquetFile(
-                    self._place.system.open_input_file(self._place.path),
-                    read_dictionary=[_TOPIC],
-                    pre_buffer=not self._place.local,
-                )
+                return parquet_file(self._place, read_dictionary=[_TOPIC], pre_buffer=not self._place.local)
             except KeyError:
                 raise missing(_TOPIC, str(self._place)) from None
 

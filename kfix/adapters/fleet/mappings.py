@@ -23,7 +23,7 @@ _make: Callable[[Any], PartitionFacts] = partial(tuple.__new__, PartitionFacts)
 
 
 class Raw:
-    """The raw state of single partitions. Those that were fetched came in one go, others come with their neighbours:
+    """The raw state of single partitions. Those that were fetched come in one go, others with their neighbours:
     whoever asks for one and then for the next is walking.
     """
 
@@ -31,17 +31,20 @@ class Raw:
         self._columns = columns
         self._names = [*STATE.names, *SEEN.names]
         self._rows: dict[TopicPartition, dict[str, Any] | None] = {}
+        self._fetched: dict[TopicPartition, int] = {}
 
     def fetch(self, numbers: Sequence[int]) -> list[PartitionFacts]:
-        """The facts of these rows of the file; their raw state is kept."""
-        width = len(FACTS)
-        columns = self._columns.taken([*FACTS.names, *self._names], numbers)
-        facts = list(map(_make, zip(*columns[:width], strict=True)))
-        for fact, row in zip(facts, zip(*columns[width:], strict=True), strict=True):
-            self._rows[fact.tp] = dict(zip(self._names, row, strict=True))
+        """The facts of these rows of the file. Their raw state is read in one go once that of one is asked for."""
+        facts = list(map(_make, zip(*self._columns.taken(FACTS.names, numbers), strict=True)))
+        self._fetched.update(zip((fact.tp for fact in facts), numbers, strict=True))
         return facts
 
     def __getitem__(self, tp: TopicPartition) -> dict[str, Any] | None:
+        if tp in self._fetched:
+            names, numbers = [*self._fetched], [*self._fetched.values()]
+            self._fetched.clear()
+            for each, row in zip(names, zip(*self._columns.taken(self._names, numbers), strict=True), strict=True):
+                self._rows[each] = dict(zip(self._names, row, strict=True))
         if tp not in self._rows:
             at = self._columns.row_of(tp)
             self._rows[tp] = None

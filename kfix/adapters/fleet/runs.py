@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from kfix.adapters.fleet.delta import StoreTable, TableFile
+from kfix.adapters.fleet.footers import parquet_file
 from kfix.adapters.fleet.places import (
     StoreLocation,
     left_out,
@@ -164,8 +165,7 @@ def run_of(root: StoreLocation, day: date, run: str, manifest: Mapping[str, Any]
 def read_stored_document(cluster: StoredCluster) -> dict[str, Any]:
     """Returns the document of a cluster of a complete run. Raises UsageError if it is damaged."""
     place = place_of(cluster.document)
-    with readable_errors(place), place.system.open_input_file(place.path) as opened:
-        file = pq.ParquetFile(opened)
+    with readable_errors(place), parquet_file(place) as file:
         at, row = 0, cluster.row
         while at < file.num_row_groups and row >= (rows := file.metadata.row_group(at).num_rows):
             at, row = at + 1, row - rows

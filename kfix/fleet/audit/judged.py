@@ -24,7 +24,7 @@ from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.staging import write_file
 from kfix.adapters.fleet.tables import FINDINGS, PARTITIONS
 from kfix.derive.predicate import Predicate
-from kfix.fleet.audit.concluding import Rules, HeadCounts, concluded, stuck
+from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, RunFile, SecondPass, StoredRows
 from kfix.fleet.judging.tasks import (

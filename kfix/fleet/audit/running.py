@@ -17,7 +17,7 @@ from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.tables import AUDITED, CLUSTERS, SCENARIOS
 from kfix.derive.predicate import Predicate
 from kfix.errors import UsageError
-from kfix.fleet.audit.concluding import Rules, HeadCounts
+from kfix.fleet.audit.concluding import HeadCounts, Rules
 from kfix.fleet.audit.judged import Conclusions, JudgedRun, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.scenarios import scenarios_of

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kfix.adapters.fleet.columns import Columns
 from kfix.adapters.fleet.mappings import Raw
-from kfix.adapters.fleet.schema import PARTITIONS, SAMPLE
+from kfix.adapters.fleet.schema import SAMPLE
 from kfix.derive.casefile import STANDING
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.derive.partitions import LazyRows, Rows
@@ -91,7 +91,6 @@ class StoredPartitions:
         rows = tuple(numbers)
         wanted = sorted(set(rows) - self._fetched.keys())
         if wanted:
-            self._columns.read(PARTITIONS.names)
             self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
         return tuple(self._fetched[n] for n in rows)
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.adapters.fleet import schema
+from kfix.adapters.fleet.footers import parquet_file
 from kfix.adapters.fleet.listing import listed
 from kfix.adapters.fleet.places import file_name, place_of, run_place
 from kfix.adapters.fleet.rows import stored
@@ -272,3 +273,16 @@ def test_a_write_that_fails_leaves_what_was_there(run, monkeypatch):
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir() if p.suffix == ".tmp"] == []
     assert run.stored()["well"].partitions == str(path)
+
+
+def test_a_file_that_is_replaced_is_read_anew(tmp_path):
+    """Its footer is parsed once a process, and again when the file has changed."""
+    place = place_of(tmp_path / "x.parquet")
+    for rows in (2, 3):
+        pq.write_table(pa.table({"a": [*range(rows)]}), place.path)
+        for _ in range(2):
+            with parquet_file(place) as file:
+                assert file.read().num_rows == rows
+    Path(place.path).unlink()
+    with pytest.raises(FileNotFoundError):
+        parquet_file(place)
