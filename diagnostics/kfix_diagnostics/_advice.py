@@ -9,6 +9,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Remedy
+from kfix.wording import brokers_named
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
@@ -22,6 +23,16 @@ NEVER_UNCLEAN_CONFIG = (
 
 def servers(case: CaseFile) -> str:
     return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
+
+
+def start(brokers: Iterable[int], case: CaseFile) -> str:
+    """Returns `Start brokers 1, 2`; a frozen process has to be ended first, since it holds the port and the disks."""
+    ids = tuple(brokers)
+    frozen = [b for b in ids if b in case.frozen]
+    if not frozen:
+        return f"Start {brokers_named(ids)}"
+    ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
+    return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:

@@ -47,5 +47,9 @@ def has(n: int) -> str:
     return "has" if n == 1 else "have"
 
 
+def does(n: int) -> str:
+    return "does" if n == 1 else "do"
+
+
 def are(n: int) -> str:
     return "is" if n == 1 else "are"

@@ -119,6 +119,14 @@ class CaseFile:
         """Returns {broker: error} of brokers that are registered and were asked but did not respond."""
         return {b: why for b, why in self.snapshot.silent.items() if b in (self.live or ()) and b not in self.views}
 
+    @cached_property
+    def frozen(self) -> Mapping[int, str]:
+        """Returns {broker: error} of dead brokers whose address accepts connections and does not answer.
+
+        Their processes still run, and have lost their sessions.
+        """
+        return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
+
     @property
     def assigned(self) -> frozenset[int]:
         return self.background.assigned
@@ -153,7 +161,12 @@ class CaseFile:
         return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
 
     def restarting(self, broker: int) -> bool:
-        """Returns whether it has been gone or back for less than the grace, so that it may be restarting."""
+        """Returns whether it has been gone or back for less than the grace, so that it may be restarting.
+
+        One that accepts connections and does not answer is frozen, however young its registration is.
+        """
+        if broker in self.silent or broker in self.frozen:
+            return False
         away = self.gone_for(broker) if broker in self.dead else self.back_for(broker)
         return away is not None and away < self.restart_grace
 

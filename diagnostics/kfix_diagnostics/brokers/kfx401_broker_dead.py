@@ -8,11 +8,12 @@ Why it matters
 How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
     it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
-    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm.
+    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. One whose
+    address accepts connections and never answers is frozen: its session has ended, its process has not.
 
 Remedies, safest first
-    Start it; its replicas catch up and rejoin by themselves. Once it is certain that it cannot come back, reassign its
-    replicas to the other brokers.
+    Start it; its replicas catch up and rejoin by themselves. If it is frozen, end its process first, which holds the
+    port and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
 
 Do not
     Do not restart other brokers meanwhile. Do not remove the dead replica from a partition that has no leader.
@@ -31,6 +32,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
+from kfix_diagnostics._advice import start
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, has
 
@@ -52,7 +54,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         obj=brokers_named(dead),
         about=f"broker {dead[0]}",
         summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {several(holding, 'partition')} "
-        f"{has(holding)} replicas there{tail}",
+        f"{has(holding)} replicas there{_frozen(dead, case)}{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
         remedies=tuple(_remedies(dead, case, calm=calm)),
@@ -72,8 +74,9 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}",
-        cause=_cause(dead, case, calm=calm),
+        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}"
+        f"{_frozen((broker,), case)}",
+        cause=_cause((broker,) if broker in case.frozen else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
         remedies=tuple(_remedies((broker,), case, calm=calm)),
         follows=(f"{CODE}:broker {dead[0]}",),
@@ -83,12 +86,28 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
 def _row(broker: int, case: CaseFile) -> Evidence:
     where = case.address(broker)
     source = case.zookeeper_name if case.registrations else "brokers"
+    if broker in case.frozen:
+        value = f"not registered; {where or 'its address'} accepts connections and does not answer"
+        return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
     return Evidence(
         source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}", case.gone_for(broker)
     )
 
 
+def _frozen(brokers: tuple[int, ...], case: CaseFile) -> str:
+    frozen = [b for b in brokers if b in case.frozen]
+    if not frozen:
+        return ""
+    who = brokers_named(frozen) if len(brokers) > 1 else "it"
+    verb = "accepts connections and does" if len(frozen) == 1 else "accept connections and do"
+    return f", but {who} still {verb} not answer"
+
+
 def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
+    frozen = [b for b in dead if b in case.frozen]
+    if frozen:
+        its = "its session has" if len(frozen) == 1 else "their sessions have"
+        return Cause(f"{brokers_named(frozen)} {are(len(frozen))} frozen, and {its} ended", Confidence.LIKELY)
     lost = [b for b in dead if b in case.lost]
     if lost:
         return Cause(f"{brokers_named(lost)} may no longer exist, see KFX105", Confidence.POSSIBLE)
@@ -105,10 +124,21 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Iterator[
         yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
     disk = " with the old disk, never with an empty one" if any(b in case.lost for b in dead) else ""
-    yield Remedy(f"Start {brokers_named(dead)}{disk}. Replicas catch up and rejoin the ISR without further action")
+    yield from _maybe_frozen(dead, case)
+    yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")
     yield Remedy(
         f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     )
+
+
+def _maybe_frozen(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
+    """Yields advice where a bootstrap server hangs and no source shows which broker it is."""
+    hung = [s.name.removeprefix("bootstrap ") for s in case.failed_sources if s.name.startswith("bootstrap ")]
+    if hung and not case.frozen and not case.silent:
+        yield Remedy(
+            f"Check whether the process of {brokers_named(dead)} still runs: {', '.join(hung)} neither refuses "
+            "connections nor answers. If it is frozen, end it before you start the broker"
+        )
 
 
 CHECK = ClusterCheck(
