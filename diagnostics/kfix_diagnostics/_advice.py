@@ -21,6 +21,10 @@ NEVER_UNCLEAN_CONFIG = (
 )
 
 
+#: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
+_MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
+
+
 def servers(case: CaseFile) -> str:
     return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
 
@@ -36,9 +40,23 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
-    """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`."""
+    """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`.
+
+    A runbook that moves replicas is named without its command while a reassignment would be refused or would hang.
+    """
+    why = _hindrance(case, name, params) if name in _MOVING else ""
+    if why:
+        return Remedy(f"Wait {why}. Then: {text[:1].lower()}{text[1:]}", "", name)
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} --bootstrap-server {servers(case)}", name)
+
+
+def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
+    default = OFFSETS_TOPIC if name == "raise-offsets-rf" else None
+    topic = next((p.removeprefix("topic=") for p in params if p.startswith("topic=")), default)
+    if topic is not None:
+        return case.hindered.get(topic, "")
+    return next((case.hindered[each] for each in sorted(case.hindered)), "")
 
 
 def diagnose_again(case: CaseFile, text: str) -> Remedy:

@@ -40,8 +40,9 @@ _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
+_LEADERLESS = parse("leaderless and not deleting", "CaseFile.hindered")
 #: The conditions behind the answers of every case file.
-STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
+STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _LEADERLESS)
 
 
 @dataclass(frozen=True)
@@ -335,6 +336,20 @@ class CaseFile:
         if zookeeper is None and listed is None:
             return None
         return bool(listed or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
+
+    @cached_property
+    def being_moved(self) -> tuple[TopicPartition, ...]:
+        """Returns the partitions that are being reassigned."""
+        return tuple(row.tp for row in self.partitions.where(_REASSIGNING))
+
+    @cached_property
+    def hindered(self) -> Mapping[str, str]:
+        """Returns {topic: why a reassignment of it would be refused or would hang}."""
+        moved = {tp.topic: f"until the reassignment of {tp.topic} has ended" for tp in self.being_moved}
+        down = {row.topic for row in self.partitions.where(_LEADERLESS)}
+        return moved | {
+            topic: f"until every partition of {topic} has a leader: a reassignment hangs before" for topic in down
+        }
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)

@@ -81,6 +81,21 @@ def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
     assert any(f"End the frozen process of broker {hung}, then start it" in r["text"] for r in frozen["remedies"])
 
 
+def test_within_the_restart_grace_the_first_line_says_what_is_missing(kfix, lab):
+    """Before and after the grace: no word of health, and when it becomes an alarm."""
+    lab.break_("healthy")
+    gone = lab.broker_ids[-1]
+    lab.kill(gone)
+    patient = kfix.on("diagnose", "--debounce", "0", "--restart-grace", "600")
+    first = patient.out.splitlines()[0]
+    assert (patient.code, "healthy" in first) == (0, False), patient.out
+    assert f"no alarm, but broker {gone} has been gone" in first
+    line = kfix.on("diagnose", "--nagios", "--debounce", "0", "--restart-grace", "600")
+    assert (line.code, f"broker {gone} has been gone" in line.out) == (0, True)
+    assert kfix.diagnose("--debounce", "0").code in {20, 21}
+    lab.mend()
+
+
 def test_one_dead_bootstrap_address_costs_nothing(kfix, lab):
     said = kfix.run("diagnose", "--json", "--bootstrap-server", f"127.0.0.1:1,{lab.bootstrap_servers}")
     assert (said.code, said.json["could_not_read"]) == (0, [])

@@ -62,9 +62,15 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             "Do not restart other brokers meanwhile",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
+        headline=f"{brokers_named(dead)} {has(len(dead))} been gone{_alarm_in(left, case)}" if calm else "",
     )
     for broker in dead[1:]:
         yield _one_more(broker, dead, case, calm=calm)
+
+
+def _alarm_in(ages: list[float], case: CaseFile) -> str:
+    """Returns since when, and when it becomes an alarm: the oldest absence counts."""
+    return f" for {ago(max(ages))}, an alarm in {ago(case.restart_grace - max(ages))}" if ages else ""
 
 
 def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Finding:

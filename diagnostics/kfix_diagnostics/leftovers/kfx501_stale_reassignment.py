@@ -78,6 +78,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         ),
         partitions=tps,
         follows=explained_by(dead, case),
+        headline=f"the reassignment of {per_topic(tps)} waits for {brokers_named(dead)}" if case.calm(dead) else "",
     )
 
 

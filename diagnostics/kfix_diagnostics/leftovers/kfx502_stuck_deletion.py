@@ -52,6 +52,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),
+            headline=f"the deletion of {topic} waits for {brokers_named(dead)}" if case.calm(dead) else "",
         )
 
 

@@ -105,6 +105,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         ),
         partitions=tuple(stale.all),
         follows=(*explained_by((broker,), case),),
+        headline=f"the metadata of broker {broker}, which has just come back, is stale" if not severity else "",
     )
 
 
