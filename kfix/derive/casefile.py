@@ -149,8 +149,11 @@ class CaseFile:
         return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
 
     @property
-    def lost(self) -> Mapping[int, tuple[int, bool]]:
-        """Returns {id that no longer exists: (its replacement, whether that has the same address)}."""
+    def lost(self) -> Mapping[int, tuple[int | None, bool]]:
+        """Returns {id that no longer exists: (its replacement, whether that has the same address)}.
+
+        The replacement is None where several brokers may be it.
+        """
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
