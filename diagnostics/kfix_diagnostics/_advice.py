@@ -25,8 +25,10 @@ NEVER_UNCLEAN_CONFIG = (
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
 
-def servers(case: CaseFile) -> str:
-    return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
+def servers(case: CaseFile, config_option: str = "--command-config") -> str:
+    """Returns the options of a command for this cluster: its address, and the client properties it was read with."""
+    at = f"--bootstrap-server {shlex.quote(case.bootstrap) if case.bootstrap else 'HOST:PORT'}"
+    return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
 
 
 def start(brokers: Iterable[int], case: CaseFile) -> str:
@@ -48,7 +50,7 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     if why:
         return Remedy(f"Wait {why}. Then: {text[:1].lower()}{text[1:]}", "", name)
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
-    return Remedy(text, f"kfix runbook apply {name}{given} --bootstrap-server {servers(case)}", name)
+    return Remedy(text, f"kfix runbook apply {name}{given} {servers(case)}", name)
 
 
 def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
@@ -60,13 +62,13 @@ def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
 
 
 def diagnose_again(case: CaseFile, text: str) -> Remedy:
-    return Remedy(text, f"kfix diagnose --bootstrap-server {servers(case)}")
+    return Remedy(text, f"kfix diagnose {servers(case)}")
 
 
 def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
     return Remedy(
         text,
-        f"kafka-leader-election.sh --bootstrap-server {servers(case)} --election-type preferred"
+        f"kafka-leader-election.sh {servers(case, '--admin.config')} --election-type preferred"
         f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
     )
 

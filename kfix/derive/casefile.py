@@ -297,6 +297,11 @@ class CaseFile:
         return self.snapshot.cluster.bootstrap
 
     @property
+    def command_config(self) -> str:
+        """Returns the file of client properties that the snapshot was read with, "" if there is none."""
+        return self.snapshot.cluster.command_config
+
+    @property
     def racks(self) -> Mapping[int, str]:
         return self.background.racks
 

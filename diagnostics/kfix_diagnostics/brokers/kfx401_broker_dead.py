@@ -57,7 +57,7 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         f"{has(holding)} replicas there{_frozen(dead, case)}{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
-        remedies=tuple(_remedies(dead, case, calm=calm)),
+        remedies=tuple(_remedies(dead, case, calm=calm, first=_only_in_sync(rows, case))),
         never=(
             "Do not restart other brokers meanwhile",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
@@ -125,13 +125,27 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     return Cause("stopped, crashed, or cut off from ZooKeeper and from kfix", Confidence.UNKNOWN)
 
 
-def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Iterator[Remedy]:
+def _only_in_sync(rows: Rows, case: CaseFile) -> tuple[int, ...]:
+    """Returns the dead brokers without which a partition stays without a leader: they alone have all its records."""
+    down = [row.tp for row in rows if row.leaderless and row.n_live_isr == 0]
+    return tuple(sorted({b for tp in down for b in case.isr(tp) if b in case.dead}))
+
+
+def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple[int, ...] = ()) -> Iterator[Remedy]:
     if calm:
         yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
     disk = " with the old disk, never with an empty one" if any(b in case.lost for b in dead) else ""
     yield from _maybe_frozen(dead, case)
-    yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")
+    rest = tuple(b for b in dead if b not in first)
+    if first and rest:
+        they, then = "it is" if len(first) == 1 else "they are", start(rest, case)
+        yield Remedy(
+            f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
+            f"Then {then[:1].lower()}{then[1:]}"
+        )
+    else:
+        yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")
     yield Remedy(
         f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     )

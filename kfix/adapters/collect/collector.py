@@ -266,6 +266,7 @@ class _Collection:
                 mode=mode,
                 bootstrap=self._target.bootstrap_text or ",".join(map(str, self._addresses.values())),
                 zookeeper=authority.connect,
+                command_config=str(self._target.command_config or ""),
             ),
             views=views,
             zookeeper=view,
