@@ -88,7 +88,7 @@ def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFi
 
 
 def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
-    """Returns whom to start: any broker that is in sync for all partitions, otherwise one of the ISR of each."""
+    """Returns what to start: any broker that is in sync for all partitions, otherwise one of the ISR of each."""
     isrs = [set(case.isr(tp)) for tp in tps if case.isr(tp)]
     shared = sorted(set.intersection(*isrs)) if isrs else list(replicas)
     if shared:

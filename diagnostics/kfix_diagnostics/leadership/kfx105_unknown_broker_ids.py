@@ -122,8 +122,9 @@ def _replace(lost: list[int], case: CaseFile) -> Remedy:
         which = f"which of {brokers_named(empty)} replaces {either(lost)}"
         if len(empty) == 1:
             which = f"whether broker {empty[0]} replaces {either(lost)}"
+        ask = f"Find out {which} (log directory, host, rack), and name each"
         return Remedy(
-            f"{text}their replacements. Find out {which} (log directory, host, rack), and name each: kfix runbook plan replace-broker -p 'renamed={asked}'",
+            f"{text}their replacements. {ask}: kfix runbook plan replace-broker -p 'renamed={asked}'",
             runbook="replace-broker",
         )
     renamed = " ".join(f"{b}={heir}" for b, heir in found.items())
