@@ -9,6 +9,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Remedy
+from kfix.wording import brokers_named
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
@@ -20,24 +21,54 @@ NEVER_UNCLEAN_CONFIG = (
 )
 
 
-def servers(case: CaseFile) -> str:
-    return shlex.quote(case.bootstrap) if case.bootstrap else "HOST:PORT"
+#: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
+_MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
+
+
+def servers(case: CaseFile, config_option: str = "--command-config") -> str:
+    """Returns the options of a command for this cluster: its address, and the client properties it was read with."""
+    at = f"--bootstrap-server {shlex.quote(case.bootstrap) if case.bootstrap else 'HOST:PORT'}"
+    return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
+
+
+def start(brokers: Iterable[int], case: CaseFile) -> str:
+    """Returns `Start brokers 1, 2`; a frozen process has to be ended first, since it holds the port and the disks."""
+    ids = tuple(brokers)
+    frozen = [b for b in ids if b in case.frozen]
+    if not frozen:
+        return f"Start {brokers_named(ids)}"
+    ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
+    return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
-    """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`."""
+    """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`.
+
+    A runbook that moves replicas is named without its command while a reassignment would be refused or would hang.
+    """
+    why = _hindrance(case, name, params) if name in _MOVING else ""
+    if why:
+        return Remedy(f"Wait {why}. Then: {text[:1].lower()}{text[1:]}", "", name)
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
-    return Remedy(text, f"kfix runbook apply {name}{given} --bootstrap-server {servers(case)}", name)
+    return Remedy(text, f"kfix runbook apply {name}{given} {servers(case)}", name)
+
+
+def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
+    default = OFFSETS_TOPIC if name == "raise-offsets-rf" else None
+    topic = next((p.removeprefix("topic=") for p in params if p.startswith("topic=")), default)
+    if topic is not None:
+        return case.hindered.get(topic, "")
+    return next((case.hindered[each] for each in sorted(case.hindered)), "")
 
 
 def diagnose_again(case: CaseFile, text: str) -> Remedy:
-    return Remedy(text, f"kfix diagnose --bootstrap-server {servers(case)}")
+    return Remedy(text, f"kfix diagnose {servers(case)}")
 
 
 def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
     return Remedy(
         text,
-        f"kafka-leader-election.sh --bootstrap-server {servers(case)} --election-type preferred"
+        f"kafka-leader-election.sh {servers(case, '--admin.config')} --election-type preferred"
         f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
     )
 

@@ -9,6 +9,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.cuts import Cut, CutKind
 
 _DEAD: Final = "KFX401"
+_SILENT: Final = "KFX402"
 _SHUT_OUT: Final = "KFX403"
 #: The check that reports each kind of cut.
 CUT_CODES: Final = {
@@ -26,9 +27,13 @@ def key_of(cut: Cut) -> str:
 
 
 def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:
-    """Returns the keys of the findings that explain why exactly these brokers are missing."""
+    """Returns the keys of the findings that explain why exactly these brokers are missing.
+
+    What hangs comes first: a broker that does not answer causes the rest.
+    """
     ids = set(brokers)
+    keys = [f"{_SILENT}:broker {b}" for b in sorted(ids.intersection(case.silent))]
     # The finding of the first dead broker has those of the others.
-    keys = [f"{_DEAD}:broker {case.dead[0]}"] if ids.intersection(case.dead) else []
+    keys += [f"{_DEAD}:broker {case.dead[0]}"] if ids.intersection(case.dead) else []
     keys += [key_of(case.cut)] if case.cut is not None and case.cut.explains(ids - set(case.dead)) else []
     return (*keys, *(f"{_SHUT_OUT}:broker {b}" for b in case.shut_out if b in ids))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.wording import some
+from kfix.wording import brokers_named, some
 
 #: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20
@@ -34,6 +34,13 @@ def either(brokers: Iterable[int]) -> str:
     return "broker " + " or ".join(map(str, brokers))
 
 
+def start_any(brokers: Iterable[int], frozen: Iterable[int]) -> str:
+    """Returns `Start broker 1 or 2`, and which of them is frozen: its process has to be ended first."""
+    ids = tuple(brokers)
+    hung = [b for b in ids if b in set(frozen)]
+    return f"Start {either(ids)}" + (f" (end the frozen process of {brokers_named(hung)} first)" if hung else "")
+
+
 def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
     """Returns `orders (64 partitions), logs-3`: short, however many partitions there are."""
     found = sorted(tps)
@@ -45,6 +52,10 @@ def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
 
 def has(n: int) -> str:
     return "has" if n == 1 else "have"
+
+
+def does(n: int) -> str:
+    return "does" if n == 1 else "do"
 
 
 def are(n: int) -> str:

@@ -16,6 +16,7 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
+from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.sources._unread import unread
@@ -111,7 +112,14 @@ def diagnose(
         looked_at=_looked_at(seen.case),
         prevention=seen.options.prevention,
         vantages=judged.vantages,
+        notes=tuple(_notes(seen.case)),
     )
+
+
+def _notes(case: CaseFile) -> Iterator[str]:
+    moved = case.being_moved
+    if moved:
+        yield f"{per_topic(moved)} {are(len(moved))} being reassigned"
 
 
 def _could_not_read(case: CaseFile) -> Iterator[str]:
@@ -175,6 +183,7 @@ def _unsettled(finding: Finding) -> Finding:
         remedies=(
             Remedy("Run kfix diagnose again in some seconds: an ordinary election or a broker start shows the same"),
         ),
+        headline="",
         unsettled=True,
     )
 

@@ -117,6 +117,6 @@ def _next(group: str, findings: tuple[Finding, ...], case: CaseFile) -> Iterator
         yield Remedy(f"See {finding.code} first, which names its partition: {finding.summary}")
     yield Remedy(
         "The coordinator is not the problem. Check the group's members, its lag and the partitions it reads",
-        f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --describe --group {shlex.quote(group)}",
+        f"kafka-consumer-groups.sh {servers(case)} --describe --group {shlex.quote(group)}",
     )
     yield Remedy("Check that every partition of its topics has a leader: `kfix diagnose` names those that have none")

@@ -39,7 +39,8 @@ class ReassignNoop(Electing):
             what=f"reassign {tp} to the replicas it has, {list(replicas)}: the controller re-reads it",
             target=str(tp),
             live=f"replicas {','.join(map(str, replicas))}",
-            command=reassign_command(tp, replicas, "noop", "--execute"),
+            command=reassign_command(tp, replicas, "noop", "--execute")
+            + "   # refused while one of these brokers is dead; then only the admin API does it, as kfix does",
             estimate=ONE_ELECTION,
         )
 

@@ -20,6 +20,7 @@ class Target:
     zookeeper: Connect | None = None
     security: Security = field(default_factory=Security)
     timeout: float = 5.0
+    command_config: Path | None = None
 
     @property
     def bootstrap_text(self) -> str:
@@ -41,6 +42,7 @@ def make_target(
         zookeeper=parse_connect(zookeeper) if zookeeper else None,
         security=load_security(command_config),
         timeout=timeout,
+        command_config=command_config,
     )
 
 

@@ -12,20 +12,24 @@ import typer
 from kfix import __version__
 from kfix.cli.commands import COMMANDS
 from kfix.cli.loading import LazyGroup
-from kfix.errors import KfixError
+from kfix.errors import KfixError, UsageError
 from kfix.harmless import lines
-from kfix.report.terminal import guarded, say
+from kfix.report.failure import NAGIOS_UNKNOWN, Machine, failure_json, failure_line, machine_output
+from kfix.report.terminal import guarded, nothing_printed, say, say_document
 
 INTERRUPTED = 130
 #: The exit code that a shell reports for a command ended by SIGPIPE.
 PIPE_CLOSED = 141
+_DEBUG_HINT = "run the command again with KFIX_DEBUG=1 and report its output"
+_MACHINE = "kfix.machine"
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 
 
 class Boundary(LazyGroup):
     """The root of all commands.
 
-    It turns every error into one clear line. KFIX_DEBUG=1 shows the traceback, for developers.
+    It turns every error into one clear line on standard error, and into a whole document on standard output where a
+    machine reads it (`--json`, `--nagios`). KFIX_DEBUG=1 shows the traceback, for developers.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -35,32 +39,62 @@ class Boundary(LazyGroup):
         with guarded():
             return super().main(*args, **options)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        ctx.meta[_MACHINE] = machine_output(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
+        machine = ctx.meta[_MACHINE]
         try:
             return super().invoke(ctx)
         except KfixError as error:
             say(lines("kfix: ") + str(error), err=True)
             if error.hint:
                 say(f"      {error.hint}", err=True)
-            raise typer.Exit(error.exit_code) from None
+            raise typer.Exit(_answered(machine, str(error), error.exit_code, error.hint)) from None
         except KeyboardInterrupt:
             say("kfix: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(_answered(machine, "interrupted", INTERRUPTED)) from None
         except BrokenPipeError:
             # `| head` has read enough. Python would report the closed pipe again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
         except (typer.Exit, typer.Abort):
             raise
-        except Exception as bug:
-            if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
-                say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
-                raise typer.Exit(1) from None
-            if os.environ.get("KFIX_DEBUG") or type(bug).__module__.startswith(("typer", "click")):
-                raise
-            say(f"kfix: internal error: {type(bug).__name__}: {bug}", err=True)
-            say("      run the command again with KFIX_DEBUG=1 and report its output", err=True)
-            raise typer.Exit(1) from None
+        except Exception as bug:  # noqa: BLE001 - the boundary: what is no error of kfix is raised again
+            raise _failed(bug, machine) from None
+
+
+def _failed(bug: Exception, machine: Machine) -> Exception:
+    """Returns what to raise for an exception that is no error of kfix: an exit, or the exception itself."""
+    if isinstance(bug, OSError) and bug.errno in _OUTPUT_LOST:
+        say(f"kfix: cannot write: {(bug.strerror or '').lower()}", err=True)
+        return typer.Exit(1)
+    if type(bug).__module__.startswith(("typer", "click")):
+        code = _answered(machine, _usage(bug), UsageError.exit_code)
+        return typer.Exit(code) if machine is Machine.NAGIOS else bug
+    if os.environ.get("KFIX_DEBUG"):
+        return bug
+    sentence = f"internal error: {type(bug).__name__}: {bug}"
+    say(f"kfix: {sentence}", err=True)
+    say(f"      {_DEBUG_HINT}", err=True)
+    return typer.Exit(_answered(machine, sentence, KfixError.exit_code, _DEBUG_HINT))
+
+
+def _answered(machine: Machine, sentence: str, code: int, hint: str = "") -> int:
+    """Prints the error for a machine, unless the command has printed its document; returns the exit code."""
+    if machine is Machine.JSON and nothing_printed():
+        say_document(failure_json(sentence, code, hint))
+    if machine is Machine.NAGIOS:
+        if nothing_printed():
+            say(failure_line(sentence, hint))
+        return NAGIOS_UNKNOWN
+    return code
+
+
+def _usage(error: Any) -> str:
+    """Returns what typer's own usage error says; typer prints it with the usage of the command."""
+    return str(error.format_message()) if hasattr(error, "format_message") else str(error)
 
 
 app = typer.Typer(

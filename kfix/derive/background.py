@@ -22,7 +22,7 @@ class Background:
     live: frozenset[int] | None
     racks: Mapping[int, str]
     assigned: frozenset[int]
-    lost: Mapping[int, tuple[int, bool]]
+    lost: Mapping[int, tuple[int | None, bool]]
     n_brokers: int
     registered_ms: Mapping[int, int]
     taken_ms: int
@@ -79,31 +79,50 @@ def assignment_counts(snapshot: Snapshot) -> Counter[tuple[int, ...]]:
 
 def lost_brokers(
     snapshot: Snapshot, live: frozenset[int] | None, assigned: frozenset[int]
-) -> dict[int, tuple[int, bool]]:
+) -> dict[int, tuple[int | None, bool]]:
     """Returns the assigned ids that no longer exist: {id: (its replacement, whether that has the same address)}.
 
     A dead broker looks the same. Two signs distinguish them: its address now responds under another id, or a broker
-    without any replica has registered since it left. An empty broker that is older is only a new, empty broker.
+    without any replica has registered since it left. An empty broker that is older is only a new, empty broker. Each id
+    has a replacement of its own, None where several brokers may be it: then an operator has to say which.
     """
     if live is None or snapshot.zookeeper is None:
         return {}
     registrations = snapshot.zookeeper.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
-    idle = sorted(live - assigned)
-    left_at = left_ms(snapshot) if idle and assigned - live else {}
-    found: dict[int, tuple[int, bool]] = {}
-    for broker in sorted(assigned - live):
-        heir = at.get(snapshot.remembered_brokers.get(broker, ""))
-        if heir is not None:
-            found[broker] = (heir, True)
-            continue
-        left = left_at.get(broker)
-        for other in idle:
-            since = registrations[other].registered_ms
-            if left is None or since <= 0 or since >= left - _OUTLIVES_MS:
-                found[broker] = (other, False)
-                break
-    return found
+    gone = sorted(assigned - live)
+    found: dict[int, tuple[int | None, bool]] = {
+        b: (at[address], True) for b in gone if (address := snapshot.remembered_brokers.get(b, "")) in at
+    }
+    idle = sorted(live - assigned - {heir for heir, _ in found.values()})
+    left_at = left_ms(snapshot) if idle and len(found) < len(gone) else {}
+    possible = {
+        b: heirs
+        for b in gone
+        if b not in found and (heirs := [o for o in idle if _since(registrations[o].registered_ms, left_at.get(b))])
+    }
+    return found | {b: (heir, False) for b, heir in _successors(possible, snapshot).items()}
+
+
+def _since(registered_ms: int, left_ms: int | None) -> bool:
+    return left_ms is None or registered_ms <= 0 or registered_ms >= left_ms - _OUTLIVES_MS
+
+
+def _successors(possible: Mapping[int, list[int]], snapshot: Snapshot) -> dict[int, int | None]:
+    """Returns {lost id: its one replacement}: by host, else in order of ids where there are as many as lost ids."""
+    assert snapshot.zookeeper is not None
+    hosts = {b: r.endpoint.host for b, r in snapshot.zookeeper.registrations.items() if r.endpoint is not None}
+    found: dict[int, int | None] = {}
+    for lost, heirs in possible.items():
+        host = snapshot.remembered_brokers.get(lost, "").rpartition(":")[0]
+        same = [heir for heir in heirs if hosts.get(heir) == host]
+        rivals = [b for b in possible if snapshot.remembered_brokers.get(b, "").rpartition(":")[0] == host]
+        if host and len(same) == 1 and rivals == [lost]:
+            found[lost] = same[0]
+    rest = [lost for lost in possible if lost not in found]
+    free = sorted({heir for lost in rest for heir in possible[lost]} - set(found.values()))
+    fits = len(rest) == len(free) and all(heir in possible[lost] for lost, heir in zip(rest, free, strict=True))
+    return found | (dict(zip(rest, free, strict=True)) if fits else dict.fromkeys(rest))
 
 
 def left_ms(snapshot: Snapshot) -> dict[int, int]:

@@ -40,8 +40,9 @@ _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_
 _BLOCKED = parse("(leaderless or n_isr < min_isr and n_isr < n_replicas) and not deleting", "CaseFile.nothing_blocked")
 _OFFSETS = parse("offsets", "CaseFile.offsets_partitions")
 _REASSIGNING = parse("reassigning", "CaseFile.moving")
+_LEADERLESS = parse("leaderless and not deleting", "CaseFile.hindered")
 #: The conditions behind the answers of every case file.
-STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING)
+STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _LEADERLESS)
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,14 @@ class CaseFile:
         """Returns {broker: error} of brokers that are registered and were asked but did not respond."""
         return {b: why for b, why in self.snapshot.silent.items() if b in (self.live or ()) and b not in self.views}
 
+    @cached_property
+    def frozen(self) -> Mapping[int, str]:
+        """Returns {broker: error} of dead brokers whose address accepts connections and does not answer.
+
+        Their processes still run, and have lost their sessions.
+        """
+        return {b: why for b, why in self.snapshot.silent.items() if b in self.dead}
+
     @property
     def assigned(self) -> frozenset[int]:
         return self.background.assigned
@@ -140,8 +149,11 @@ class CaseFile:
         return () if self.live is None else tuple(sorted(self.snapshot.remembered_brokers.keys() - known))
 
     @property
-    def lost(self) -> Mapping[int, tuple[int, bool]]:
-        """Returns {id that no longer exists: (its replacement, whether that has the same address)}."""
+    def lost(self) -> Mapping[int, tuple[int | None, bool]]:
+        """Returns {id that no longer exists: (its replacement, whether that has the same address)}.
+
+        The replacement is None where several brokers may be it.
+        """
         return self.background.lost
 
     def gone_for(self, broker: int) -> float | None:
@@ -153,7 +165,12 @@ class CaseFile:
         return None if registered is None or registered.registered_ms <= 0 else self._age(registered.registered_ms)
 
     def restarting(self, broker: int) -> bool:
-        """Returns whether it has been gone or back for less than the grace, so that it may be restarting."""
+        """Returns whether it has been gone or back for less than the grace, so that it may be restarting.
+
+        One that accepts connections and does not answer is frozen, however young its registration is.
+        """
+        if broker in self.silent or broker in self.frozen:
+            return False
         away = self.gone_for(broker) if broker in self.dead else self.back_for(broker)
         return away is not None and away < self.restart_grace
 
@@ -280,6 +297,11 @@ class CaseFile:
         return self.snapshot.cluster.bootstrap
 
     @property
+    def command_config(self) -> str:
+        """Returns the file of client properties that the snapshot was read with, "" if there is none."""
+        return self.snapshot.cluster.command_config
+
+    @property
     def racks(self) -> Mapping[int, str]:
         return self.background.racks
 
@@ -322,6 +344,20 @@ class CaseFile:
         if zookeeper is None and listed is None:
             return None
         return bool(listed or (zookeeper and zookeeper.reassigning) or self.partitions.count(_REASSIGNING))
+
+    @cached_property
+    def being_moved(self) -> tuple[TopicPartition, ...]:
+        """Returns the partitions that are being reassigned."""
+        return tuple(row.tp for row in self.partitions.where(_REASSIGNING))
+
+    @cached_property
+    def hindered(self) -> Mapping[str, str]:
+        """Returns {topic: why a reassignment of it would be refused or would hang}."""
+        moved = {tp.topic: f"until the reassignment of {tp.topic} has ended" for tp in self.being_moved}
+        down = {row.topic for row in self.partitions.where(_LEADERLESS)}
+        return moved | {
+            topic: f"until every partition of {topic} has a leader: a reassignment hangs before" for topic in down
+        }
 
     def _newest_view(self, tp: TopicPartition) -> PartitionView | None:
         return max(self.views_of(tp).values(), key=lambda v: v.leader_epoch, default=None)

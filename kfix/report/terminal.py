@@ -20,10 +20,12 @@ class Guarded:
 
     def __init__(self, beneath: TextIO) -> None:
         self.beneath = beneath
+        self.printed = False
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.printed = self.printed or bool(text)
         self.beneath.write(for_document(text))
         return len(text)
 
@@ -86,6 +88,11 @@ def guarded() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def nothing_printed() -> bool:
+    """Whether standard output is still empty: a document for a machine may follow. Rich's output does not count."""
+    return not (isinstance(sys.stdout, Guarded) and sys.stdout.printed)
 
 
 def beneath(stream: TextIO) -> TextIO:

@@ -6,6 +6,7 @@ import re
 import pytest
 import yaml
 
+from kfix.report import failure
 from kfix.report.disk import json_logdir as logdir_json
 from kfix.report.findings import json_findings
 from kfix.report.fleet import history_rows, json_audit
@@ -40,6 +41,7 @@ def runbooks_page():
 def json_page():
     parts = [
         ("# JSON of `kfix diagnose --json`", "kfix/report/findings/json_findings.py", json_findings),
+        ("# JSON of an error", "kfix/report/failure.py", failure),
         ("# JSON of `kfix inspect log-dir --json`", "kfix/report/disk/json_logdir.py", logdir_json),
         ("# JSON of `kfix whatif --json`", "kfix/report/forecast/json_forecast.py", json_forecast),
         ("# JSON of `kfix fleet whatif --json`", "kfix/report/fleet/whatif.py", fleet_whatif),

@@ -1,6 +1,7 @@
 """Every incident of this release on real brokers: broken, diagnosed, remedied or rightly refused, proved."""
 
 import json
+import shlex
 import threading
 import time
 
@@ -69,6 +70,37 @@ def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
     assert not {"KFX102", "KFX103", "KFX104"} & set(after.findings)
     story = kfix.on("diagnose", "--json", "--debounce", "0", "--group", broken.group)
     assert story.json["blocked"] is False
+
+
+def test_two_stuck_coordinators_and_a_stuck_topic_are_one_plan_and_one_approval(kfix, lab, tmp_path):
+    """One cause, one plan; what the finding says to paste works as it stands, and what the plan says, too."""
+    lab.break_("metadata-divergence")
+    with lab.access() as access:
+        states = access.states()
+        diverged = next(
+            tp for tp, state in states.items()
+            if tp.topic == OFFSETS_TOPIC and state.leader != access.metadata(lab.broker_ids[0]).partitions[tp].leader
+        )  # fmt: skip
+        dies = states[diverged].leader
+        for topic in (OFFSETS_TOPIC, "orders"):
+            tp, state = next(
+                (tp, state) for tp, state in states.items()
+                if tp.topic == topic and tp != diverged and state.leader != dies and len(state.isr) > 2
+            )  # fmt: skip
+            access.forge_state(tp.topic, tp.partition, dies, tuple(b for b in (dies, *state.isr) if b != state.leader))
+        lab.kill(dies)
+        ends = time.monotonic() + 20
+        while len(stuck := [tp for tp, state in access.states().items() if state.leader == -1]) < 3:
+            assert time.monotonic() < ends, stuck
+    said = kfix.diagnose()
+    [*commands] = {r["command"] for f in said.every for r in f["remedies"] if r["runbook"] == "coordinator-stuck"}
+    [pasted] = [kfix.run(*shlex.split(command)[1:]) for command in commands]
+    assert (pasted.code, pasted.err.count("--approve plan:")) == (4, 1), pasted.err
+    applied = apply(kfix, "coordinator-stuck", "KFX101:all", tmp_path)
+    assert (applied.code, "PROVED HEALED" in applied.out) == (0, True), applied.out + applied.err
+    assert not {"KFX101", "KFX102"} & set(kfix.diagnose("--debounce", "0").findings)
+    with lab.access() as access:
+        assert all(access.state(tp.topic, tp.partition).leader >= 0 for tp in stuck)
 
 
 def test_the_group_question_answers_why_this_group_hangs_and_another_does_not(kfix, lab):

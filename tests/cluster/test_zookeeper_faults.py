@@ -152,6 +152,9 @@ def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix,
     before = everything(lab)
     lab.kill_zookeeper(1)
     lab.kill_zookeeper(3)
+    # In the moment of the loss, too, a machine gets a whole document.
+    for said in (kfix.diagnose("--timeout", 2), kfix.run("diagnose", "--json", "--zookeeper", lab.zookeeper_connect)):
+        assert (said.json["exit_code"], said.code in {21, 22}) == (said.code, True), said.out
     wait_modes(lab, [2], {"read-only"})
     wait_forgotten(lab, 2)
     for order in ((1, 2, 3), (2, 3, 1)):
@@ -161,6 +164,11 @@ def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix,
         assert said.seconds < DEADLINE + START_OF_PYTHON
     alone = kfix.run("diagnose", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
     assert (alone.code, "read-only, it has no quorum" in one_line(alone)) == (22, True)
+    for_machine = kfix.run("diagnose", "--json", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
+    assert (for_machine.code, for_machine.json["exit_code"]) == (22, 22)
+    assert "read-only, it has no quorum" in for_machine.json["error"]
+    plugin = kfix.run("diagnose", "--nagios", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
+    assert (plugin.code, plugin.out.startswith("KFIX UNKNOWN - ")) == (3, True)
     shown = kfix.on("diagnose", "--timeout", DEADLINE)
     assert shown.code == 21
     assert "no quorum" in shown.out

@@ -8,11 +8,12 @@ Why it matters
 How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
     it does not respond to kfix either. The oldest state znode without it shows when it left. A broker gone for less
-    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm.
+    than the restart grace, while no client is blocked, may be restarting: that is advice, not an alarm. One whose
+    address accepts connections and never answers is frozen: its session has ended, its process has not.
 
 Remedies, safest first
-    Start it; its replicas catch up and rejoin by themselves. Once it is certain that it cannot come back, reassign its
-    replicas to the other brokers.
+    Start it; its replicas catch up and rejoin by themselves. If it is frozen, end its process first, which holds the
+    port and the disks. Once it is certain that it cannot come back, reassign its replicas to the other brokers.
 
 Do not
     Do not restart other brokers meanwhile. Do not remove the dead replica from a partition that has no leader.
@@ -31,6 +32,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
+from kfix_diagnostics._advice import start
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, has
 
@@ -52,17 +54,23 @@ def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         obj=brokers_named(dead),
         about=f"broker {dead[0]}",
         summary=f"{brokers_named(dead)} {are(len(dead))} not registered{when}: {several(holding, 'partition')} "
-        f"{has(holding)} replicas there{tail}",
+        f"{has(holding)} replicas there{_frozen(dead, case)}{tail}",
         cause=_cause(dead, case, calm=calm),
         evidence=(*(_row(b, case) for b in dead), *live_row(case)),
-        remedies=tuple(_remedies(dead, case, calm=calm)),
+        remedies=tuple(_remedies(dead, case, calm=calm, first=_only_in_sync(rows, case))),
         never=(
             "Do not restart other brokers meanwhile",
             "Do not remove the dead replica from a partition without a leader: the reassignment hangs",
         ),
+        headline=f"{brokers_named(dead)} {has(len(dead))} been gone{_alarm_in(left, case)}" if calm else "",
     )
     for broker in dead[1:]:
         yield _one_more(broker, dead, case, calm=calm)
+
+
+def _alarm_in(ages: list[float], case: CaseFile) -> str:
+    """Returns since when, and when it becomes an alarm: the oldest absence counts."""
+    return f" for {ago(max(ages))}, an alarm in {ago(case.restart_grace - max(ages))}" if ages else ""
 
 
 def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Finding:
@@ -72,8 +80,9 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
         code=CODE,
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}",
-        cause=_cause(dead, case, calm=calm),
+        summary=f"broker {broker} is not registered{'' if gone is None else f', gone for about {ago(gone)}'}"
+        f"{_frozen((broker,), case)}",
+        cause=_cause((broker,) if broker in case.frozen else dead, case, calm=calm),
         evidence=(_row(broker, case), *live_row(case)),
         remedies=tuple(_remedies((broker,), case, calm=calm)),
         follows=(f"{CODE}:broker {dead[0]}",),
@@ -83,12 +92,28 @@ def _one_more(broker: int, dead: tuple[int, ...], case: CaseFile, *, calm: bool)
 def _row(broker: int, case: CaseFile) -> Evidence:
     where = case.address(broker)
     source = case.zookeeper_name if case.registrations else "brokers"
+    if broker in case.frozen:
+        value = f"not registered; {where or 'its address'} accepts connections and does not answer"
+        return Evidence(source, f"broker {broker}", value, case.gone_for(broker))
     return Evidence(
         source, f"broker {broker}", f"not alive{f', last seen at {where}' if where else ''}", case.gone_for(broker)
     )
 
 
+def _frozen(brokers: tuple[int, ...], case: CaseFile) -> str:
+    frozen = [b for b in brokers if b in case.frozen]
+    if not frozen:
+        return ""
+    who = brokers_named(frozen) if len(brokers) > 1 else "it"
+    verb = "accepts connections and does" if len(frozen) == 1 else "accept connections and do"
+    return f", but {who} still {verb} not answer"
+
+
 def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
+    frozen = [b for b in dead if b in case.frozen]
+    if frozen:
+        its = "its session has" if len(frozen) == 1 else "their sessions have"
+        return Cause(f"{brokers_named(frozen)} {are(len(frozen))} frozen, and {its} ended", Confidence.LIKELY)
     lost = [b for b in dead if b in case.lost]
     if lost:
         return Cause(f"{brokers_named(lost)} may no longer exist, see KFX105", Confidence.POSSIBLE)
@@ -100,15 +125,40 @@ def _cause(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Cause:
     return Cause("stopped, crashed, or cut off from ZooKeeper and from kfix", Confidence.UNKNOWN)
 
 
-def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool) -> Iterator[Remedy]:
+def _only_in_sync(rows: Rows, case: CaseFile) -> tuple[int, ...]:
+    """Returns the dead brokers without which a partition stays without a leader: they alone have all its records."""
+    down = [row.tp for row in rows if row.leaderless and row.n_live_isr == 0]
+    return tuple(sorted({b for tp in down for b in case.isr(tp) if b in case.dead}))
+
+
+def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple[int, ...] = ()) -> Iterator[Remedy]:
     if calm:
         yield Remedy("Wait until it is back. Diagnose again if it does not return")
         return
     disk = " with the old disk, never with an empty one" if any(b in case.lost for b in dead) else ""
-    yield Remedy(f"Start {brokers_named(dead)}{disk}. Replicas catch up and rejoin the ISR without further action")
+    yield from _maybe_frozen(dead, case)
+    rest = tuple(b for b in dead if b not in first)
+    if first and rest:
+        they, then = "it is" if len(first) == 1 else "they are", start(rest, case)
+        yield Remedy(
+            f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
+            f"Then {then[:1].lower()}{then[1:]}"
+        )
+    else:
+        yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")
     yield Remedy(
         f"Once it is certain that {brokers_named(dead)} will never come back: reassign the replicas to other brokers"
     )
+
+
+def _maybe_frozen(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
+    """Yields advice where a bootstrap server hangs and no source shows which broker it is."""
+    hung = [s.name.removeprefix("bootstrap ") for s in case.failed_sources if s.name.startswith("bootstrap ")]
+    if hung and not case.frozen and not case.silent:
+        yield Remedy(
+            f"Check whether the process of {brokers_named(dead)} still runs: {', '.join(hung)} neither refuses "
+            "connections nor answers. If it is frozen, end it before you start the broker"
+        )
 
 
 CHECK = ClusterCheck(

@@ -2,14 +2,15 @@
 
 Why it matters
     No other leaders are elected while it is registered, so everything it leads and coordinates hangs, and no metric of
-    the other brokers changes. A frozen process accepts connections and never answers.
+    the other brokers changes. A frozen process accepts connections and never answers. If it is the controller, no
+    leader is elected and no ISR shrinks anywhere, until its session ends.
 
 How kfix knows
     It is registered in ZooKeeper, kfix asked it over a separate connection, and it gave no answer within the timeout,
     while other brokers did. This is the view from kfix's host only: whether other hosts reach it is unknown.
 
 Remedies, safest first
-    Check from another host first: a firewall in front of kfix looks the same. If it is frozen, stop its process; its
+    Check from another host first: a firewall in front of kfix looks the same. If it is frozen, end its process; its
     session ends and its partitions get other leaders. Then find the reason: stop signals, disk, garbage collection.
 
 Do not
@@ -44,23 +45,26 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _silent(broker: int, why: str, case: CaseFile) -> Finding:
     leads = case.leads.get(broker, 0)
+    controls = case.controller is not None and case.controller.broker == broker
     return Finding(
         code=CODE,
-        severity=Severity.CRITICAL if leads else Severity.WARNING,
+        severity=Severity.CRITICAL if leads or controls else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=_summary(broker, leads),
+        summary=_summary(broker, leads, controls=controls),
         cause=Cause(
             "its process hangs or is frozen, or the network between kfix and the broker is cut", Confidence.LIKELY
         ),
         evidence=(
             Evidence(f"broker {broker}", f"asked at {case.address(broker) or 'its address'}", why or "no answer"),
+            *((Evidence(case.zookeeper_name, "/controller", f"broker {broker}"),) if controls else ()),
             *live_row(case),
         ),
         blocked=Blocked(f"clients of the partitions and groups that broker {broker} serves" if leads else ""),
         remedies=(
             Remedy(f"Check from another host whether broker {broker} responds there"),
             Remedy(
-                "If it is frozen: stop its process, which ends its session and lets others be elected, then start it"
+                "If it is frozen: end its process, which ends its session and lets "
+                f"{'another broker become controller' if controls else 'others be elected'}, then start it"
             ),
         ),
         never=(
@@ -71,8 +75,10 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
     )
 
 
-def _summary(broker: int, leads: int) -> str:
+def _summary(broker: int, leads: int, *, controls: bool) -> str:
     text = f"broker {broker} is registered but does not respond"
+    if controls:
+        text += "; it is the controller, so no leader is elected while it hangs"
     if not leads:
         return f"{text}; it leads no partition"
     return f"{text}: {several(leads, 'partition')} that it leads {are(leads)} unavailable"

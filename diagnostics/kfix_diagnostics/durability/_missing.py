@@ -12,9 +12,9 @@ from kfix.derive.checks import Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
-from kfix_diagnostics._advice import diagnose_again
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import are
+from kfix_diagnostics._advice import diagnose_again, start
+from kfix_diagnostics._explained import explained_by, key_of
+from kfix_diagnostics._words import are, does
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
@@ -57,10 +57,10 @@ def about(missing: Missing) -> str:
 
 
 def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
-    """Returns the keys of a network cut, or of dead brokers where no live broker is missing too."""
+    """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too."""
     if case.cut is not None and case.cut.explains(missing):
         return explained_by(missing, case)
-    away = set(case.dead) | set(case.shut_out)
+    away = {*case.dead, *case.shut_out, *case.silent}
     return explained_by(missing, case) if missing and away.issuperset(missing) else ()
 
 
@@ -94,12 +94,9 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
         )
     if not lagging:
         return Cause(f"{brokers_named(dead)} {are(len(dead))} not registered", Confidence.CERTAIN)
-    fresh = [b for b in lagging if case.restarting(b)]
-    if fresh == lagging:
-        back = ago(case.back_for(fresh[0]))
-        return Cause(
-            f"{brokers_named(fresh)} came back {back} ago and {are(len(fresh))} catching up", Confidence.LIKELY
-        )
+    known = _known_cause(lagging, case)
+    if known is not None:
+        return known
     leaders = sorted({row.leader for row in rows})
     who = f"{brokers_named(lagging)} {are(len(lagging))} alive but"
     if len(leaders) == 1 and _in_sync_elsewhere(lagging, leaders[0], case):
@@ -108,6 +105,21 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
             Confidence.POSSIBLE,
         )
     return Cause(f"{who} out of sync: stuck, too slow, or still catching up", Confidence.POSSIBLE)
+
+
+def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
+    """Returns why live brokers are out of sync, where something else shows it: a hang, a cut, a recent start."""
+    if hanging := [b for b in lagging if b in case.silent]:
+        return Cause(f"{brokers_named(hanging)} {does(len(hanging))} not respond, see KFX402", Confidence.LIKELY)
+    if case.cut is not None and case.cut.explains(lagging):
+        return Cause(f"the network is cut, see {key_of(case.cut).partition(':')[0]}", Confidence.LIKELY)
+    fresh = [b for b in lagging if case.restarting(b)]
+    if fresh == lagging:
+        back = ago(case.back_for(fresh[0]))
+        return Cause(
+            f"{brokers_named(fresh)} came back {back} ago and {are(len(fresh))} catching up", Confidence.LIKELY
+        )
+    return None
 
 
 def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
@@ -119,8 +131,14 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     dead = case.away(missing)
     lagging = [b for b in missing if b not in dead]
     if dead:
-        yield Remedy(f"Start {brokers_named(dead)}. Replicas catch up and rejoin the ISR without further action")
-    if lagging:
+        yield Remedy(f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action")
+    hanging = [b for b in lagging if b in case.silent]
+    if hanging:
+        yield Remedy(f"Find out why {brokers_named(hanging)} {does(len(hanging))} not respond: see KFX402")
+    lagging = [b for b in lagging if b not in hanging]
+    if lagging and case.cut is not None and case.cut.explains(lagging):
+        yield Remedy(f"Repair the network: see {key_of(case.cut).partition(':')[0]}")
+    elif lagging:
         yield Remedy(
             f"Find out why {brokers_named(lagging)} {'lags' if len(lagging) == 1 else 'lag'}: network, disk, "
             "garbage collection, or a left-over throttle"

@@ -67,8 +67,19 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         remedies=tuple(_remedies(missing, case)),
         never=("Do not trigger an election, and do not restart the brokers that are in sync",),
         partitions=tps,
+        headline=_headline(missing, case) if case.calm(missing) else "",
         follows=(*explained(missing, case), *others, *lag_keys(missing, case)),
     )
+
+
+def _headline(missing: Missing, case: CaseFile) -> str:
+    """Returns what the first line says while a broker that came back catches up; of one that left, KFX401 says it."""
+    ages = [age for b in missing if b not in case.dead and (age := case.back_for(b)) is not None]
+    if not ages:
+        return ""
+    left = ago(case.restart_grace - min(ages))
+    doing = f"came back {ago(min(ages))} ago and {are(len(missing))} catching up"
+    return f"{brokers_named(missing)} {doing}, an alarm in {left}"
 
 
 def _remedies(missing: Missing, case: CaseFile) -> Iterator[Remedy]:

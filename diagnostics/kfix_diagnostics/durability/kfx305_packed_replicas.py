@@ -69,6 +69,7 @@ def _one_rack(rack: str, rows: list[PartitionFacts], case: CaseFile) -> Finding:
 
 def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
+    topic = next((tp.topic for tp in tps if tp.topic not in case.hindered), tps[0].topic)
     lost = "one broker" if factor == 1 else f"{factor} brokers"
     return Finding(
         code=CODE,
@@ -83,7 +84,7 @@ def _few(factor: int, rows: list[PartitionFacts], case: CaseFile) -> Finding:
                 case,
                 "raise-topic-rf",
                 f"Raise the replication factor to {rows[0].advised_rf} by a reassignment, topic by topic",
-                f"topic={tps[0].topic}",
+                f"topic={topic}",
                 f"rf={rows[0].advised_rf}",
             ),
         ),

@@ -36,7 +36,7 @@ from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import are, either, has, ids, per_topic
+from kfix_diagnostics._words import are, has, ids, per_topic, start_any
 
 CODE = "KFX103"
 SHOWN = 3
@@ -93,7 +93,7 @@ def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     if isr:
-        yield runbook(case, "isr-dead", f"Start {either(isr)}. It is in sync, so no data is lost")
+        yield runbook(case, "isr-dead", f"{start_any(isr, case.frozen)}. It is in sync, so no data is lost")
     for tp in tps[:SHOWN]:
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:

@@ -31,10 +31,10 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
-from kfix_diagnostics._advice import blocked, runbook
+from kfix_diagnostics._advice import blocked, runbook, start
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import either, has, per_topic
+from kfix_diagnostics._words import either, has, per_topic, start_any
 
 CODE = "KFX104"
 
@@ -81,11 +81,20 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 
 
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
-    in_sync = sorted({b for tp in tps for b in case.isr(tp)}) or list(replicas)
-    yield runbook(case, "isr-dead", f"Start {either(in_sync)}. No data is lost, and nothing else helps")
+    yield runbook(case, "isr-dead", f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps")
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
     if len(replicas) == 1:
         yield Remedy("Afterwards, to prevent this: raise the replication factor to 3 by a reassignment over racks")
+
+
+def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:
+    """Returns what to start: any broker that is in sync for all partitions, otherwise one of the ISR of each."""
+    isrs = [set(case.isr(tp)) for tp in tps if case.isr(tp)]
+    shared = sorted(set.intersection(*isrs)) if isrs else list(replicas)
+    if shared:
+        return start_any(shared, case.frozen)
+    needed = sorted(set.union(*isrs))
+    return f"{start(needed, case)}: each partition needs one of its in-sync replicas, and none has all of them"
 
 
 CHECK = PartitionCheck(

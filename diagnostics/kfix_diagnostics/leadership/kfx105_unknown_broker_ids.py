@@ -7,7 +7,9 @@ Why it matters
 How kfix knows
     The id is not registered, and one of two signs shows that it will not return: its former address (from earlier
     snapshots) now answers under another id, which makes it likely; or a broker without any replica has registered since
-    the id was lost, which makes it possible. Without such a sign kfix reports a dead broker (KFX401).
+    the id was lost, which makes it possible. Each lost id has a replacement of its own, by address, host, or the order
+    of ids; where several brokers may be it, an operator has to say which. Without such a sign kfix
+    reports a dead broker (KFX401).
 
 Remedies, safest first
     Start a broker with the old id and the old disk; all its replicas recover without further action. If the id is gone
@@ -34,7 +36,7 @@ from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import has, per_topic
+from kfix_diagnostics._words import either, has, per_topic
 
 CODE = "KFX105"
 
@@ -81,6 +83,10 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _heir(broker: int, case: CaseFile) -> Evidence:
     heir, same_address = case.lost[broker]
+    if heir is None:
+        return Evidence(
+            case.zookeeper_name, brokers_named(_empty(case)), f"without replicas; any may replace broker {broker}"
+        )
     if same_address:
         return Evidence("earlier snapshot", f"address of broker {broker}", f"now answers as broker {heir}")
     return Evidence(
@@ -90,7 +96,8 @@ def _heir(broker: int, case: CaseFile) -> Evidence:
 
 def _cause(lost: list[int], case: CaseFile) -> Cause:
     sure = all(case.lost[b][1] for b in lost)
-    heirs = brokers_named(case.lost[b][0] for b in lost)
+    known = [heir for b in lost if (heir := case.lost[b][0]) is not None]
+    heirs = brokers_named(known) if len(known) == len(lost) else f"some of {brokers_named(_empty(case))}"
     return Cause(
         f"{brokers_named(lost)} {'was' if len(lost) == 1 else 'were'} re-created under another id: {heirs}",
         Confidence.LIKELY if sure else Confidence.POSSIBLE,
@@ -101,12 +108,31 @@ def _remedies(lost: list[int], rows: Rows, down: bool, case: CaseFile) -> Iterat
     old = "the old id and the old disk" if len(lost) == 1 else "their old ids and disks"
     yield Remedy(f"Start {brokers_named(lost)} with {old}. All replicas recover without further action")
     if any(row.n_live_isr > 0 for row in rows):
-        heirs = brokers_named(case.lost[b][0] for b in lost)
-        text = f"Where an in-sync replica is alive: reassign the replicas of {brokers_named(lost)} to {heirs}"
-        renamed = " ".join(f"{b}={case.lost[b][0]}" for b in lost)
-        yield runbook(case, "replace-broker", text, f"renamed={renamed}")
+        yield _replace(lost, case)
     if down:
         yield Remedy("Where no replica is alive, the records exist on the old disk only: save it before anything else")
+
+
+def _replace(lost: list[int], case: CaseFile) -> Remedy:
+    """Returns the runbook with the replacement of each id, or the question which broker it is."""
+    found = {b: case.lost[b][0] for b in lost}
+    text = f"Where an in-sync replica is alive: reassign the replicas of {brokers_named(lost)} to "
+    if None in found.values():
+        asked, empty = " ".join(f"{b}=NEW" for b in lost), _empty(case)
+        which = f"which of {brokers_named(empty)} replaces {either(lost)}"
+        if len(empty) == 1:
+            which = f"whether broker {empty[0]} replaces {either(lost)}"
+        ask = f"Find out {which} (log directory, host, rack), and name each"
+        return Remedy(
+            f"{text}their replacements. {ask}: kfix runbook plan replace-broker -p 'renamed={asked}'",
+            runbook="replace-broker",
+        )
+    renamed = " ".join(f"{b}={heir}" for b, heir in found.items())
+    return runbook(case, "replace-broker", text + brokers_named(h for h in found.values() if h), f"renamed={renamed}")
+
+
+def _empty(case: CaseFile) -> list[int]:
+    return sorted((case.live or frozenset()) - case.assigned)
 
 
 CHECK = PartitionCheck(

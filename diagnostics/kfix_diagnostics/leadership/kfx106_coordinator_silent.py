@@ -84,6 +84,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         ),
         partitions=tps,
         follows=(f"KFX402:broker {leader}", *explained_by((leader,), case)),
+        headline=f"the coordinator on broker {leader} is still loading" if fresh else "",
         token="loading" if loading else "silent",
     )
 

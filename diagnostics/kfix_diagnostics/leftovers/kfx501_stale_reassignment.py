@@ -28,7 +28,7 @@ from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
-from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, ids, per_topic
@@ -78,6 +78,7 @@ def _waiting(dead: tuple[int, ...], rows: list[PartitionFacts], case: CaseFile) 
         ),
         partitions=tps,
         follows=explained_by(dead, case),
+        headline=f"the reassignment of {per_topic(tps)} waits for {brokers_named(dead)}" if case.calm(dead) else "",
     )
 
 
@@ -89,7 +90,7 @@ def _row(row: PartitionFacts, case: CaseFile) -> Evidence:
 
 def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        yield Remedy(f"Start {brokers_named(dead)}. The reassignment then continues by itself")
+        yield Remedy(f"{start(dead, case)}. The reassignment then continues by itself")
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
         yield Remedy(f"Or reassign {several(partitions, 'partition')} again, to live brokers")

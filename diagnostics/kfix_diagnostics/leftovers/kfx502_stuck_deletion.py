@@ -27,6 +27,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
+from kfix_diagnostics._advice import start
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
 
@@ -47,10 +48,11 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=(Remedy(f"Start {brokers_named(dead)}. The deletion then completes by itself"),),
+            remedies=(Remedy(f"{start(dead, case)}. The deletion then completes by itself"),),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),
+            headline=f"the deletion of {topic} waits for {brokers_named(dead)}" if case.calm(dead) else "",
         )
 
 

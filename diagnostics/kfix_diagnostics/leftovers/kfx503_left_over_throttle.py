@@ -69,6 +69,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         remedies=(
             runbook(case, "sweep-throttles", "Remove the throttles. The runbook refuses while anything is being moved"),
         ),
+        headline="replication throttles are left over",
         never=("Do not remove throttles while replicas are being moved: the copy takes the bandwidth of the clients",),
     )
 

@@ -34,9 +34,12 @@ def tps_of(rows: Iterable[PartitionFacts]) -> tuple[TopicPartition, ...]:
     return tuple(row.tp for row in rows)
 
 
-def largest(rows: Rows) -> str:
-    """Returns the topic with most of these partitions, the first by name if there are several."""
-    sizes = Counter(row.topic for row in rows)
+def largest(rows: Rows, case: CaseFile) -> str:
+    """Returns the topic with most of these partitions, the first by name if there are several.
+
+    A topic that cannot be reassigned now is the last choice.
+    """
+    sizes = Counter(row.topic for row in rows if row.topic not in case.hindered) or Counter(row.topic for row in rows)
     return min(sizes, key=lambda topic: (-sizes[topic], topic))
 
 

@@ -76,7 +76,7 @@ def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if reachable < case.expected.rf:
         yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {case.expected.rf} replicas of a partition")
     if reachable > factor:
-        topic = largest(rows)
+        topic = largest(rows, case)
         text = f"Raise the replication factor to {reachable} by a reassignment, topic by topic, beginning with {topic}"
         yield runbook(case, "raise-topic-rf", text, f"topic={topic}", f"rf={reachable}")
 

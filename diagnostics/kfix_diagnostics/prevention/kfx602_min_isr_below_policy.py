@@ -86,16 +86,16 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     fit = tuple(row for row in rows if row.n_replicas > wanted)
     tight = tuple(row for row in rows if row.n_replicas <= wanted)
     if fit:
-        text = f"Set it to {wanted}, topic by topic, beginning with {largest(fit)}"
-        yield runbook(case, "durable-defaults", text, f"topic={largest(fit)}", f"min_isr={wanted}")
+        text = f"Set it to {wanted}, topic by topic, beginning with {largest(fit, case)}"
+        yield runbook(case, "durable-defaults", text, f"topic={largest(fit, case)}", f"min_isr={wanted}")
     plain = tuple(row for row in tight if not row.internal)
     more = f"Raise the replication factor of {how_many(tight)} to {wanted + 1} first, then the setting" if tight else ""
     if tight and n_brokers(case) <= wanted:
         yield Remedy(f"{more}. This needs more brokers than the cluster has")
     elif plain:
-        yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain)}", f"rf={wanted + 1}")
+        yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain, case)}", f"rf={wanted + 1}")
     elif tight:
-        yield runbook(case, "raise-offsets-rf", more, f"topic={largest(tight)}", f"rf={wanted + 1}")
+        yield runbook(case, "raise-offsets-rf", more, f"topic={largest(tight, case)}", f"rf={wanted + 1}")
 
 
 CHECK = PartitionCheck(

@@ -71,15 +71,15 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if factor > case.expected.min_isr:
-        text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows)}"
-        yield runbook(case, "durable-defaults", text, f"topic={largest(rows)}", f"min_isr={factor - 1}")
+        text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows, case)}"
+        yield runbook(case, "durable-defaults", text, f"topic={largest(rows, case)}", f"min_isr={factor - 1}")
     if n_brokers(case) <= factor:
         yield Remedy(
             f"Add a broker, then a replica: {n_brokers(case)} brokers cannot hold {factor + 1} replicas of a partition"
         )
         return
     plain = tuple(row for row in rows if not row.internal)
-    name, topic = ("raise-topic-rf", largest(plain)) if plain else ("raise-offsets-rf", largest(rows))
+    name, topic = ("raise-topic-rf", largest(plain, case)) if plain else ("raise-offsets-rf", largest(rows, case))
     text = f"Raise the replication factor to {factor + 1} by a reassignment, topic by topic, beginning with {topic}"
     yield runbook(case, name, text, f"topic={topic}", f"rf={factor + 1}")
 

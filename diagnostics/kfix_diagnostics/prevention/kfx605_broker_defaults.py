@@ -100,7 +100,7 @@ def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Rem
     if not short:
         yield Remedy(
             f"Set it to {wanted} for all brokers at once, without a restart, and in every server.properties",
-            f"kafka-configs.sh --bootstrap-server {servers(case)} --alter --entity-type brokers --entity-default "
+            f"kafka-configs.sh {servers(case)} --alter --entity-type brokers --entity-default "
             f"--add-config {key}={wanted}",
         )
         return

@@ -46,7 +46,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _spread(rows: Rows, case: CaseFile) -> Finding:
-    tps, topic = tps_of(rows), largest(rows)
+    tps, topic = tps_of(rows), largest(rows, case)
     return Finding(
         code=CODE,
         severity=Severity.WARNING,

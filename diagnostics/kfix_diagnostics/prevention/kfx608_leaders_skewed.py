@@ -82,7 +82,7 @@ def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> It
     if uneven or not held:
         yield Remedy(
             "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
-            f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
+            f"kfix runbook apply move-replicas --json-in FILE {servers(case)}",
             "move-replicas",
         )
 

@@ -62,7 +62,7 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         remedies=(
             Remedy(
                 "Reassign replicas to the brokers that hold little, throttled and in batches",
-                f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
+                f"kfix runbook apply move-replicas --json-in FILE {servers(case)}",
                 "move-replicas",
             ),
         ),

@@ -89,7 +89,7 @@ def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
         )
     return Remedy(
         "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
-        f"kfix runbook apply move-replicas --json-in FILE --bootstrap-server {servers(case)}",
+        f"kfix runbook apply move-replicas --json-in FILE {servers(case)}",
         "move-replicas",
     )
 

@@ -80,7 +80,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             Remedy("Give every broker the same server.properties, then do a rolling restart"),
             Remedy(
                 "Check for temporary dynamic settings of single brokers",
-                f"kafka-configs.sh --bootstrap-server {servers(case)} --describe --entity-type brokers "
+                f"kafka-configs.sh {servers(case)} --describe --entity-type brokers "
                 f"--entity-name {min(case.settings(next(iter(drifted))))}",
             ),
         ),

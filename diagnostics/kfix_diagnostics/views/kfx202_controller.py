@@ -151,6 +151,7 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
             Remedy(f"Restart broker {controller} with a clean shutdown. Another broker takes over within seconds"),
         ),
         never=NEVER,
+        follows=explained_by((controller,), case),
         token=str(controller),
     )
 

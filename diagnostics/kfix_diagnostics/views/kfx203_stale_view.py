@@ -35,7 +35,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import several
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._explained import explained_by, key_of
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX203"
@@ -105,6 +105,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
         ),
         partitions=tuple(stale.all),
         follows=(*explained_by((broker,), case),),
+        headline=f"the metadata of broker {broker}, which has just come back, is stale" if not severity else "",
     )
 
 
@@ -132,6 +133,11 @@ def _what(stale: Stale) -> str:
 def _cause(broker: int, case: CaseFile) -> Cause:
     if broker in case.shut_out:
         return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata", Confidence.LIKELY)
+    if case.cut is not None and case.cut.explains((broker,)):
+        code = key_of(case.cut).partition(":")[0]
+        return Cause(
+            f"the network is cut, see {code}: metadata updates do not reach broker {broker}", Confidence.LIKELY
+        )
     if case.restarting(broker):
         return Cause(f"broker {broker} has just come back and has not received all metadata yet", Confidence.LIKELY)
     return Cause(f"metadata updates of the controller do not reach broker {broker}", Confidence.LIKELY)

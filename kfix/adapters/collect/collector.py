@@ -87,6 +87,7 @@ class _Collection:
         self._addresses: dict[int, Endpoint] = {}
         self._answers: dict[int, BrokerAnswers] = {}
         self._dead: dict[int, str] = {}
+        self._frozen: dict[int, str] = {}
         self._memory: Memory | None = None
 
     def close(self) -> None:
@@ -232,7 +233,10 @@ class _Collection:
             # A broker that is not registered and does not respond is dead: a fact, not a failed source.
             for broker in self._tasks.keys() - live - views.keys():
                 self._questions.retract(f"broker {broker}")
-                self._dead[broker] = self._tasks.pop(broker).error
+                task = self._tasks.pop(broker)
+                self._dead[broker] = task.error
+                if task.hung and self._lines[broker].accepted:
+                    self._frozen[broker] = task.error
         details = Details(self._questions, {b: self._lines[b] for b in views}, self._deadline)
         controller = view.controller.broker if view is not None else majority_controller(views, mode)
         topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
@@ -262,6 +266,7 @@ class _Collection:
                 mode=mode,
                 bootstrap=self._target.bootstrap_text or ",".join(map(str, self._addresses.values())),
                 zookeeper=authority.connect,
+                command_config=str(self._target.command_config or ""),
             ),
             views=views,
             zookeeper=view,
@@ -277,9 +282,8 @@ class _Collection:
             epoch_ends=epoch_ends,
             samples=(self._wanted.before,) if self._wanted.before is not None else (),
             addresses=dict(sorted(self._addresses.items())),
-            silent={
-                b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers
-            },
+            silent=self._frozen
+            | {b: t.error or "is of another cluster" for b, t in sorted(self._tasks.items()) if b not in self._answers},
             remembered_groups=memory.groups,
             remembered_brokers=memory.brokers,
             sources=self._questions.sources(),

@@ -41,6 +41,8 @@ class BrokerConnection:
         self._correlation = 0
         self._let_in = False
         self._ranges: dict[int, tuple[int, int]] = {}
+        #: Whether the server has ever accepted a connection: then something runs there, even if it never answers.
+        self.accepted = False
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +110,7 @@ class BrokerConnection:
 
     def _open(self, deadline: Deadline) -> None:
         plain = connected(self.endpoint, deadline.require(f"{self.endpoint}: connect"))
+        self.accepted = True
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = self._security.wrap(plain, self.endpoint.host)
         self._check_versions(deadline)

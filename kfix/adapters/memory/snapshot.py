@@ -52,7 +52,7 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
         },
         reassignments=dict(reader.reassignments()),
         addresses={b.id: b.endpoint for b in cluster.brokers.values()},
-        silent={b.id: b.silent or "connection refused" for b in cluster.brokers.values() if b not in talking},
+        silent={b.id: b.silent for b in cluster.brokers.values() if b.alive and b.silent},
         remembered_groups=tuple(sorted(cluster.groups)),
     )
 

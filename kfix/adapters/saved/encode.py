@@ -14,6 +14,9 @@ from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicParti
 FORMAT = "kfix.snapshot"
 VERSION = 1
 
+#: Known of a live cluster only. A path of this host means nothing elsewhere.
+_LIVE_ONLY = frozenset({"security", "command_config"})
+
 
 def encode(snapshot: Snapshot) -> dict[str, Any]:
     return {
@@ -22,7 +25,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "kfix": snapshot.kfix,
         "taken_at": snapshot.taken_at,
         "seconds": snapshot.seconds,
-        "cluster": {name: value for name, value in asdict(snapshot.cluster).items() if name != "security"},
+        "cluster": {name: value for name, value in asdict(snapshot.cluster).items() if name not in _LIVE_ONLY},
         "sources": [asdict(s) for s in snapshot.sources],
         "views": {str(b): _view(v) for b, v in snapshot.views.items()},
         "zookeeper": None if snapshot.zookeeper is None else _zookeeper(snapshot.zookeeper),

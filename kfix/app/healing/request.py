@@ -125,7 +125,7 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
     refuse_while_cut(diagnosis.findings)
     found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
     if found:
-        return Matched(matching.in_plans(found) if asked.finding is None else found)
+        return Matched(matching.in_plans(found, runbook) if asked.finding is None else found)
     if runbook.request:
         topic = asked.topic or str(asked.params.get(matching.TOPIC, ""))
         user = str(whoami()["user"])

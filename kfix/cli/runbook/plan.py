@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -97,7 +98,7 @@ def plan(
     out = Out.of(json_output)
     found, _, snapshot = _matched(app, access, asked, debounce, out)
     if len(found.findings) > 1:
-        keys = (f"  --finding {f.key}" for f in found.findings)
+        keys = (f"  --finding {shlex.quote(f.key)}" for f in found.findings)
         raise UsageError(
             lines(f"{name} matches {len(found.findings)} findings, and a plan is for one. Choose one:", *keys)
         )

@@ -246,13 +246,18 @@ class Vantage:
 
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
-    """`id` is Kafka's own cluster id, "" if it is unknown. `security` is known of a live cluster only."""
+    """`id` is Kafka's own cluster id, "" if it is unknown.
+
+    `security` and `command_config`, the file of client properties that commands to paste have to name, are known of a
+    live cluster only: no file stores them.
+    """
 
     id: str
     mode: Mode
     bootstrap: str = ""
     zookeeper: str = ""
     security: ClientSecurity = field(default_factory=ClientSecurity)
+    command_config: str = ""
 
     @property
     def name(self) -> str:

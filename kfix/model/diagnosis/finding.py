@@ -85,7 +85,8 @@ class Finding:
     `follows` names keys of findings that explain this one. `facts` are
     the values that a runbook may refer to as `finding.NAME`. `folded` is filled by the engine, never by a check.
     `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
-    agree on it. `prevention` is set by the engine for a latent risk: nothing is broken today.
+    agree on it. `headline` is what the first line says in place of "healthy" while this finding is only advice, such as
+    that a broker may be restarting. `prevention` is set by the engine for a latent risk: nothing is broken today.
 
     Summary, remedies and `never` are sentences without the final period; reports add it.
     """
@@ -107,6 +108,7 @@ class Finding:
     unsettled: bool = False
     prevention: bool = False
     about: str = ""
+    headline: str = ""
 
     @property
     def key(self) -> str:
@@ -130,7 +132,8 @@ class Diagnosis:
     """All findings of one snapshot, heads first by severity, and the sources that could not be read.
 
     `prevention` is true if latent risks were judged too. `vantages` are the named places the snapshot was taken from.
-    `unfinished` are runs on this cluster that were begun on this host and not finished; no snapshot shows them.
+    `notes` are sentences about what is under way and is no fault. `unfinished` are runs on this cluster that were
+    begun on this host and not finished; no snapshot shows them.
     """
 
     cluster: str
@@ -141,10 +144,19 @@ class Diagnosis:
     prevention: bool = False
     vantages: tuple[Vantage, ...] = ()
     unfinished: tuple[UnfinishedRun, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:
             yield from finding.walk()
+
+    @property
+    def headlines(self) -> tuple[str, ...]:
+        """Returns what keeps the cluster from being called healthy although nothing is an alarm."""
+        found = dict.fromkeys(f.headline for f in self.walk() if f.headline and f.severity is Severity.INFO)
+        if any(f.unsettled for f in self.walk()):
+            found["something has just changed"] = None
+        return tuple(found)
 
     @property
     def worst(self) -> Severity | None:

@@ -131,7 +131,10 @@ class RunbookTest:
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """`codes` are the findings that it fixes; `request` is the subject without a finding: `topic`, `cluster` or ""."""
+    """`codes` are the findings that it fixes; `request` is the subject without a finding: `topic`, `cluster` or "".
+
+    With `together`, one plan heals all findings of these codes: they have one cause.
+    """
 
     id: str
     version: int
@@ -152,3 +155,4 @@ class Runbook:
     placement: Placement | None = None
     invariants: tuple[InvariantTemplate, ...] = ()
     standing: tuple[CheckTemplate, ...] = ()
+    together: bool = False

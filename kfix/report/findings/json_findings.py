@@ -6,6 +6,8 @@ taken_at        seconds since the epoch, UTC
 worst           "info", "warning", "critical", or null where nothing was found
 exit_code       exit code of `kfix diagnose`: 0, 20, 21, 22
 looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
+notes           sentences about what is under way and is no fault, such as a reassignment
+headlines       what keeps the cluster from being called healthy although nothing is an alarm, such as a restart
 could_not_read  sources that failed, with the error; what they would have shown is unknown
 prevention      true: latent risks were judged too
 vantages        places that the snapshot was merged from (saved with --vantage), [] for a live one; each:
@@ -63,6 +65,8 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
         "worst": None if diagnosis.worst is None else diagnosis.worst.word,
         "exit_code": exit_code(diagnosis),
         "looked_at": dict(diagnosis.looked_at),
+        "notes": list(diagnosis.notes),
+        "headlines": list(diagnosis.headlines),
         "could_not_read": list(diagnosis.could_not_read),
         "prevention": diagnosis.prevention,
         "vantages": vantages_json(diagnosis.vantages),

@@ -57,12 +57,16 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
         verdict = "healthy" if not diagnosis.could_not_read else "nothing found, but some sources were not read"
-        if cut_short(diagnosis) and not diagnosis.could_not_read:
+        if diagnosis.headlines and not diagnosis.could_not_read:
+            verdict = f"no alarm, but {'; '.join(diagnosis.headlines)}"
+        elif cut_short(diagnosis) and not diagnosis.could_not_read:
             verdict = "nothing found, but a run is unfinished"
-        numbers = f"{verdict}{', with advice' if worst is not None and not diagnosis.could_not_read else ''}"
+        numbers = f"{verdict}{', with advice' if worst is not None and verdict == 'healthy' else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
     yield Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
     yield Line(_looked_at(diagnosis), style="dim", hang=STEP)
+    for note in diagnosis.notes:
+        yield Line(_sentence(note), hang=STEP)
 
 
 def _looked_at(diagnosis: Diagnosis) -> str:

@@ -47,6 +47,8 @@ def nagios_line(diagnosis: Diagnosis) -> str:
         head = diagnosis.findings[0]
         more = f" (and {len(diagnosis.findings) - 1} more)" if len(diagnosis.findings) > 1 else ""
         text = f"{head.code} {head.summary}{more}"
+    elif diagnosis.headlines:
+        text = f"no alarm, but {'; '.join(diagnosis.headlines)}"
     else:
         text = f"{several(diagnosis.looked_at.get('partitions', 0), 'partition')}, nothing found"
     data = " ".join(f"{severity.word}={n}" for severity, n in numbers.items())

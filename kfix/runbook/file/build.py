@@ -39,6 +39,7 @@ def build(m: schema.RunbookModel, sha256: str, origin: str) -> Runbook:
         about=m.about.strip(),
         codes=tuple(m.on.finding),
         request=m.on.request or "",
+        together=m.on.together,
         params={k: _param(p) for k, p in m.params.items()},
         caps=Caps(**m.limits.model_dump()),
         preconditions=_checks(m.preconditions),

@@ -200,6 +200,7 @@ _WORDS: Mapping[str, str] = {
     "about": "What it is for. kfix runbook list shows the first sentence.",
     "on": "The findings it is for, or what may be requested without a finding.",
     "On.finding": "Finding codes, as kfix explain lists them.",
+    "together": "One plan heals all its findings, because they have one cause.",
     "request": "Planned without a finding: for a topic (parameter topic), or for the cluster.",
     "RunbookModel.params": "Parameters, given with -p NAME=VALUE.",
     "limits": "Limits of a plan; a plan above one is refused.",

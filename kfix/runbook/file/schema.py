@@ -62,9 +62,10 @@ class MetadataModel(StrictModel):
 
 
 class On(StrictModel):
-    """What a runbook is for: findings, a person's request, or both."""
+    """What a runbook is for: findings, a person's request, or both. `together`: one plan heals all its findings."""
 
     finding: list[Code] = Field(default_factory=list)
+    together: bool = False
     request: Literal["topic", "cluster"] | None = None
 
 

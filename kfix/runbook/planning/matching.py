@@ -12,6 +12,8 @@ from kfix.model.plan.runbook import Runbook
 
 #: The parameter that names the topic of a request.
 TOPIC = "topic"
+#: The object in the key of a plan for all findings of a runbook.
+_ALL = "all"
 
 
 def findings_for(runbook: Runbook, diagnosis: Diagnosis, key: str | None, topic: str = "") -> tuple[Finding, ...]:
@@ -26,6 +28,9 @@ def findings_for(runbook: Runbook, diagnosis: Diagnosis, key: str | None, topic:
         return tuple(sorted(wanted, key=lambda f: (-f.severity, f.code, f.partitions)))
     if key in found:
         return (found[key],)
+    united = _plans_by_key(tuple(found.values()), runbook)
+    if key in united:
+        return (united[key],)
     others = {f.key for f in diagnosis.walk()}
     if key in others:
         raise RefusedError(f"{runbook.id} is for {_purpose(runbook)}, not for {key}; nothing was changed")
@@ -37,12 +42,30 @@ def topics_of(finding: Finding) -> frozenset[str]:
     return frozenset(tp.topic for tp in finding.partitions) | frozenset({str(finding.facts.get("topic", ""))} - {""})
 
 
-def in_plans(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Merges findings of one code on the same topics, so that one plan and one answer cover all their partitions."""
+def _plans_by_key(findings: tuple[Finding, ...], runbook: Runbook) -> dict[str, Finding]:
+    """Returns the findings by the keys of their plans, so that the key in a plan can be named again.
+
+    `CODE:all` still means all of them when only one is left.
+    """
+    plans = in_plans(tuple(sorted(findings, key=lambda f: (-f.severity, f.code, f.partitions))), runbook)
+    found = {plan.key: plan for plan in plans}
+    if runbook.together and len(plans) == 1:
+        found |= {f"{code}:{_ALL}": plans[0] for code in runbook.codes}
+    return found
+
+
+def in_plans(findings: tuple[Finding, ...], runbook: Runbook) -> tuple[Finding, ...]:
+    """Merges findings into plans, so that one plan and one answer cover all their partitions.
+
+    Findings of one code on the same topics are one plan, or all findings of a runbook that heals them together, unless
+    they have more partitions than it may change.
+    """
+    if runbook.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
+        return (_merged(list(findings), _ALL),) if findings else ()
     groups: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.code, _subject(finding)), []).append(finding)
-    return tuple(_merged(group) for group in groups.values())
+    return tuple(_merged(group, ", ".join(_subject(group[0]))) for group in groups.values())
 
 
 def _subject(finding: Finding) -> tuple[str, ...]:
@@ -91,15 +114,15 @@ def _purpose(runbook: Runbook) -> str:
     return ", ".join(runbook.codes) or f"requests ({runbook.request})"
 
 
-def _merged(group: list[Finding]) -> Finding:
+def _merged(group: list[Finding], about: str) -> Finding:
     first = group[0]
     if len(group) == 1:
         return first
     partitions = tuple(dict.fromkeys(tp for finding in group for tp in finding.partitions))
     return replace(
         first,
-        obj=f"{', '.join(_subject(first))} ({len(partitions)} partitions)",
-        about="",
+        obj=f"{', '.join(sorted({name for each in group for name in _subject(each)}))} ({len(partitions)} partitions)",
+        about=about,
         summary=f"{first.summary}; and {len(group) - 1} more like it",
         partitions=partitions,
         facts=_united(group),

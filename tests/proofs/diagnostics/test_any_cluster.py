@@ -60,6 +60,42 @@ def test_a_partition_has_one_reason_to_be_without_a_leader(paper: Paper) -> None
     assert all(n == 1 for n in reasons.values())
 
 
+@settings(max_examples=200, deadline=None)
+@given(papers())
+def test_what_hangs_is_the_cause_and_no_finding_says_otherwise(paper: Paper) -> None:
+    """A silent broker neither catches up nor is to be started; a frozen one is ended before it is started."""
+    snapshot = paper.snapshot()
+    case = open_case(snapshot)
+    diagnosis = diagnose(snapshot)
+    hung = {f.obj for f in diagnosis.walk() if f.code == "KFX402"}
+    for finding in diagnosis.walk():
+        texts = [finding.summary, finding.cause.text, finding.headline, *(r.text for r in finding.remedies)]
+        for broker in hung:
+            assert not any(text.startswith((f"{broker} came back", f"Start {broker}.")) for text in texts), texts
+        for each in case.frozen:
+            assert not any(text.startswith(f"Start broker {each}.") for text in texts), texts
+    for one in (f for f in diagnosis.walk() if f.headline and f.severity is Severity.INFO):
+        assert one.headline in diagnosis.headlines
+
+
+@settings(max_examples=200, deadline=None)
+@given(papers())
+def test_no_reassignment_is_advised_for_a_topic_where_it_would_hang(paper: Paper) -> None:
+    snapshot = paper.snapshot()
+    hindered = open_case(snapshot).hindered
+    for finding in diagnose(snapshot, options=Options(prevention=True)).walk():
+        for remedy in finding.remedies:
+            if remedy.command and remedy.runbook in {"raise-topic-rf", "raise-offsets-rf"}:
+                assert not any(f"topic={topic} " in remedy.command for topic in hindered), remedy
+
+
+@settings(max_examples=40, deadline=None)
+@given(papers())
+def test_each_lost_id_has_a_successor_of_its_own(paper: Paper) -> None:
+    heirs = [heir for heir, _ in open_case(paper.snapshot()).lost.values() if heir is not None]
+    assert len(heirs) == len(set(heirs))
+
+
 @settings(max_examples=40, deadline=None)
 @given(papers())
 def test_the_same_snapshot_gives_the_same_diagnosis(paper: Paper) -> None:

@@ -48,9 +48,7 @@ def changed(saved: Path, **changes: object) -> Path:
         ["--debounce", "-1"],
         ["--restart-grace", "inf"],
         ["--group", ""],
-        ["--group", "g", "--nagios"],
         ["--group", "g", "--only", "KFX101"],
-        ["--json", "--nagios"],
     ],
 )
 def test_options_that_mean_nothing_are_usage_errors(saved: Path, options: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,10 @@ from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
 from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
-from kfix_diagnostics.engine import diagnose
+from kfix_diagnostics.engine import Options, diagnose
 from tests.places import GOLDEN
-from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics import cut_clusters
+from tests.unit.diagnostics.build import DAY, Paper
 from tests.unit.diagnostics.clusters import (
     base,
     broker_ids_gone,
@@ -112,8 +114,6 @@ def test_a_record_written_after_the_next_controller_came_is_named_as_such() -> N
     assert snapshot.zookeeper is not None
     node = snapshot.zookeeper.controller
     newer = {"epoch": 2, "epoch_mzxid": 100}
-    from dataclasses import replace
-
     changed = replace(snapshot, zookeeper=replace(snapshot.zookeeper, controller=replace(node, **newer)))
     values = [row.value for row in find(diagnose(changed), "KFX201").evidence]
     assert "controller epoch 1, after epoch 2 had begun" in values
@@ -250,3 +250,55 @@ def test_a_follower_that_is_slow_for_one_leader_only_points_to_their_link() -> N
             part.isr, part.age = (1, 2), 900.0
     finding = find(diagnose(paper.snapshot()), "KFX302")
     assert finding.cause.text.startswith("broker 3 is alive but out of sync only with leader 1")
+
+
+def test_a_hung_broker_that_registered_a_moment_ago_is_the_cause_and_does_not_catch_up() -> None:
+    paper = base().kill(2, 60).back(2, 26)
+    paper.answering.discard(2)
+    paper.silent = {2: "localhost:9092: connection or response timed out"}
+    diagnosis = diagnose(paper.snapshot())
+    assert heads(diagnosis) == ["KFX402:broker 2"]
+    missing = find(diagnosis, "KFX302")
+    assert missing.cause.text == "broker 2 does not respond, see KFX402"
+    assert "catching up" not in findings_text(diagnosis)
+    assert [r.text for r in missing.remedies] == ["Find out why broker 2 does not respond: see KFX402"]
+
+
+def test_behind_a_cut_network_nobody_catches_up() -> None:
+    # As if every broker had registered within the restart grace.
+    diagnosis = diagnose(cut_clusters.controller_link_cut(), options=Options(restart_grace=10 * DAY))
+    assert [f.code for f in diagnosis.findings] == ["KFX802"]
+    missing = [f for f in diagnosis.walk() if f.code == "KFX302"]
+    assert missing
+    assert {f.cause.text for f in missing} == {"the network is cut, see KFX802"}
+    assert "just come back" not in findings_text(diagnosis)
+    assert "came back" not in findings_text(diagnosis)
+
+
+def test_a_frozen_broker_whose_session_has_ended_is_ended_before_it_is_started() -> None:
+    paper = base().kill(3, 20)
+    paper.silent = {3: "localhost:9093: connection or response timed out"}
+    diagnosis = diagnose(paper.snapshot())
+    head = find(diagnosis, "KFX401")
+    assert head.severity is Severity.WARNING  # no restart looks like this
+    assert "but it still accepts connections and does not answer" in head.summary
+    assert head.cause.text == "broker 3 is frozen, and its session has ended"
+    starts = [r.text for f in diagnosis.walk() for r in f.remedies if "tart" in r.text]
+    assert starts
+    assert all("End the frozen process of broker 3, then start it" in text for text in starts)
+
+
+def test_a_hung_bootstrap_server_and_a_dead_broker_may_be_one_frozen_broker() -> None:
+    paper = base().kill(3)
+    paper.failed = {"bootstrap localhost:9093": "localhost:9093: connection or response timed out"}
+    first = find(diagnose(paper.snapshot()), "KFX401").remedies[0]
+    assert "whether the process of broker 3 still runs: localhost:9093 neither refuses" in first.text
+
+
+def test_a_hung_controller_is_called_the_controller() -> None:
+    paper = on_broker(3, base())
+    found = find(diagnose(paper.snapshot()), "KFX402")
+    assert "it is the controller, so no leader is elected while it hangs" in found.summary
+    assert any("another broker become controller" in r.text for r in found.remedies)
+    others = find(diagnose(on_broker(2, base()).snapshot()), "KFX402")
+    assert "controller" not in others.summary

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from kfix.adapters.memory.incidents import ALL
 from kfix.app.application import App
 from kfix.cli.app import app
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.runbook.file.catalogue import shipped_dir
 from tests.unit.runbook.fake_wiring import FakeWiring
 
@@ -159,12 +160,28 @@ def test_findings_of_one_topic_make_one_plan(wired: FakeWiring) -> None:
     assert "nudge:" not in single.output
 
 
-def test_a_plan_is_for_one_topic_and_the_choice_is_listed(wired: FakeWiring) -> None:
+def test_a_plan_is_for_one_topic_and_the_choice_is_listed_ready_to_paste(wired: FakeWiring) -> None:
     orders = ALL["partition-stuck"]().finding
-    wired.findings = (*wired.findings, orders)
-    result = kfix("plan", "coordinator-stuck")
+    names = ["ISR on broker 1", "ISR on broker 2"]
+    wired.findings = tuple(
+        replace(one, code="KFX103", obj=obj) for one, obj in zip((*wired.findings, orders), names, strict=True)
+    )
+    result = kfix("plan", "isr-dead")
     assert result.exit_code == 2
-    assert "--finding KFX102:orders-2" in result.output
+    for name in names:
+        assert f"--finding 'KFX103:{name}'" in result.output
+
+
+def test_all_stuck_partitions_are_one_plan(wired: FakeWiring) -> None:
+    """Two offsets partitions and a user's topic have one cause: their plan has one key, which can be named again."""
+    first = wired.findings[0]
+    other = replace(first, code="KFX102", obj="orders-2", partitions=(TopicPartition("orders", 2),), facts={})
+    wired.findings = (first, other)
+    result = kfix("plan", "coordinator-stuck")
+    assert "Choose one" not in result.output
+    keyed = kfix("plan", "coordinator-stuck", "--finding", "KFX101:all")
+    assert "there is no finding" not in keyed.output
+    assert keyed.exit_code == result.exit_code
 
 
 @pytest.mark.parametrize(

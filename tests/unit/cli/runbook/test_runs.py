@@ -266,6 +266,7 @@ def test_that_others_are_not_locked_out_is_told(lax: FakeWiring, tmp_path: Path)
 
 def test_the_second_finding_is_planned_from_a_look_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What was changed for the first one is in it."""
+    monkeypatch.setattr("kfix.runbook.planning.matching.in_plans", lambda found, _runbook: found)
     fake = wire("coordinator-stuck", monkeypatch, tmp_path)
     first = fake.findings[0]
     fake.findings = (first, replace(first, code="KFX102"))

@@ -1,0 +1,43 @@
+"""An error as JSON, `kfix.error/v1`: every command with `--json` prints it where it cannot print its own document.
+
+schema     "kfix.error/v1"
+exit_code  exit code of the command (docs/exit-codes.md)
+error      one line: what failed, and where; several lines for several mistakes in a file
+hint       how to continue, "" if there is none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from kfix.harmless import for_json, one_line
+
+#: The exit code of a monitoring plugin that could not find out.
+NAGIOS_UNKNOWN: Final = 3
+
+
+class Machine(Enum):
+    """The program that reads standard output, if it is not a person."""
+
+    NONE = ""
+    JSON = "--json"
+    NAGIOS = "--nagios"
+
+
+def machine_output(args: Sequence[str]) -> Machine:
+    """Returns which program reads the output of a command line, also of one that cannot be parsed."""
+    options = args[: args.index("--")] if "--" in args else args
+    return next((each for each in (Machine.NAGIOS, Machine.JSON) if each.value in options), Machine.NONE)
+
+
+def failure_json(sentence: str, exit_code: int, hint: str = "") -> str:
+    return for_json({"schema": "kfix.error/v1", "exit_code": exit_code, "error": sentence, "hint": hint}, indent=2)
+
+
+def failure_line(sentence: str, hint: str = "") -> str:
+    """Returns the line of a monitoring plugin; without performance data, since nothing was counted."""
+    text = f"{sentence.rstrip('.')} ({hint})" if hint else sentence
+    # The bar would begin performance data.
+    return one_line("KFIX UNKNOWN - " + " ".join(text.split("\n")).replace("|", "/"))

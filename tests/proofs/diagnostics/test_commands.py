@@ -1,0 +1,70 @@
+"""Every command of every finding can be pasted: a real shell splits it into words, and kfix knows the options."""
+
+import shlex
+import socket
+import subprocess
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from kfix.cli.app import app
+from kfix.model.cluster.snapshot import Snapshot
+from kfix_diagnostics.engine import Options, diagnose
+from tests.unit.diagnostics.cases import SICK
+
+CONFIG = "my client's.properties"
+
+
+def commands(snapshot: Snapshot) -> set[str]:
+    diagnosis = diagnose(snapshot, options=Options(prevention=True))
+    return {r.command for f in diagnosis.walk() for r in f.remedies if r.command}
+
+
+@pytest.fixture(scope="module")
+def all_commands() -> list[str]:
+    found: set[str] = set()
+    for cases in SICK.values():
+        for case in cases:
+            snapshot = case.make()
+            found |= commands(snapshot)
+            found |= commands(replace(snapshot, cluster=replace(snapshot.cluster, command_config=CONFIG)))
+    return sorted(found)
+
+
+def test_a_shell_splits_them_into_the_words_that_are_meant(all_commands):
+    script = "".join(f"printf '%s\\n' {command}; echo =\n" for command in all_commands)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    shown = [part.strip("\n").split("\n") for part in done.stdout.split("=\n")[:-1]]
+    assert len(all_commands) > 40
+    for command, words in zip(all_commands, shown, strict=True):
+        assert words == shlex.split(command), command
+
+
+def test_a_cluster_that_is_read_with_client_properties_is_named_with_them(all_commands):
+    with_config = [command for command in all_commands if CONFIG in shlex.split(command)]
+    without = [c for c in all_commands if "--bootstrap-server" in c and CONFIG not in shlex.split(c)]
+    assert len(with_config) >= len(without)
+    for command in with_config:
+        option = "--admin.config" if command.startswith("kafka-leader-election") else "--command-config"
+        words = shlex.split(command)
+        assert words[words.index(CONFIG) - 1] == option
+
+
+def test_kfix_knows_their_options(all_commands, tmp_path):
+    """At an address where nobody answers, a command that is understood ends with 22, one that is not with 2."""
+    (tmp_path / CONFIG).write_text("security.protocol=PLAINTEXT\n")
+    (tmp_path / "moves.json").write_text('{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        nobody = "{}:{}".format(*taken.getsockname())
+        for command in all_commands:
+            words = shlex.split(command)
+            if words[0] != "kfix" or "--bootstrap-server" not in words:
+                continue
+            words[words.index("--bootstrap-server") + 1] = nobody
+            words = [str(tmp_path / w) if w == CONFIG else w for w in words]
+            words = [str(tmp_path / "moves.json") if w == "FILE" else w for w in words]
+            result = CliRunner().invoke(app, words[1:])
+            assert result.exit_code == 22, (command, result.output)
