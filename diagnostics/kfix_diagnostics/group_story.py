@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Iterator
 
@@ -18,12 +19,16 @@ from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, st
 STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
 STOPS_COMMITS = "KFX304"
 _NO_ANSWER = -1
+#: The default of offsets.topic.num.partitions.
+_USUAL_PARTITIONS = 50
 #: TOPIC, GROUP and CLUSTER_AUTHORIZATION_FAILED.
 _NOT_ALLOWED = frozenset({29, 30, 31})
 
 
 def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
     case = open_case(snapshot)
+    if case.offsets_partitions_unknown:
+        return _unknown_count(group, diagnosis)
     if not case.offsets_partitions:
         return _without_topic(group, case)
     tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, case.offsets_partitions))
@@ -31,6 +36,9 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
     shared = next((p for p in case.probes if p.partition == tp.partition), None)
     findings = tuple(f for f in diagnosis.walk() if tp in f.partitions)
     blocked, verdict = _verdict(tp, probe or shared, findings)
+    unheard = blocked is False and not _named(group, probe, case)
+    if unheard:
+        blocked, verdict = None, _unheard_of(group, tp, probe or shared, case)
     return GroupStory(
         group,
         tp,
@@ -38,7 +46,50 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
         f"group {group}: {verdict}",
         tuple(_steps(group, tp, probe or shared, case)),
         findings,
-        tuple(_next(group, findings, case)) if not blocked else (),
+        (_list_groups(case),) if unheard else tuple(_next(group, findings, case)) if not blocked else (),
+    )
+
+
+def _named(group: str, probe: CoordinatorProbe | None, case: CaseFile) -> bool:
+    """Returns whether any source names the group: a list of groups, an earlier snapshot, or its committed offsets."""
+    names = {g.name for g in case.snapshot.groups} | set(case.snapshot.remembered_groups)
+    return group in names or (probe is not None and bool(probe.committed))
+
+
+def _list_groups(case: CaseFile) -> Remedy:
+    return Remedy(
+        "List the groups of the cluster", f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --list"
+    )
+
+
+def _unheard_of(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> str:
+    known = sorted({name for names in case.groups.values() for name in names} - {group})
+    close = difflib.get_close_matches(group, known, n=1)
+    guess = f". Did you mean {close[0]!r}?" if close else ""
+    offsets = " and it has no committed offset" if probe is not None and probe.group == group else ""
+    return f"no source names it{offsets}, although the coordinator of {tp} responds: check the name{guess}"
+
+
+def _unknown_count(group: str, diagnosis: Diagnosis) -> GroupStory:
+    """A text that shows some rows of the offsets topic and no header: the group may hash to any partition."""
+    likely = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, _USUAL_PARTITIONS))
+    findings = tuple(f for f in diagnosis.walk() if likely in f.partitions)
+    said = f"it would be {likely} if there are {_USUAL_PARTITIONS}, Kafka's default"
+    said += f", and {findings[0].code} reports that one: {findings[0].summary}" if findings else ""
+    return GroupStory(
+        group,
+        None,
+        None,
+        f"group {group}: its partition is unknown, because the text does not state the partition count of "
+        f"{OFFSETS_TOPIC}; {said}",
+        (Evidence("hash", f"group {group}", "the partition count is unknown"),),
+        findings,
+        (
+            Remedy(
+                "Give the whole description, whose first line states PartitionCount",
+                f"kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic {OFFSETS_TOPIC}",
+            ),
+        ),
     )
 
 

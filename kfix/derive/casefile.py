@@ -233,7 +233,14 @@ class CaseFile:
 
     @cached_property
     def offsets_partitions(self) -> int:
-        return self.partitions.count(_OFFSETS)
+        """Returns the partition count of the offsets topic; 0 if there is no such topic, or its count is unknown."""
+        seen, stated = self.partitions.count(_OFFSETS), self.snapshot.stated_partitions
+        return seen if stated is None else stated.get(OFFSETS_TOPIC, 0) if seen else 0
+
+    @cached_property
+    def offsets_partitions_unknown(self) -> bool:
+        """Returns whether the offsets topic exists, and its partition count is unknown: a text may show some rows."""
+        return not self.offsets_partitions and self.partitions.count(_OFFSETS) > 0
 
     @cached_property
     def groups(self) -> Mapping[int, tuple[str, ...]]:

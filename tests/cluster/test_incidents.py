@@ -49,6 +49,12 @@ def test_a_healthy_cluster_gives_no_alarm_and_says_what_was_looked_at(kfix, lab)
     assert said.code == 0, said.out
     assert "3 brokers" in said.out
     assert "healthy" in said.out
+    topic = kfix.on("diagnose", "--topic", "nosuch")
+    assert (topic.code, topic.out) == (2, "")
+    assert "no source names a topic 'nosuch'" in topic.err
+    group = kfix.on("diagnose", "--group", "nosuch")
+    assert group.code == 22
+    assert "no source names it and it has no committed offset" in group.out
 
 
 def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):

@@ -61,6 +61,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         silent=raw.silent,
         remembered_groups=tuple(raw.remembered_groups),
         remembered_brokers=raw.remembered_brokers,
+        stated_partitions=raw.stated_partitions,
         origin=origin,
     )
 

@@ -42,6 +42,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "silent": {str(b): text for b, text in snapshot.silent.items()},
         "remembered_groups": list(snapshot.remembered_groups),
         "remembered_brokers": {str(b): text for b, text in snapshot.remembered_brokers.items()},
+        "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 
 

@@ -181,3 +181,4 @@ class SnapshotShape(LenientModel):
     silent: dict[Int32, str]
     remembered_groups: _Names
     remembered_brokers: dict[Int32, str]
+    stated_partitions: dict[str, Int32] | None = None

@@ -265,7 +265,8 @@ class Snapshot:
 
     `ensemble` holds every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
-    was merged from; a single one is listed only if it has a name.
+    was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
+    the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
     """
 
     taken_at: float
@@ -292,6 +293,7 @@ class Snapshot:
     remembered_brokers: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""
+    stated_partitions: Mapping[str, int] | None = None
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

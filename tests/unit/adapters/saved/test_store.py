@@ -119,7 +119,7 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 
 
 #: Parts that came after the first release of the format: a file without them is an older one.
-LATER = {"visible", "epoch_ends", "ensemble", "samples", "vantages"}
+LATER = {"stated_partitions", "visible", "epoch_ends", "ensemble", "samples", "vantages"}
 
 
 @pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))
