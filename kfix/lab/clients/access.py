@@ -23,9 +23,19 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from kfix.adapters.kafka import requests, responses
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.confluent import QUIET, produce, produce_error, readable, transact
+from kfix.lab.clients.confluent import (
+    QUIET,
+    hang_transaction,
+    produce,
+    produce_error,
+    readable,
+    take_over,
+    transact,
+    write_internal,
+)
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -252,6 +262,15 @@ class LabClient:
 
     def transact(self, transactional_id: str, topic: str) -> None:
         transact(self._bootstrap(), transactional_id, topic)
+
+    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str, offset: int) -> None:
+        hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
+
+    def take_over(self, transactional_id: str) -> None:
+        take_over(self._bootstrap(), transactional_id)
+
+    def write_offsets_record(self, partition: int, key: bytes, value: bytes) -> None:
+        write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED

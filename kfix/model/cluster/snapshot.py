@@ -199,6 +199,53 @@ class CoordinatorProbe:
         return self.find_error == 0 and self.fetch_error == 0
 
 
+class OpenTransaction(NamedTuple):
+    """A transaction with offsets of groups that has not ended. `since_ms` is the time of its first record."""
+
+    producer: int
+    since_ms: int
+    groups: tuple[str, ...]
+
+
+class LoggedGroup(NamedTuple):
+    """A group as the log of its offsets partition names it, and what its coordinator then served.
+
+    `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
+    OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
+    coordinator was not asked, or did not answer.
+    """
+
+    name: str
+    offsets: int
+    unserved: tuple[TopicPartition, ...] | None = None
+    pending: tuple[TopicPartition, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsLog:
+    """Records of one offsets partition, as a replica serves them to a consumer: only where something was in doubt.
+
+    `first` to `end` (exclusive) are the offsets that were read; the log begins at `start` and ends at `log_end`.
+    `stable` is the last stable offset at the leader, -1 elsewhere.
+    """
+
+    partition: int
+    broker: int
+    start: int
+    log_end: int
+    stable: int
+    first: int
+    end: int
+    groups: tuple[LoggedGroup, ...] = ()
+    transactions: tuple[OpenTransaction, ...] = ()
+    error: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every record was read, so that no other group is stored in this partition."""
+        return not self.error and self.first <= self.start and self.end >= self.log_end
+
+
 class LogEnd(NamedTuple):
     """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
 
@@ -280,6 +327,7 @@ class Snapshot:
     groups: tuple[Group, ...] = ()
     groups_complete: bool = False
     probes: tuple[CoordinatorProbe, ...] = ()
+    offsets_logs: tuple[OffsetsLog, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)

@@ -14,7 +14,16 @@ from kfix_diagnostics.engine import diagnose
 from kfix_diagnostics.group_story import explain_group
 from tests.places import GOLDEN
 from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.clusters import G2, base, coordinator_loading, coordinator_stuck, text, unread_zookeeper
+from tests.unit.diagnostics.clusters import (
+    G2,
+    base,
+    coordinator_loading,
+    coordinator_stuck,
+    offsets_not_loaded,
+    pending_offsets,
+    text,
+    unread_zookeeper,
+)
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
 
@@ -95,6 +104,21 @@ def test_without_a_stated_count_the_partition_is_unknown_and_the_usual_one_is_na
     assert (story.blocked, story.partition) == (None, None)
     assert f"it would be {G2} if there are 50, Kafka's default, and KFX107 reports that one" in story.verdict
     assert "PartitionCount" in story.next_steps[0].text
+
+
+@pytest.mark.parametrize(("make", "code"), [(pending_offsets, "KFX108"), (offsets_not_loaded, "KFX109")])
+def test_a_fault_of_one_group_blocks_that_group_and_no_other_of_its_partition(
+    make: Callable[[], Snapshot], code: str
+) -> None:
+    snapshot = make()
+    diagnosis = diagnose(snapshot)
+    story = explain_group(snapshot, diagnosis, "g2")
+    assert (story.blocked, [f.code for f in story.findings]) == (True, [code])
+    assert code in story.verdict
+    neighbour = _neighbour()
+    other = replace(next(p for p in snapshot.probes if p.group == "g2"), group=neighbour)
+    beside = replace(snapshot, probes=(*snapshot.probes, other))
+    assert explain_group(beside, diagnosis, neighbour).blocked is False
 
 
 def test_nobody_knows_is_not_healthy() -> None:
