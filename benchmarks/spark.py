@@ -24,6 +24,7 @@ from benchmarks.fleet import _AUDIT, _FLOOR, store
 
 _SPARK = """
 import json, sys, time
+from functools import partial
 from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import place_of
 from kfix.adapters.fleet.runs import newest_run
@@ -31,8 +32,10 @@ from kfix.adapters.fleet.tables import PARTITIONS
 from kfix.app.audit import judge_for_audit
 from kfix.app.fleet import engine
 from kfix.fleet.stored import stored_rows
+from kfix.fleet.audit.concluding import Rules, stuck
+from kfix.fleet.audit.judged import LARGE
 from kfix.fleet.engine import ClusterJob
-from kfix.fleet.judging.tasks import ANSWERS, JudgeTask, RowJudge, tasks_table
+from kfix.fleet.judging.tasks import ANSWERS, SUMMARY, JudgeTask, RowJudge, tasks_table
 from kfix_diagnostics.catalogue import row_conditions
 
 if __name__ == "__main__":
@@ -43,14 +46,18 @@ if __name__ == "__main__":
         run = newest_run(root)
         tasks = tasks_table([JudgeTask(name, stored, run.day) for name, stored in run.stored().items()])
         rows = stored_rows(root, PARTITIONS, StoreTable(root, PARTITIONS).files())
-        job = ClusterJob(tasks, rows, row_conditions(), RowJudge(judge_for_audit), ANSWERS)
+        large = frozenset(name for name, n in run.clusters.items() if n > LARGE)
+        work = RowJudge(judge_for_audit, partial(stuck, rules=Rules(run.day)))
+        job = ClusterJob(tasks, rows, row_conditions(), work, ANSWERS, SUMMARY, large)
         if settings.pop("warm", ""):
-            one.over_rows(job)
+            with one.over_rows(lambda: job):
+                pass
         began = time.perf_counter()
-        for answer in one.over_rows(job).select(["error", "findings"]).to_pylist():
-            failed += bool(answer["error"])
-            findings += len(answer["findings"] or ())
-        judged = time.perf_counter() - began
+        with one.over_rows(lambda: job) as found:
+            judged = time.perf_counter() - began
+            for answer in found.summary.to_pylist():
+                failed += bool(answer["error"])
+                findings += answer["n_findings"]
     print(json.dumps({"judged": judged, "findings": findings, "failed": failed}))
 """
 _BARE = """

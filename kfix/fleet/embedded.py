@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -44,8 +45,10 @@ class EmbeddedEngine:
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return each(work, items, processes=self._processes)
 
-    def over_rows(self, job: ClusterJob) -> Any:  # noqa: ARG002 - each task of a pool reads its own cluster
-        return None
+    @contextlib.contextmanager
+    def over_rows(self, job: Callable[[], ClusterJob]) -> Iterator[None]:  # noqa: ARG002
+        """Each task of a pool reads its own cluster."""
+        yield None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`.
@@ -54,7 +57,8 @@ class EmbeddedEngine:
         """
         with tempfile.TemporaryDirectory(prefix="kfix-query-") as spill, duckdb.connect() as db:
             # DuckDB spills to a temporary folder of its own, never to the current directory.
-            for name, value in (("threads", self._processes), ("temp_directory", spill)):
+            # In the time zone that Spark's sessions have, too.
+            for name, value in (("threads", self._processes), ("temp_directory", spill), ("TimeZone", "UTC")):
                 db.execute(f"SET {name} = {_text(str(value))}")
             try:
                 _one_select(db, sql)

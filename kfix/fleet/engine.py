@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
@@ -17,12 +18,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """A file of one run; `path` is relative to the table's folder."""
+    """A file of one run; `path` is relative to the table's folder, `clusters` are its first and last, if known."""
 
     path: str
     day: date
     run: str
     rows: int
+    clusters: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,27 @@ class StoredRows:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierFindings:
+    """The findings that were not fixed in the previous audit of each cluster.
+
+    `rows` are stored rows of several audits, `of` is a pyarrow table that names one for each cluster: `cluster`, `day`,
+    `run`.
+    """
+
+    rows: StoredRows
+    of: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterJob:
     """Work for each cluster of a run that needs the rows of `partitions` which meet a condition.
 
     `tasks` is a pyarrow table with a row for each cluster: `cluster`, what is expected of it (`EXPECTED_TYPES`), and
-    whatever `work` needs. `work` gets such a row and the picked rows, None if it must find them itself, and returns
-    pyarrow record batches of the schema `answers`, which has `cluster`, too.
+    whatever `work` needs. `work` gets such a row, with the columns `brief` of the earlier findings as the list
+    `before`, and the picked rows, None if it must find them itself. It returns pyarrow record batches of the schema
+    `answers`, which has `cluster`, too. The columns `summary` of the answers are for the process of the audit.
+
+    `large` are the clusters with so many rows that several tasks should read them.
     """
 
     tasks: Any
@@ -52,6 +69,41 @@ class ClusterJob:
     conditions: tuple[Predicate, ...]
     work: Callable[[Mapping[str, Any], Picked | None], Any]
     answers: Any
+    summary: tuple[str, ...] = ("cluster",)
+    large: frozenset[str] = frozenset()
+    before: EarlierFindings | None = None
+    brief: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPass:
+    """More work for each cluster of a job, and for clusters without an answer.
+
+    `given` is a pyarrow table with a row for each cluster. `work` gets such rows in the order of the clusters, each
+    with the columns `kept` of its answer, null if it has none, and its earlier findings as the list `before`. It
+    yields pyarrow record batches of the schema `answers`. `tasks` is the number of tasks.
+    """
+
+    given: Any
+    kept: tuple[str, ...]
+    work: Callable[[Iterator[Mapping[str, Any]]], Iterator[Any]]
+    answers: Any
+    tasks: int
+
+
+class KeptAnswers(Protocol):
+    """The answers of a job. They stay where the engine made them; `summary` is a pyarrow table in this process."""
+
+    @property
+    def summary(self) -> Any: ...
+
+    def read(self) -> Any:
+        """Returns all columns of the answers as a pyarrow table."""
+        ...
+
+    def again(self, second: SecondPass) -> Any:
+        """Returns what the work yields as a pyarrow table; None if a process died."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +123,11 @@ class Engine(Protocol):
         """Yields the results in the order of the names. A failure, even the death of a process, is a result."""
         ...
 
-    def over_rows(self, job: ClusterJob) -> Any:
-        """Returns the answers of all clusters as a pyarrow table, evaluating the conditions over the whole table.
+    def over_rows(self, job: Callable[[], ClusterJob]) -> AbstractContextManager[KeptAnswers | None]:
+        """Opens the answers of all clusters, evaluating the conditions over the whole table.
 
-        Returns None if this engine reads each cluster by itself, or if it lost a process: then `each` does the work,
-        and shows which cluster is the reason.
+        They are None if this engine reads each cluster by itself, if it lost a process, or if it cannot read a file
+        that the job needs: then `each` does the work, and shows which cluster is the reason.
         """
         ...
 

@@ -1,17 +1,18 @@
-"""Chooses the engine for the second stage of an audit on Spark: Spark if it is large, else DuckDB in the driver.
+"""Chooses the engine for the statements of an audit on Spark: Spark if a table is large, else DuckDB in the driver.
 
-The statements and their results are the same (a test compares them). Spark takes about 5 s for the first statement,
-whatever its size; an audit of a thousand clusters has 10^4 findings, for which DuckDB takes 0.1 s (docs/adr/009).
+The statements and their results are the same (a test compares them). Spark takes 1 to 15 s for a statement on few rows,
+which it compiles first; DuckDB takes 0.1 s (docs/adr/009).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from kfix.fleet.engine import ClusterJob, Engine, View
+from kfix.fleet.engine import ClusterJob, Engine, KeptAnswers, View
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
@@ -35,7 +36,7 @@ class Staged:
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return self._far.each(work, items)
 
-    def over_rows(self, job: ClusterJob) -> Any:
+    def over_rows(self, job: Callable[[], ClusterJob]) -> AbstractContextManager[KeptAnswers | None]:
         return self._far.over_rows(job)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:

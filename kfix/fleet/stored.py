@@ -14,5 +14,5 @@ def stored_rows(root: StoreLocation, spec: TableSpec, files: Iterable[TableFile]
     """Returns the rows of these files as the input of a statement."""
     place = StoreTable(root, spec).place
     start = len(place.path.rstrip("/")) + 1
-    found = (RunFile(file.place.path[start:], file.day, file.run, file.rows) for file in files)
+    found = (RunFile(file.place.path[start:], file.day, file.run, file.rows, file.clusters) for file in files)
     return StoredRows(spec.schema, str(place), tuple(found))

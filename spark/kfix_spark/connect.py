@@ -68,10 +68,7 @@ class ConnectCluster:
             rows = self._session.range(0, len(tasks), 1, len(tasks))
             return rows.mapInArrow(partial(_done, list(tasks)), _SCHEMA).toArrow()
 
-        try:
-            found = self.act(action)
-        except FileNotReadError as error:
-            raise lost(str(error)) from None
+        found = self.act(action)
         answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
         return [answers[i] for i in range(len(tasks))]
 

@@ -18,8 +18,8 @@ from kfix.fleet.engine import ClusterJob, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.frames import files_frame
+from kfix_spark.kept import AnswersInSpark, kept_answers
 from kfix_spark.rdd import RddCluster
-from kfix_spark.rowjob import RowJob
 from kfix_spark.session import one_line, open_session, version
 from kfix_spark.statements import only_reads
 
@@ -54,23 +54,24 @@ class SparkEngine:
         """
         return spread.each(self._cluster, cloudpickle.dumps, work, items)
 
-    def over_rows(self, job: ClusterJob) -> Any:
-        """Returns the answers as a pyarrow table; None if a process died, or pandas is not installed.
+    @contextlib.contextmanager
+    def over_rows(self, job: Callable[[], ClusterJob]) -> Iterator[AnswersInSpark | None]:
+        """Opens the answers; they are None if a process died, or pandas is not installed.
 
-        If Spark cannot read the table, because a file is damaged or it has no client for the store, each task reads
-        its own cluster. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
+        If Spark cannot read the partitions, because a file is damaged or it has no client for the store, each task
+        reads its own cluster. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
         """
-        for picks in (True, False):
-            run = RowJob(_fresh(self._session), self._cluster.cores(), job)
+        with contextlib.ExitStack() as stack:
+            yield self._answers(job(), stack)
+
+    def _answers(self, job: ClusterJob, stack: contextlib.ExitStack) -> AnswersInSpark | None:
+        for picks in (True, False) if job.large else (False,):
             try:
-                return spread.watched(self._cluster, lambda: run.answers(picks=picks).toArrow())  # noqa: B023
+                return stack.enter_context(kept_answers(_fresh(self._session), self._cluster, job, picks=picks))
+            except spread.FileNotReadError:
+                continue
             except (spread.TasksDiedError, ImportError):  # Spark's mapInArrow needs pandas in the driver.
                 return None
-            except spread.FileNotReadError as error:
-                if not picks:
-                    raise spread.lost(str(error)) from None
-            finally:
-                run.close()
         return None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kfix.fleet.engine import StoredRows
+from kfix.fleet.engine import EarlierFindings, StoredRows
 
 
 def files_frame(session: Any, given: StoredRows) -> Any:
@@ -19,3 +21,15 @@ def files_frame(session: Any, given: StoredRows) -> Any:
     paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
     columns = from_arrow_schema(given.schema)
     return session.read.schema(columns).option("basePath", base).parquet(*paths).select(*columns.names)
+
+
+def earlier_frame(session: Any, before: EarlierFindings, columns: Sequence[str]) -> Any:
+    """Returns a DataFrame with these columns of the earlier findings of each cluster as the list `before`."""
+    names = dict.fromkeys(("cluster", "status", *columns))
+    schema = pa.schema([before.rows.schema.field(name) for name in (*names, "day", "run")])
+    rows = files_frame(session, StoredRows(schema, before.rows.folder, before.rows.files))
+    wanted = session.createDataFrame(before.of).hint("broadcast")
+    found = rows.join(wanted, ["cluster", "day", "run"]).where("status <> 'fixed'")
+    listed = ", ".join(f"`{name}`" for name in columns)
+    by_cluster = found.selectExpr("cluster", f"struct({listed}) AS one").groupBy("cluster")
+    return by_cluster.agg({"one": "collect_list"}).toDF("cluster", "before")

@@ -41,10 +41,7 @@ class RddCluster:
             found: list[bytes] = self._context.parallelize(tasks, len(tasks)).map(do).collect()
             return found
 
-        try:
-            return self.act(action)
-        except FileNotReadError as error:
-            raise lost(str(error)) from None
+        return self.act(action)
 
     def act(self, action: Callable[[], A]) -> A:
         try:

@@ -4,13 +4,14 @@
                                                             |
     clusters of the run (names and paths) ------------ left join -> mapInArrow: open the case file, run the checks
 
-Only the rows that meet a condition become Python objects. A cluster without any is judged by its document alone. No row
-of `partitions` passes through the driver, and a large cluster is read in several tasks.
+Only large clusters are read by SQL, in several tasks. A task reads a smaller cluster itself, by columns, which is
+quicker. Either way only the rows that meet a condition become Python objects, and none passes through the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, Final
@@ -20,12 +21,12 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kfix.derive.predicate import Predicate
-from kfix.fleet.engine import ClusterJob, StoredRows
+from kfix.fleet.engine import ClusterJob, RunFile, SecondPass, StoredRows
 from kfix.fleet.judging.picked import Picked
-from kfix.fleet.pool import single_threaded
 from kfix.model.expected import EXPECTED_TYPES
 from kfix_spark.conditions import Terms
-from kfix_spark.frames import files_frame
+from kfix_spark.frames import earlier_frame, files_frame
+from kfix_spark.spread import begin_worker
 
 #: The bits of a row that meets no condition, and of one with a column that has no value: such a file is damaged.
 _PLAIN: Final = -2
@@ -59,34 +60,58 @@ _ONCE: Final = "CAST(spark_partition_id() & 0 AS BIGINT)"
 
 
 class RowJob:
-    """One job over a session that nothing else uses; `close` drops its views."""
+    """One job over a session that nothing else uses; `close` drops its views and restores its settings."""
 
     def __init__(self, session: Any, cores: int, job: ClusterJob) -> None:
         self._session = session
         self._cores = cores
         self._job = job
         self._views: list[str] = []
+        self._settings: dict[str, str] = {}
 
     def answers(self, *, picks: bool) -> Any:
         """Returns a DataFrame with the answers; without `picks` each task evaluates the conditions itself."""
         job = self._job
-        self._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_BATCH))
+        self._set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_BATCH))
         parts = max(1, min(job.tasks.num_rows, _TASKS_A_CORE * self._cores))
         given = self._session.createDataFrame(job.tasks).repartition(parts, "cluster")
-        terms = Terms(job.conditions) if picks and job.rows.files else None
+        if job.before is not None:
+            given = given.join(earlier_frame(self._session, job.before, job.brief), "cluster", "left")
+        terms = Terms(job.conditions) if picks and job.large else None
         if terms is not None:
             given = given.join(self._by_cluster(terms), "cluster", "left")
         return given.mapInArrow(WorkOnBatches(job.work, terms), from_arrow_schema(job.answers))
 
+    def again(self, kept: Any, second: SecondPass) -> Any:
+        """Returns a DataFrame with what the second work yields; `kept` are the answers."""
+        given = self._session.createDataFrame(second.given)
+        given = given.join(kept.select("cluster", *second.kept), "cluster", "left")
+        before = self._job.before
+        if before is not None:
+            names = [name for name in before.rows.schema.names if name not in ("day", "run")]
+            given = given.join(earlier_frame(self._session, before, names), "cluster", "left")
+        tasks = given.repartition(1) if second.tasks == 1 else given.repartitionByRange(second.tasks, "cluster")
+        ordered = tasks.sortWithinPartitions("cluster")
+        return ordered.mapInArrow(WorkOnPartition(second.work), from_arrow_schema(second.answers))
+
     def close(self) -> None:
         for name in self._views:
             self._session.catalog.dropTempView(name)
+        for name, value in self._settings.items():
+            self._session.conf.set(name, value)
+
+    def _set(self, name: str, value: str) -> None:
+        self._settings.setdefault(name, self._session.conf.get(name))
+        self._session.conf.set(name, value)
 
     def _by_cluster(self, terms: Terms) -> Any:
         stored = self._job.rows
-        _split(self._session, self._cores, stored.rows)
+        large = sorted(self._job.large)
+        files = tuple(file for file in stored.files if _has_some(file, large))
+        self._split(sum(file.rows for file in files))
         schema = pa.schema([stored.schema.field(name) for name in ("cluster", *terms.columns)])
-        rows = files_frame(self._session, StoredRows(schema, stored.folder, stored.files))
+        rows = files_frame(self._session, StoredRows(schema, stored.folder, files))
+        rows = rows.where(rows["cluster"].isin(large))
         rows = rows.selectExpr("cluster", "_metadata.row_index AS row", *(f"`{name}`" for name in terms.columns))
         statement = _BY_CLUSTER.format(
             rows=self._view(self._with_expected(rows)),
@@ -108,11 +133,30 @@ class RowJob:
             return rows.selectExpr("*", *(f"{value}L AS {name}" for name, value in values.items()))
         return rows.join(self._session.createDataFrame(expected).hint("broadcast"), "cluster")
 
+    def _split(self, rows: int) -> None:
+        """Reads in some tasks for each core, unless the operator has set the size of a task. Rows are a few bytes each:
+        by the defaults of Spark a whole fleet would be one task, and each file as much work as 4 MB.
+        """
+        share = rows * _BYTES // (_SPLITS_A_CORE * max(self._cores, 1))
+        wanted = {"maxPartitionBytes": min(max(share, _SMALLEST), 128 << 20), "openCostInBytes": _OPENING}
+        for name, value in wanted.items():
+            key = f"spark.sql.files.{name}"
+            if self._session.conf.get(key) in _DEFAULTS[name]:
+                self._set(key, str(value))
+
     def _view(self, frame: Any) -> str:
         name = f"kfix_{uuid4().hex}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
         return name
+
+
+def _has_some(file: RunFile, names: Sequence[str]) -> bool:
+    """Returns whether the file may have one of these clusters, which are sorted."""
+    if file.clusters is None:
+        return True
+    first, last = file.clusters
+    return bisect_left(names, first) < bisect_right(names, last)
 
 
 class WorkOnBatches:
@@ -123,12 +167,23 @@ class WorkOnBatches:
         self._terms = terms
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        _begin()
+        begin_worker()
         met = cache(self._terms.met) if self._terms is not None else None
         for batch in batches:
             for row in batch.to_pylist():
                 picked = None if met is None or self._terms is None else _picked(row, self._terms, met)
                 yield self._work(row, picked)
+
+
+class WorkOnPartition:
+    """Does the work for all clusters of a Spark partition in a worker."""
+
+    def __init__(self, work: Callable[[Iterator[Mapping[str, Any]]], Iterator[Any]]) -> None:
+        self._work = work
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        begin_worker()
+        yield from self._work({"before": None, **row} for batch in batches for row in batch.to_pylist())
 
 
 def _picked(row: Mapping[str, Any], terms: Terms, met: Callable[[int], tuple[Predicate, ...]]) -> Picked | None:
@@ -143,20 +198,3 @@ def _picked(row: Mapping[str, Any], terms: Terms, met: Callable[[int], tuple[Pre
         for condition in met(each["bits"]):
             numbers[condition.text].append(each["number"] - first)
     return Picked(rows, numbers)
-
-
-@cache
-def _begin() -> None:
-    single_threaded()
-
-
-def _split(session: Any, cores: int, rows: int) -> None:
-    """Reads in some tasks for each core, unless the operator has set the size of a task. Rows are a few bytes each:
-    by the defaults of Spark a whole fleet would be one task, and each file as much work as 4 MB.
-    """
-    share = rows * _BYTES // (_SPLITS_A_CORE * max(cores, 1))
-    wanted = {"maxPartitionBytes": min(max(share, _SMALLEST), 128 << 20), "openCostInBytes": _OPENING}
-    for name, value in wanted.items():
-        key = f"spark.sql.files.{name}"
-        if session.conf.get(key) in _DEFAULTS[name]:
-            session.conf.set(key, str(value))

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillAtWorkError
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from kfix.errors import KfixError, UsageError
@@ -55,7 +56,7 @@ class SparkCluster(Protocol):
     def run(self, tasks: Sequence[bytes]) -> list[bytes]:
         """Returns the result of `do` for each task, in order.
 
-        Raises TasksDiedError if tasks died, KfixError if the cluster cannot run any task.
+        Raises as `act`.
         """
         ...
 
@@ -128,6 +129,8 @@ def _wave(
         if len(chunk) > 1:
             return [done for item in chunk for done in _wave(cluster, dumps, work, [[item]])]
         return [Done(chunk[0][0], None, DIED)]
+    except FileNotReadError as error:
+        raise lost(str(error)) from None
     return [done for answer in found for done in _opened(answer)]
 
 
@@ -138,15 +141,15 @@ def _opened(answer: bytes) -> list[Done[Any]]:
     return list(found)
 
 
-_started = False
+@cache
+def begin_worker() -> None:
+    """Prepares a worker for its first task."""
+    single_threaded()
 
 
 def do(task: bytes) -> bytes:
     """Runs one task on the worker. If its code cannot be loaded there, the driver gets the error and aborts at once."""
-    global _started  # noqa: PLW0603 - once a process
-    if not _started:
-        single_threaded()
-        _started = True
+    begin_worker()
     try:
         packed, chunk = pickle.loads(task)  # noqa: S301 - our own driver's
         work = pickle.loads(packed)  # noqa: S301

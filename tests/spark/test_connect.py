@@ -9,7 +9,7 @@ from kfix.app.fleet import judge_stored
 from kfix.errors import UsageError
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
-from tests.spark.test_row_job import job_of, judged_by, judged_here, sieved, tasks_of
+from tests.spark.test_row_job import answers_of, job_of, judged_by, judged_here, sieved, tasks_of
 from tests.unit.fleet.working import sometimes
 
 
@@ -27,7 +27,7 @@ def test_it_judges_the_same(engine, connect, run, judged):
 
 def test_it_picks_the_same_rows_and_judges_them_the_same(engine, run):
     tasks = tasks_of(run)
-    found = {row.pop("cluster"): row for row in engine.over_rows(job_of(run, tasks)).to_pylist()}
+    found = {row.pop("cluster"): row for row in answers_of(engine, job_of(run, tasks))}
     assert found == {name: sieved(task) for name, task in tasks.items()}
     assert judged_by(engine, run, tasks) == judged_here(tasks)
 

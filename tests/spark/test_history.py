@@ -4,6 +4,7 @@ import pytest
 
 from kfix.adapters.fleet.history_tables import EPISODES
 from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.tables import FINDINGS
 from kfix.app import fleet as wiring
 from kfix.app.audit import stored_history
 from kfix.fleet.embedded import EmbeddedEngine
@@ -60,7 +61,7 @@ def test_episodes_are_the_same_over_random_audits(spark):
         assert found.schema == answer.schema
         assert found.to_pylist() == answer.to_pylist()
     empty = EPISODES.file_schema.empty_table()
-    assert next_episodes([], empty, KNOWN.empty_table(), spark).num_rows == 0
+    assert next_episodes(FINDINGS.file_schema.empty_table(), empty, KNOWN.empty_table(), spark).num_rows == 0
 
 
 @pytest.mark.parametrize("spark", ["true"], indirect=True, ids=["ansi"])

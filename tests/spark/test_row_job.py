@@ -53,12 +53,24 @@ def tasks_of(run, expected: Mapping[str, Expected] | None = None):
 
 def job_of(run, tasks, work=picked_by, schema=SEEN):
     rows = stored_rows(run.root, PARTITIONS, StoreTable(run.root, PARTITIONS).files())
-    return ClusterJob(tasks_table(tasks.values()), rows, row_conditions(), work, schema)
+    return ClusterJob(
+        tasks_table(tasks.values()), rows, row_conditions(), work, schema, tuple(schema.names), frozenset(tasks)
+    )
+
+
+def answers_of(engine, job):
+    """All answers as dictionaries; None if the engine has none."""
+    with engine.over_rows(lambda: job) as found:
+        return None if found is None else found.summary.to_pylist()
+
+
+def never_stuck(now, before):
+    return ()
 
 
 def judged_by(engine, run, tasks):
-    found = engine.over_rows(job_of(run, tasks, RowJudge(judge_for_audit), ANSWERS))
-    return {done.name: (done.result, done.error) for done in map(done_of, found.to_pylist())}
+    found = answers_of(engine, job_of(run, tasks, RowJudge(judge_for_audit, never_stuck), ANSWERS))
+    return {done.name: (done.result, done.error) for done in map(done_of, found)}
 
 
 def judged_here(tasks):
@@ -84,7 +96,7 @@ def expected(run):
 def test_the_rows_of_every_condition_are_picked(local, run, expected):
     for wanted in ({}, expected):
         tasks = tasks_of(run, wanted)
-        found = {row.pop("cluster"): row for row in local.over_rows(job_of(run, tasks)).to_pylist()}
+        found = {row.pop("cluster"): row for row in answers_of(local, job_of(run, tasks))}
         assert found == {name: sieved(task) for name, task in tasks.items()}
     used = [sum(len(row["numbers"][i]) for row in found.values()) for i in range(len(row_conditions()))]
     assert sum(n > 0 for n in used) > 15, used
@@ -99,7 +111,7 @@ def test_rows_of_merged_files_are_numbered_by_cluster(local, copied):
     list(compact(copied.root))
     tasks = tasks_of(copied)
     assert len({task.stored.partitions for task in tasks.values()}) < len(tasks)
-    found = {row.pop("cluster"): row for row in local.over_rows(job_of(copied, tasks)).to_pylist()}
+    found = {row.pop("cluster"): row for row in answers_of(local, job_of(copied, tasks))}
     assert found == {name: sieved(task) for name, task in tasks.items()}
 
 
@@ -135,7 +147,7 @@ def test_a_damaged_file_spoils_its_own_cluster_only(local, copied, harm):
 
 
 def test_a_job_that_loses_a_process_gives_no_answer(local, run):
-    assert local.over_rows(job_of(run, tasks_of(run), dying)) is None
+    assert answers_of(local, job_of(run, tasks_of(run), dying)) is None
 
 
 def test_a_condition_by_which_no_row_was_picked_is_evaluated_over_the_columns(run):

@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
-from types import MappingProxyType
 from typing import Any, Final, TypeVar, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.adapters.fleet.delta import StoreTable, TableFile
+from kfix.adapters.fleet.delta import NewFile, StoreTable, TableFile
 from kfix.adapters.fleet.flat import column_of
 from kfix.adapters.fleet.flat import table_of as small_table
 from kfix.adapters.fleet.places import StoreLocation, left_out, readable_errors
@@ -139,15 +138,20 @@ def check_columns(found: Any, wanted: Any, where: str) -> None:
 def is_sound(audit: Audit) -> str:
     """Returns the reason why the score cards of an audit cannot be read, "" if they can."""
     try:
-        there = files_of(audit.root, ClusterRow, [audit.key])
-        _check_names(audit, ClusterRow, there)
-        for file in there:
-            with readable_errors(file.place), file.place.system.open_input_file(file.place.path) as opened:
-                schema = pq.read_schema(opened)
-            check_columns(schema, CLUSTERS.file_schema, str(file.place))
+        check_rows(ClusterRow, audit)
     except UsageError as error:
         return str(error)
     return ""
+
+
+def check_rows(kind: type, audit: Audit) -> None:
+    """Raises UsageError if a file with these rows of an audit is missing, not of this audit, or lacks a column."""
+    there = files_of(audit.root, kind, [audit.key])
+    _check_names(audit, kind, there)
+    for file in there:
+        with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
+            schema = pq.read_schema(opened)
+        check_columns(schema, _SPECS[kind].file_schema, str(file.place))
 
 
 def write_audit(
@@ -155,16 +159,17 @@ def write_audit(
     day: date,
     run: str,
     began: float,
-    rows: Mapping[type, Any],
+    findings: Sequence[NewFile],
+    rows: Mapping[TableSpec, Any],
     manifest: Mapping[str, Any],
-    history: Mapping[TableSpec, Any] = MappingProxyType({}),
 ) -> Audit:
-    """Writes an audit; `rows` are pyarrow tables of the findings and the score cards, by the class of their rows.
+    """Commits an audit: `findings` are the files written for that table, `rows` the pyarrow tables of all others.
 
-    `history` has the rows of the tables of history, sorted by cluster.
+    Rows are sorted by cluster. `audits` is committed last.
     """
-    names: dict[str, list[str]] = {}
-    for spec, table in ({_SPECS[kind]: table for kind, table in rows.items()} | {**history}).items():
+    StoreTable(root, FINDINGS).replace(day, run, findings)
+    names = {FINDINGS.name: sorted(file.name for file in findings)}
+    for spec, table in rows.items():
         names[spec.name] = [file.name for file in replace_run(root, spec, day, run, table)]
     whole = {"began": began, "files": names, **manifest}
     earlier = manifest["previous"]
@@ -173,8 +178,8 @@ def write_audit(
         "ended": datetime.fromtimestamp(manifest["ended"], UTC),
         "kfix": manifest["kfix"],
         "engine": manifest["engine"],
-        "findings": rows[FindingRow].num_rows,
-        "clusters": rows[ClusterRow].num_rows,
+        "findings": sum(file.rows for file in findings),
+        "clusters": rows[CLUSTERS].num_rows,
         "previous_day": date.fromisoformat(earlier["date"]) if earlier else None,
         "previous_run": earlier["run"] if earlier else None,
         "manifest": json.dumps(whole, ensure_ascii=False, allow_nan=False),

@@ -87,7 +87,7 @@ def audit(
     spark: Spark = None,
     spark_conf: SparkConf = None,
     sql_on_spark: Annotated[
-        bool, typer.Option("--sql-on-spark", help="Compare and score on Spark too, even for few findings.")
+        bool, typer.Option("--sql-on-spark", help="Run statements over few rows on Spark too.")
     ] = False,
     processes: Processes = None,
     concurrency: Concurrency = 32,

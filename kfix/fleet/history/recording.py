@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.adapters.fleet.audits import Audit, table_of, with_files
+from kfix.adapters.fleet.audits import Audit, with_files
 from kfix.adapters.fleet.delta import StoreTable, TableFile
 from kfix.adapters.fleet.history_tables import EPISODES, TRANSITIONS
 from kfix.adapters.fleet.places import StoreLocation
@@ -25,9 +25,7 @@ from kfix.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine
 from kfix.fleet.history import recording_sql
 from kfix.fleet.stored import stored_rows
-from kfix.model.audit.audit import FindingRow
 
-_FOUND: Final = ("cluster", "key", "code", "rank", "status", "prevention", "muted", "n_partitions", "days", "since")
 _COMPARED: Final = (PARTITIONS, TOPICS, BROKERS, GROUPS, SNAPSHOTS)
 #: A cluster with the run that it is compared with.
 PAIRS: Final = pa.schema(
@@ -58,15 +56,16 @@ def recorded(
     run: Run,
     owners: Mapping[str, str],
     versions: Mapping[str, str],
-    findings: Iterable[FindingRow],
+    findings: Any,
     past: EarlierAudits,
     engine: Engine,
     damaged: list[str],
 ) -> Mapping[TableSpec, Any]:
     """Returns the rows of `transitions` and `episodes` for the audit of a run, as pyarrow tables sorted by cluster.
 
-    `owners` has every cluster of the run, `versions` those that were judged. If a file of the snapshots cannot be read,
-    this audit records no transitions, and `damaged` says so. Raises UsageError if an earlier audit is damaged.
+    `owners` has every cluster of the run, `versions` those that were judged; `findings` are rows of that table. If a
+    file of the snapshots cannot be read, this audit records no transitions, and `damaged` says so. Raises UsageError
+    if an earlier audit is damaged.
     """
     try:
         changes = transitions(root, run, versions, past.searched, engine)
@@ -121,7 +120,7 @@ def episodes(
     run: Run,
     owners: Mapping[str, str],
     versions: Mapping[str, str],
-    findings: Iterable[FindingRow],
+    findings: Any,
     past: EarlierAudits,
     engine: Engine,
 ) -> Any:
@@ -141,15 +140,13 @@ def episodes(
     return next_episodes(findings, _open_before(root, past, engine), known, engine)
 
 
-def next_episodes(findings: Iterable[FindingRow], open_before: Any, known: Any, engine: Engine) -> Any:
+def next_episodes(findings: Any, open_before: Any, known: Any, engine: Engine) -> Any:
     """Returns the episodes after an audit with these findings.
 
-    `open_before` has the columns of `episodes`; `known` those of `KNOWN`, a row for each cluster of the audit.
+    `findings` are rows of that table, in memory or stored; `open_before` has the columns of `episodes`; `known` those
+    of `KNOWN`, a row for each cluster of the audit.
     """
-    found = table_of(FindingRow, findings, _FOUND)
-    days: list[date] = found["since"].to_pylist()
-    found = found.append_column("since_at", pa.array([datetime.combine(d, time(), UTC) for d in days], TIME))
-    tables = {"found": found, "open_before": open_before, "known": known}
+    tables = {"found": findings, "open_before": open_before, "known": known}
     return _rows(EPISODES, engine.query(recording_sql.EPISODES, tables))
 
 

@@ -126,16 +126,16 @@ WHERE times > 0 AND kind IS NOT NULL
 ORDER BY cluster, subject, object, kind
 """
 
-#: The episodes after an audit: those that are open, and those that end with it. `found` are its findings, with
-#: `since_at`, the begin of the day `since`; `open_before` the episodes that were open in the previous audit of each
-#: cluster; `known` has a row for each cluster of this audit: `owner`, `version`, `at` (the begin of this run) and
-#: `not_before` (that of the last run before which read the whole cluster).
+#: The episodes after an audit: those that are open, and those that end with it. `found` are its findings,
+#: `open_before` the episodes that were open in the previous audit of each cluster; `known` has a row for each cluster
+#: of this audit: `owner`, `version`, `at` (the begin of this run) and `not_before` (that of the last run before which
+#: read the whole cluster). The time zone of the session is UTC.
 EPISODES: Final = """
 SELECT f.cluster, f.key, f.code, k.owner, k.version, f.prevention, f.muted,
-       COALESCE(e.began, CASE WHEN f.days = 0 THEN k.at ELSE f.since_at END) AS began,
+       COALESCE(e.began, CASE WHEN f.days = 0 THEN k.at ELSE CAST(f.since AS TIMESTAMP) END) AS began,
        CASE WHEN e.key IS NOT NULL THEN e.not_before WHEN f.days = 0 THEN k.not_before END AS not_before,
-       CASE WHEN f.status <> 'fixed' AND f.status <> 'unknown' THEN k.at ELSE COALESCE(e.last_seen, f.since_at) END
-         AS last_seen,
+       CASE WHEN f.status <> 'fixed' AND f.status <> 'unknown' THEN k.at
+            ELSE COALESCE(e.last_seen, CAST(f.since AS TIMESTAMP)) END AS last_seen,
        CASE WHEN f.status = 'fixed' THEN k.at END AS ended,
        f.status = 'unknown' AS unknown,
        COALESCE(e.audits, 0) + CASE WHEN f.status <> 'fixed' AND f.status <> 'unknown' THEN 1 ELSE 0 END AS audits,

@@ -16,7 +16,7 @@ from kfix.adapters.fleet.tables import FINDINGS
 from kfix.fleet.judging.picked import Picked
 from kfix.fleet.pool import Done, many
 from kfix.model.audit.audit import FindingRow
-from kfix.model.audit.fleetcase import ClusterDigest
+from kfix.model.audit.fleetcase import ClusterDigest, Stuck
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
 
@@ -33,6 +33,16 @@ class JudgeTask:
     expected: Expected = EXPECTED
     restart_grace: float = TIMING.restart_grace
     picked: Picked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierFinding:
+    """What a finding of the previous audit tells about stuck partitions, as in `FindingRow`."""
+
+    code: str
+    since: date
+    prevention: bool
+    partitions: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +68,25 @@ TASKS: Final = pa.schema(
     ]
 )
 _FINDING: Final = pa.struct([pa.field(f.name, f.type) for f in FINDINGS.file_schema])
-#: A result as a row: `error` is "" where the cluster was judged, else `digest` (JSON) and `findings` are null.
+#: The findings of one cluster.
+FINDING_LIST: Final = pa.list_(_FINDING)
+#: A result as a row: `error` is "" where the cluster was judged, else `digest` (JSON) and `findings` are null. `stuck`
+#: is JSON: (code, partitions, first day).
 ANSWERS: Final = pa.schema(
     [
         ("cluster", pa.string()),
         ("error", pa.string()),
         ("seconds", pa.float64()),
         ("digest", pa.string()),
-        ("findings", pa.list_(_FINDING)),
+        ("stuck", pa.string()),
+        ("n_findings", pa.int64()),
+        ("findings", FINDING_LIST),
     ]
 )
+#: The columns of an answer that the process of the audit reads.
+SUMMARY: Final = ("cluster", "error", "seconds", "digest", "stuck", "n_findings")
+#: The columns of earlier findings that show whether a partition is stuck.
+BRIEF: Final = ("code", "since", "prevention", "partitions")
 _LISTS: Final = tuple(n for n, kind in get_type_hints(FindingRow).items() if kind == tuple[str, ...])
 
 
@@ -103,48 +122,71 @@ def task_of(row: Mapping[str, Any], picked: Picked | None) -> JudgeTask:
 
 @dataclass(frozen=True, slots=True)
 class RowJudge:
-    """Judges the cluster of a row of `TASKS` and returns a record batch of `ANSWERS`; a failure is an answer, too."""
+    """Judges the cluster of a row of `TASKS` and returns a record batch of `ANSWERS`; a failure is an answer, too.
+
+    `stuck` finds the stuck partitions among the findings of now and before; those of before are the list `before` of
+    the row, with the columns `BRIEF`.
+    """
 
     judge: Callable[[JudgeTask], Judged]
+    stuck: Callable[[Sequence[FindingRow], Sequence[EarlierFinding]], Sequence[Stuck]]
 
     def __call__(self, row: Mapping[str, Any], picked: Picked | None) -> Any:
-        return answers_batch(many(self.judge, [(row["cluster"], task_of(row, picked))]))
+        [done] = many(self.judge, [(row["cluster"], task_of(row, picked))])
+        before = [EarlierFinding(**each) for each in row.get("before") or ()]
+        stuck = () if done.result is None else self.stuck(done.result.rows, before)
+        return answers_batch([done], [stuck])
 
 
-def answers_batch(done: Sequence[Done[Judged]]) -> Any:
-    """Returns results as a pyarrow record batch of `ANSWERS`."""
+def answers_batch(done: Sequence[Done[Judged]], stuck: Sequence[Sequence[Stuck]]) -> Any:
+    """Returns results, and the stuck partitions of each, as a pyarrow record batch of `ANSWERS`."""
     results = [d.result for d in done]
-    rows = [row for result in results if result is not None for row in result.rows]
-    columns = [column_of([getattr(row, f.name) for row in rows], f.type) for f in _FINDING]
-    starts: list[int | None] = []
-    at = 0
-    for result in results:
-        starts.append(None if result is None else at)
-        at += 0 if result is None else len(result.rows)
-    offsets = pa.array([*starts, at], pa.int32())
-    findings = pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(columns, fields=[*_FINDING]))
+    told = [[(s.code, s.partitions, s.since.isoformat()) for s in each] for each in stuck]
     return pa.RecordBatch.from_arrays(
         [
             pa.array([d.name for d in done], pa.string()),
             column_of([d.error or ("" if d.result else "the worker returned no result") for d in done], pa.string()),
             pa.array([d.seconds for d in done], pa.float64()),
             column_of([None if r is None else json.dumps(asdict(r.digest)) for r in results], pa.string()),
-            findings.cast(ANSWERS.field("findings").type),
+            column_of(list(map(json.dumps, told)), pa.string()),
+            pa.array([0 if r is None else len(r.rows) for r in results], pa.int64()),
+            finding_lists([None if r is None else r.rows for r in results]),
         ],
         schema=ANSWERS,
     )
 
 
+def finding_lists(lists: Sequence[Sequence[FindingRow] | None]) -> Any:
+    """Returns a pyarrow array with a list of findings for each cluster."""
+    rows = [row for each in lists if each is not None for row in each]
+    columns = [column_of([getattr(row, f.name) for row in rows], f.type) for f in _FINDING]
+    starts: list[int | None] = []
+    at = 0
+    for each in lists:
+        starts.append(None if each is None else at)
+        at += 0 if each is None else len(each)
+    found = pa.ListArray.from_arrays(
+        pa.array([*starts, at], pa.int32()), pa.StructArray.from_arrays(columns, fields=[*_FINDING])
+    )
+    return found.cast(FINDING_LIST)
+
+
 def done_of(row: Mapping[str, Any]) -> Done[Judged]:
-    """Returns the result of a row of `ANSWERS`."""
+    """Returns the result of a row of `ANSWERS`; without its column `findings` it has no rows."""
     if row["error"]:
         return Done(row["cluster"], None, row["error"], row["seconds"])
     digest = json.loads(row["digest"])
     digest["could_not_read"] = tuple(digest["could_not_read"])
-    findings = tuple(map(_finding, row["findings"]))
+    findings = tuple(map(finding_of, row.get("findings") or ()))
     return Done(row["cluster"], Judged(findings, ClusterDigest(**digest)), "", row["seconds"])
 
 
-def _finding(values: Mapping[str, Any]) -> FindingRow:
+def stuck_of(row: Mapping[str, Any]) -> tuple[Stuck, ...]:
+    """Returns the stuck partitions of a row of `ANSWERS`."""
+    return tuple(Stuck(code, tuple(tps), date.fromisoformat(day)) for code, tps, day in json.loads(row["stuck"]))
+
+
+def finding_of(values: Mapping[str, Any]) -> FindingRow:
+    """Returns the finding of a row of the table `findings`."""
     fields: dict[str, Any] = {name: tuple(value) if name in _LISTS else value for name, value in values.items()}
     return FindingRow(**fields)

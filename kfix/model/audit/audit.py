@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from kfix.model.audit.history import AuditHistory
 from kfix.model.audit.scenarios import ClusterScenarios, ScenarioRow, matrix_of
@@ -69,6 +69,20 @@ class FindingRow:
     document: str
     reported: bool
     baseline: int = 0
+
+
+#: Points that an open head takes off the score of its cluster, by rank; a latent risk, and one that is worse.
+_POINTS: Final = (0, 10, 40)
+_LATENT: Final = 2
+_WORSE: Final = 5
+
+
+def points_of(row: FindingRow) -> int:
+    """Returns the points that a head takes off the score of its cluster: 0 if it is muted or fixed."""
+    if row.muted or row.status == Status.FIXED:
+        return 0
+    points = _LATENT if row.prevention and row.rank == 1 else _POINTS[row.rank]
+    return points + _WORSE * (row.status == Status.WORSE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from datetime import timedelta
 import pyarrow as pa
 import pytest
 
+from kfix.adapters.fleet.audits import table_of
 from kfix.adapters.fleet.history_tables import EPISODES
-from kfix.fleet.audit.history import compared
-from kfix.fleet.audit.past import Past
+from kfix.fleet.audit.concluding import compared
 from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.figures import repair_times
 from kfix.fleet.history.reading import _episode as episode_of
 from kfix.fleet.history.recording import KNOWN, next_episodes
+from kfix.model.audit.audit import FindingRow
 from tests.proofs.fleet.years import CLUSTERS, FIRST, ChangingClusters, OpenDuckDB, YearOfFaults, asked, at_of
 
 
@@ -25,9 +26,17 @@ def recorded_year(year, engine):
         collected, found = year.rows(number)
         if not collected:
             continue
-        past = Past(rows=tuple(r for c in collected for r in last_rows.get(c, ()) if r.status != "fixed"))
         day = FIRST + timedelta(days=number)
-        rows = compared(found, past, collected, day, engine)
+        rows = [
+            row
+            for c, read in collected.items()
+            for row in compared(
+                [r for r in found if r.cluster == c],
+                [r for r in last_rows.get(c, ()) if r.status != "fixed"],
+                day,
+                collected=read,
+            )
+        ]
         known = pa.Table.from_pylist(
             [
                 {
@@ -39,7 +48,7 @@ def recorded_year(year, engine):
             schema=KNOWN,
         )  # fmt: skip
         before = pa.Table.from_pylist([r for c in collected for r in open_rows.get(c, ())], EPISODES.file_schema)
-        episodes = next_episodes(rows, before, known, engine)
+        episodes = next_episodes(table_of(FindingRow, rows), before, known, engine)
         for c in collected:
             last_rows[c] = [r for r in rows if r.cluster == c]
             open_rows[c] = [r for r in episodes.to_pylist() if r["cluster"] == c and r["ended"] is None]

@@ -28,6 +28,7 @@ class OpenDuckDB:
     def __init__(self):
         self._db = duckdb.connect()
         self._db.execute("SET threads = 1")
+        self._db.execute("SET TimeZone = 'UTC'")
 
     def query(self, sql, tables):
         for name, table in tables.items():

@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, Status
+from kfix.model.audit.audit import OPEN, AuditReport, ClusterRow, points_of
 from kfix.model.audit.history import Episode
 from kfix.model.audit.scenarios import KINDS, PAIR, ClusterScenarios, ScenarioRow
 from kfix.report.fleet.totals import Totals
 from kfix.wording import several
 
-#: Points that an open head costs, as in kfix.fleet.audit.sql.SCORES.
-_POINTS: Final = {"critical": 40, "warning": 10, "info": 0}
-_LATENT: Final = 2
-_WORSE: Final = 5
 #: The shortest bar of an episode, in percent.
 _LEAST: Final = 1.5
 
@@ -37,9 +33,8 @@ def ranking(report: AuditReport) -> tuple[RiskBar, ...]:
     for f in report.findings:
         if f.status in OPEN and not f.muted and not f.head:
             kind = "latent" if f.prevention and f.severity == "warning" else f.severity
-            cost = (_LATENT if kind == "latent" else _POINTS.get(f.severity, 0)) + _WORSE * (f.status == Status.WORSE)
             mine = points.setdefault(f.cluster, {})
-            mine[kind] = mine.get(kind, 0) + cost
+            mine[kind] = mine.get(kind, 0) + points_of(f)
     rows = [row for row in report.clusters if row.risk > 0 and row.collected]
     most = max((row.risk for row in rows), default=1)
     return tuple(

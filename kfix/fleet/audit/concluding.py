@@ -1,0 +1,185 @@
+"""What an audit concludes about one cluster: today's findings compared with those of its previous audit, and its score.
+
+The functions are pure and take one cluster at a time, so the process of the audit and the tasks of Spark share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from kfix.fleet.history.worse import is_worse, next_baseline
+from kfix.fleet.judging.tasks import EarlierFinding
+from kfix.model.audit.audit import FindingRow, Status, points_of
+from kfix.model.audit.fleetcase import Stuck
+from kfix.model.audit.inventory import Mute
+
+#: The check that reports a source which did not answer.
+UNREAD: Final = "KFX901"
+#: Prefixes of the checks that report partitions in trouble: no leader, diverging views, under-replicated, stuck moves.
+_TROUBLE: Final = ("KFX1", "KFX2", "KFX3", "KFX5")
+_COUNTS: Final[Mapping[int, str]] = {2: "critical", 1: "warning", 0: "info"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is the same for all clusters of an audit: its day, all mutes of the inventory, and the clusters in a
+    maintenance window.
+    """
+
+    day: date
+    mutes: tuple[Mute, ...] = ()
+    at_work: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class HeadCounts:
+    """The heads of one cluster, counted for its score card (`ClusterRow`). `points` are those off its score.
+
+    `covered` has for each mute of the inventory the number of findings that it covers.
+    """
+
+    points: int = 0
+    critical: int = 0
+    warning: int = 0
+    info: int = 0
+    new: int = 0
+    worse: int = 0
+    still: int = 0
+    fixed: int = 0
+    muted: int = 0
+    covered: tuple[int, ...] = ()
+
+
+def concluded(
+    now: Iterable[FindingRow], before: Iterable[FindingRow], rules: Rules, *, collected: bool
+) -> tuple[tuple[FindingRow, ...], HeadCounts]:
+    """Returns the findings of one cluster with their status and mutes, sorted by key, and the counts of its heads.
+
+    `before` are the findings of its previous audit that were not fixed; `collected` says whether the cluster was read
+    and judged now.
+    """
+    found = as_news(muted(compared(now, before, rules.day, collected=collected), rules), rules.at_work)
+    return found, head_counts(found, rules)
+
+
+def compared(
+    now: Iterable[FindingRow], before: Iterable[FindingRow], day: date, *, collected: bool
+) -> tuple[FindingRow, ...]:
+    """Returns the findings with status, first day and age in days, sorted by key; fixed ones included.
+
+    A finding that is gone is not reported as fixed while a source that answered the previous audit does not answer
+    now: its state is unknown.
+    """
+    rows, old = {r.key: r for r in now}, {r.key: r for r in before}
+    silent, silent_before = unread_sources(rows.values()), unread_sources(old.values())
+
+    def gone(was: FindingRow) -> Status:
+        sure = not silent or (silent <= silent_before and was.status != Status.UNKNOWN)
+        return Status.FIXED if collected and sure else Status.UNKNOWN
+
+    def one(key: str) -> FindingRow:
+        row, was = rows.get(key), old.get(key)
+        if row is None:
+            assert was is not None
+            status, baseline = gone(was), was.baseline
+        elif was is None:
+            status, baseline = Status.NEW, row.n_partitions
+        else:
+            grew = is_worse(row.rank, row.n_partitions, was.rank, was.baseline)
+            status = Status.WORSE if grew else Status.STILL
+            baseline = next_baseline(row.rank, row.n_partitions, was.rank, was.baseline)
+        shown = row or was
+        assert shown is not None
+        since = was.since if was else shown.since
+        reported = was.reported if was else False
+        return replace(shown, status=status, reported=reported, baseline=baseline, since=since, days=(day - since).days)
+
+    return tuple(map(one, sorted(rows.keys() | old.keys())))
+
+
+def unread_sources(rows: Iterable[FindingRow]) -> frozenset[str]:
+    """Returns the sources of a cluster that did not answer."""
+    over = {Status.FIXED, Status.UNKNOWN}
+    return frozenset(row.object for row in rows if row.code == UNREAD and row.status not in over)
+
+
+def muted(rows: Iterable[FindingRow], rules: Rules) -> tuple[FindingRow, ...]:
+    """Returns the findings of one cluster with their mutes; that of a finding covers those that it explains, too."""
+    found = tuple(rows)
+    active = [m for m in rules.mutes if not m.expired(rules.day)]
+    mutes = {
+        row.key: mute
+        for row in found
+        if (mute := next((m for m in active if m.matches(row.cluster, row.code, row.key)), None)) is not None
+    }
+
+    def one(row: FindingRow) -> FindingRow:
+        mute = mutes.get(row.key) or mutes.get(row.head)
+        is_muted, reason = mute is not None, mute.reason if mute else ""
+        if (is_muted, reason) == (row.muted, row.mute_reason):
+            return row
+        return replace(row, muted=is_muted, mute_reason=reason)
+
+    return tuple(map(one, found))
+
+
+def as_news(rows: Iterable[FindingRow], at_work: frozenset[str]) -> tuple[FindingRow, ...]:
+    """Returns the findings; one that was never reported, because of a mute or a maintenance window, counts as new.
+
+    `at_work` are the clusters in a maintenance window.
+    """
+
+    def one(row: FindingRow) -> FindingRow:
+        if row.reported or row.muted or row.cluster in at_work or row.status == Status.FIXED:
+            return row
+        if row.status in {Status.STILL, Status.WORSE}:
+            return replace(row, reported=True, status=Status.NEW, baseline=row.n_partitions)
+        return replace(row, reported=True)
+
+    return tuple(map(one, rows))
+
+
+def head_counts(rows: Sequence[FindingRow], rules: Rules) -> HeadCounts:
+    """Returns the counts of the heads among the findings of one cluster, as `concluded` returns them."""
+    counts = dict.fromkeys(("critical", "warning", "info", "new", "worse", "still", "fixed", "muted"), 0)
+    points = 0
+    for row in rows:
+        if row.head:
+            continue
+        points += points_of(row)
+        if row.status == Status.FIXED:
+            counts["fixed"] += 1
+        elif row.muted:
+            counts["muted"] += 1
+        else:
+            counts[_COUNTS[row.rank]] += 1
+            counts["still" if row.status == Status.UNKNOWN else str(row.status)] += 1
+    covered = (
+        0 if m.expired(rules.day) else sum(m.matches(r.cluster, r.code, r.key) for r in rows) for m in rules.mutes
+    )
+    return HeadCounts(points, **counts, covered=tuple(covered))
+
+
+def stuck(
+    now: Iterable[FindingRow], before: Iterable[FindingRow | EarlierFinding], *, rules: Rules
+) -> tuple[Stuck, ...]:
+    """Returns the partitions that are in trouble now and were in trouble in the previous audit, under the same code.
+
+    A muted finding is not reported again under another code.
+    """
+    then: dict[str, dict[str, date]] = {}
+    for row in before:
+        if row.code.startswith(_TROUBLE) and not row.prevention:
+            for partition in row.partitions:
+                then.setdefault(row.code, {})[partition] = row.since
+    found: dict[str, dict[str, date]] = {}
+    if then:
+        for row in muted(now, rules):
+            known = {} if row.muted else then.get(row.code, {})
+            for partition in row.partitions:
+                if partition in known:
+                    found.setdefault(row.code, {})[partition] = known[partition]
+    return tuple(Stuck(code, tuple(sorted(tps)), min(tps.values())) for code, tps in sorted(found.items()))

@@ -1,0 +1,283 @@
+"""The clusters of a run, judged: in this process, or where Spark has judged them.
+
+Either way the process of the audit has the digest of each cluster, which the checks over the fleet compare. The
+findings themselves stay with Spark: its tasks read those of the previous audit, compare them and write the files of the
+table `findings`. No row of them passes through this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kfix.adapters.fleet.audits import files_of, table_of
+from kfix.adapters.fleet.delta import NewFile, StoreTable
+from kfix.adapters.fleet.places import StoreLocation, place_of
+from kfix.adapters.fleet.runs import Run
+from kfix.adapters.fleet.staging import write_file
+from kfix.adapters.fleet.tables import FINDINGS, PARTITIONS
+from kfix.derive.predicate import Predicate
+from kfix.fleet.audit.concluding import Rules, HeadCounts, concluded, stuck
+from kfix.fleet.audit.past import Past, past_of
+from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, RunFile, SecondPass, StoredRows
+from kfix.fleet.judging.tasks import (
+    ANSWERS,
+    BRIEF,
+    FINDING_LIST,
+    SUMMARY,
+    Judged,
+    JudgeTask,
+    RowJudge,
+    done_of,
+    finding_lists,
+    finding_of,
+    stuck_of,
+    tasks_table,
+)
+from kfix.fleet.pool import Done
+from kfix.fleet.stored import stored_rows
+from kfix.model.audit.audit import FindingRow
+from kfix.model.audit.fleetcase import ClusterDigest, Stuck
+from kfix.model.audit.inventory import ClusterEntry
+
+Findings = tuple[FindingRow, ...]
+#: A cluster with more partitions is read by several tasks. One with fewer is judged sooner by a task of its own, which
+#: reads only the columns that it needs (docs/adr/017).
+LARGE: Final = 100_000
+#: The findings that one task of Spark compares and writes as one file.
+_FINDINGS_A_TASK: Final = 50_000
+_GIVEN: Final = pa.schema([("cluster", pa.string()), ("collected", pa.bool_()), ("more", FINDING_LIST)])
+#: A cluster with its counts, or a file without a cluster, as JSON.
+_CONCLUDED: Final = pa.schema([("cluster", pa.string()), ("told", pa.string())])
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """The findings of an audit: the files written for the table, which are not committed yet, and their rows as the
+    input of a statement. `counts` has every cluster of the run.
+    """
+
+    files: tuple[NewFile, ...]
+    rows: Any
+    counts: Mapping[str, HeadCounts]
+
+
+@dataclass
+class JudgedRun:
+    """`failed` maps clusters that were not collected, or are damaged, to a reason. `conclude` takes the findings of the
+    checks over the fleet, by cluster, and writes all of them.
+    """
+
+    past: Past
+    conclude: Callable[[Mapping[str, Sequence[FindingRow]]], Conclusions]
+    digests: dict[str, ClusterDigest] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    stuck: dict[str, tuple[Stuck, ...]] = field(default_factory=dict)
+
+    def take(self, done: Done[Judged]) -> Judged | None:
+        """Notes the digest of a cluster, or the reason why there is none."""
+        if done.error or done.result is None:
+            self.failed[done.name] = f"collected, but cannot be judged: {done.error or 'the worker returned no result'}"
+            return None
+        self.digests[done.name] = done.result.digest
+        return done.result
+
+
+@contextlib.contextmanager
+def judged_run(
+    run: Run,
+    entries: Mapping[str, ClusterEntry],
+    engine: Engine,
+    judge: Callable[[JudgeTask], Judged],
+    conditions: tuple[Predicate, ...],
+    rules: Rules,
+    on_done: Callable[[str, str], None],
+) -> Iterator[JudgedRun]:
+    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too.
+
+    `judge` and `conditions` are as in `Tools`; `on_done` is called with (name, error or "") for each cluster.
+    """
+    tasks = {
+        name: JudgeTask(name, where, run.day, entries[name].expected, entries[name].restart_grace)
+        for name, where in run.stored().items()
+    }
+    checked: list[Past] = []
+
+    def job() -> ClusterJob:
+        past = past_of(run.root, run.order, entries, with_rows=False)
+        checked.append(past)
+        files = StoreTable(run.root, PARTITIONS).files(lambda day, name: (day, name) == (run.day, run.id))
+        large = frozenset(name for name, rows in run.clusters.items() if rows > LARGE)
+        return ClusterJob(
+            tasks_table(tasks.values()),
+            stored_rows(run.root, PARTITIONS, files),
+            conditions,
+            RowJudge(judge, partial(stuck, rules=rules)),
+            ANSWERS,
+            SUMMARY,
+            large,
+            _before(run.root, past),
+            BRIEF,
+        )
+
+    with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
+        if answers is None:
+            yield _here(run, entries, engine.each(judge, tasks), rules, on_done)
+        else:
+            yield _there(run, entries, checked[0], answers, rules, on_done)
+
+
+def _here(
+    run: Run,
+    entries: Mapping[str, ClusterEntry],
+    results: Iterable[Done[Judged]],
+    rules: Rules,
+    on_done: Callable[[str, str], None],
+) -> JudgedRun:
+    rows: dict[str, Findings] = {}
+
+    def conclude(more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        return _concluded(run, entries, made, rows, more, rules)
+
+    made = JudgedRun(Past(), conclude, failed=dict(run.failed))
+    for done in results:
+        if (result := made.take(done)) is not None:
+            rows[done.name] = result.rows
+        on_done(done.name, done.error)
+    made.past = past_of(run.root, run.order, entries)
+    for name, found in rows.items():
+        if since := stuck(found, made.past.rows.get(name, ()), rules=rules):
+            made.stuck[name] = since
+    return made
+
+
+def _concluded(
+    run: Run,
+    entries: Iterable[str],
+    made: JudgedRun,
+    rows: Mapping[str, Findings],
+    more: Mapping[str, Sequence[FindingRow]],
+    rules: Rules,
+) -> Conclusions:
+    """Compares and writes all findings in this process."""
+    found: list[FindingRow] = []
+    counts: dict[str, HeadCounts] = {}
+    for name in sorted(entries):
+        now = (*rows.get(name, ()), *more.get(name, ()))
+        before = made.past.rows.get(name, ())
+        kept, counts[name] = concluded(now, before, rules, collected=name not in made.failed)
+        found += kept
+    table = table_of(FindingRow, found)
+    return Conclusions(_written(run.root, run.day, run.id, table), table, counts)
+
+
+def _written(root: StoreLocation, day: date, run: str, table: Any) -> tuple[NewFile, ...]:
+    if not table.num_rows:
+        return ()
+    return (write_file(StoreTable(root, FINDINGS).folder(day, run), FINDINGS.name, table),)
+
+
+def _there(
+    run: Run,
+    entries: Mapping[str, ClusterEntry],
+    past: Past,
+    answers: KeptAnswers,
+    rules: Rules,
+    on_done: Callable[[str, str], None],
+) -> JudgedRun:
+    summary = {row["cluster"]: row for row in answers.summary.to_pylist()}
+
+    def conclude(more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        names = sorted(entries)
+        given = pa.table(
+            [
+                pa.array(names, pa.string()),
+                pa.array([name not in made.failed for name in names], pa.bool_()),
+                finding_lists([more.get(name, ()) for name in names]),
+            ],
+            schema=_GIVEN,
+        )
+        place = run.root.path if run.root.local else str(run.root)
+        tasks = 1 + sum(row["n_findings"] for row in summary.values()) // _FINDINGS_A_TASK
+        work = WriteFindings(place, run.id, rules)
+        found = answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
+        if found is not None:
+            return _told(run, found)
+        rows = {done.name: done.result.rows for done in map(done_of, answers.read().to_pylist()) if done.result}
+        made.past = past_of(run.root, run.order, entries)
+        return _concluded(run, entries, made, rows, more, rules)
+
+    made = JudgedRun(past, conclude, failed=dict(run.failed))
+    for name in run.stored():
+        done = done_of(summary[name])
+        if made.take(done) is not None and (since := stuck_of(summary[name])):
+            made.stuck[name] = since
+        on_done(done.name, done.error)
+    return made
+
+
+def _before(root: StoreLocation, past: Past) -> EarlierFindings | None:
+    compared = past.earlier.compared
+    files = files_of(root, FindingRow, {audit.key for audit in compared.values()})
+    if not files:
+        return None
+    of = pa.table(
+        [
+            pa.array([*compared], pa.string()),
+            pa.array([audit.day for audit in compared.values()], pa.date32()),
+            pa.array([audit.id for audit in compared.values()], pa.string()),
+        ],
+        names=["cluster", "day", "run"],
+    )
+    return EarlierFindings(stored_rows(root, FINDINGS, files), of)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFindings:
+    """Compares the findings of clusters, in their order, and writes them as one file of the table.
+
+    Yields one row a cluster with its counts, and one for the file. A file of a task that Spark repeats is in no commit.
+    """
+
+    root: str
+    run: str
+    rules: Rules
+
+    def __call__(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+        found: list[FindingRow] = []
+        told: list[tuple[str | None, str]] = []
+        for row in rows:
+            now, before = ([*map(finding_of, row[name] or ())] for name in ("findings", "before"))
+            now += map(finding_of, row["more"])
+            kept, counted = concluded(now, before, self.rules, collected=row["collected"])
+            found += kept
+            told.append((row["cluster"], json.dumps(asdict(counted))))
+        files = _written(place_of(self.root), self.rules.day, self.run, table_of(FindingRow, found))
+        told += [(None, json.dumps(asdict(file))) for file in files]
+        clusters, texts = zip(*told, strict=True) if told else ((), ())
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(clusters, pa.string()), pa.array(texts, pa.string())], schema=_CONCLUDED
+        )
+
+
+def _told(run: Run, found: Any) -> Conclusions:
+    counts: dict[str, HeadCounts] = {}
+    files: list[NewFile] = []
+    for row in found.to_pylist():
+        values = json.loads(row["told"])
+        if row["cluster"] is None:
+            files.append(NewFile(**{**values, "clusters": tuple(values["clusters"])}))
+        else:
+            counts[row["cluster"]] = HeadCounts(**{**values, "covered": tuple(values["covered"])})
+    files.sort(key=lambda file: file.name)
+    table = StoreTable(run.root, FINDINGS)
+    folder = f"day={run.day.isoformat()}/run={run.id}"
+    written = tuple(RunFile(f"{folder}/{f.name}", run.day, run.id, f.rows, f.clusters) for f in files)
+    return Conclusions(tuple(files), StoredRows(FINDINGS.schema, str(table.place), written), counts)

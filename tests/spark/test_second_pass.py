@@ -1,0 +1,108 @@
+"""Spark's tasks compare the findings and write them: the store is as if the process of the audit had done it."""
+
+import itertools
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kfix.adapters.fleet.audits import audits, read_rows
+from kfix.adapters.fleet.delta import StoreTable
+from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.tables import FINDINGS
+from kfix.fleet.audit import judged
+from kfix.fleet.embedded import EmbeddedEngine
+from kfix.model.audit.audit import ClusterRow, FindingRow
+from kfix.model.audit.inventory import Inventory, Mute
+from tests.unit.fleet.audit_runs import again, audited, cluster, day_of, entry
+
+NAMES = "abcdefgh"
+INVENTORY = Inventory({name: entry(name) for name in NAMES}, (Mute(("a",), ("KFX401",), "being replaced", day_of(9)),))
+
+
+def clusters(number):
+    return [cluster(n, number, sick=0.01 * (i % 3), dead=(i + number) % 2) for i, n in enumerate(NAMES[: 8 - number])]
+
+
+def stored(root):
+    """The rows of the last audit, without what measures time."""
+    last = audits(place_of(root))[-1]
+    cards = [replace(card, seconds=0.0) for card in read_rows(ClusterRow, last)]
+    findings = sorted(read_rows(FindingRow, last), key=lambda f: (f.cluster, f.key))
+    return findings, cards, [m.covers for m in last.mutes]
+
+
+@pytest.fixture
+def stores(tmp_path):
+    """Two stores with the same two runs, the first of them audited."""
+    roots = [tmp_path / "here", tmp_path / "spark"]
+    for root in roots:
+        audited(root, clusters(0), EmbeddedEngine(1), inventory=INVENTORY)
+    return roots
+
+
+def second(root, engine):
+    return audited(root, clusters(1), engine, number=1, failed={"h": "no broker answered"}, inventory=INVENTORY)
+
+
+def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypatch):
+    here, there = stores
+    monkeypatch.setattr(judged, "_FINDINGS_A_TASK", 20)
+    monkeypatch.setattr(judged, "LARGE", 299)
+    monkeypatch.setattr(judged, "_written", None)  # This process writes no findings.
+    found = second(there, local)
+    monkeypatch.undo()
+    second(here, EmbeddedEngine(1))
+    assert stored(there) == stored(here)
+    files = StoreTable(place_of(there), FINDINGS).files(lambda day, _: day == found.day)
+    assert len(files) > 1
+    ranges = sorted(file.clusters for file in files)
+    assert all(first[1] < then[0] for first, then in itertools.pairwise(ranges))
+    assert {f.status for f in read_rows(FindingRow, found)} == {"new", "still", "fixed", "worse", "unknown"}
+
+
+def test_a_damaged_earlier_audit_is_left_out_as_without_spark(local, stores):
+    for root in stores:
+        [file] = StoreTable(place_of(root), FINDINGS).files()
+        whole = Path(file.place.path).read_bytes()
+        # The columns of the footer can be read, the rows cannot.
+        Path(file.place.path).write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
+    here, there = stores
+    damaged = [second(here, EmbeddedEngine(1)).manifest["damaged"], second(there, local).manifest["damaged"]]
+    assert stored(there) == stored(here)
+    assert all(len(each) == 1 and "is damaged" in each[0] for each in damaged)
+    assert {f.status for f in stored(there)[0]} == {"new"}
+
+
+def dying(self, rows):
+    os._exit(1)
+    yield from rows
+
+
+def test_a_second_pass_that_loses_a_process_is_done_in_the_process_of_the_audit(local, stores, monkeypatch):
+    here, there = stores
+    told = []
+    plain = judged._concluded
+    monkeypatch.setattr(judged, "_concluded", lambda *given: told.append("here") or plain(*given))
+
+    class Dying(judged.WriteFindings):
+        __call__ = dying
+
+    monkeypatch.setattr(judged, "WriteFindings", Dying)
+    second(there, local)
+    monkeypatch.undo()
+    second(here, EmbeddedEngine(1))
+    assert told == ["here"]
+    assert stored(there) == stored(here)
+
+
+def test_an_audit_that_is_repeated_replaces_its_files(local, stores):
+    _, there = stores
+    second(there, local)
+    before = stored(there)
+    again(there, local, number=1, inventory=INVENTORY)
+    findings, cards, mutes = stored(there)
+    # What was reported once is not news again, and no row is there twice.
+    assert len(findings) == len({(f.cluster, f.key) for f in findings})
+    assert (findings, cards, mutes) == before

@@ -1,0 +1,83 @@
+"""What an audit concludes about one cluster: status, mutes, news, score and stuck partitions."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from kfix.fleet.audit.concluding import Rules, compared, concluded, stuck
+from kfix.model.audit.audit import Status
+from kfix.model.audit.fleetcase import Stuck
+from kfix.model.audit.inventory import Mute
+from tests.proofs.fleet.years import finding
+
+DAY = date(2026, 3, 2)
+BEFORE = DAY - timedelta(days=1)
+
+
+def mute(pattern, until=DAY):
+    return Mute(("a",), (pattern,), "being replaced", until)
+
+
+def head(code, rank=1, **more):
+    return replace(finding("a", code, "x", DAY, rank=rank), **more)
+
+
+def test_findings_of_both_audits_have_a_status_and_their_first_day():
+    old = [replace(finding("a", code, "x", BEFORE), reported=True) for code in ("KFX101", "KFX301")]
+    found = compared([head("KFX301"), head("KFX401")], old, DAY, collected=True)
+    assert [(f.code, f.status, f.since, f.days) for f in found] == [
+        ("KFX101", Status.FIXED, BEFORE, 1),
+        ("KFX301", Status.STILL, BEFORE, 1),
+        ("KFX401", Status.NEW, DAY, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "was", "collected", "status"),
+    [
+        ([], [], True, Status.FIXED),
+        ([], [], False, Status.UNKNOWN),
+        (["broker 2"], [], True, Status.UNKNOWN),
+        (["broker 2"], ["broker 2"], True, Status.FIXED),
+        (["broker 2"], ["broker 3"], True, Status.UNKNOWN),
+    ],
+    ids=["read", "not read", "a source less", "the same source less", "another source less"],
+)
+def test_what_is_gone_is_fixed_only_if_nothing_more_is_hidden(now, was, collected, status):
+    def silent(names, day):
+        return [finding("a", "KFX901", name, day) for name in names]
+
+    before = [finding("a", "KFX301", "x", BEFORE), *silent(was, BEFORE)]
+    [found] = [f for f in compared(silent(now, DAY), before, DAY, collected=collected) if f.code == "KFX301"]
+    assert found.status == status
+
+
+def test_the_tally_is_of_open_heads_that_are_not_muted():
+    rows = [
+        head("KFX101", 2),
+        head("KFX301"),
+        head("KFX302", head="KFX301:x"),
+        head("KFX601", prevention=True),
+        head("KFX602", 0),
+        head("KFX401", 2),
+    ]
+    gone = replace(finding("a", "KFX501", "x", BEFORE), reported=True)
+    worse = replace(finding("a", "KFX301", "x", BEFORE, rank=0), reported=True)
+    rules = Rules(DAY, (mute("KFX401"), mute("KFX101", BEFORE), mute("KFX3*:y")))
+    found, counted = concluded(rows, [gone, worse], rules, collected=True)
+    assert counted.points == 40 + 15 + 2 + 0
+    assert (counted.critical, counted.warning, counted.info) == (1, 2, 1)
+    assert (counted.new, counted.worse, counted.still, counted.fixed, counted.muted) == (3, 1, 0, 1, 1)
+    assert counted.covered == (1, 0, 0)
+    assert [f.mute_reason for f in found if f.muted] == ["being replaced"]
+
+
+def test_partitions_in_trouble_since_an_earlier_audit_are_stuck_unless_they_are_muted():
+    def troubled(day, *partitions):
+        return replace(finding("a", "KFX101", "x", day), partitions=partitions)
+
+    now, before = [troubled(DAY, "t-1", "t-2")], [troubled(BEFORE, "t-2", "t-3")]
+    assert stuck(now, before, rules=Rules(DAY)) == (Stuck("KFX101", ("t-2",), BEFORE),)
+    assert stuck(now, before, rules=Rules(DAY, (mute("KFX101"),))) == ()
+    assert stuck(now, [replace(before[0], code="KFX201", key="KFX201:x")], rules=Rules(DAY)) == ()
