@@ -23,6 +23,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import Writer
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
@@ -269,7 +270,9 @@ class LabClient:
     def take_over(self, transactional_id: str) -> None:
         take_over(self._bootstrap(), transactional_id)
 
-    def write_offsets_record(self, partition: int, key: bytes, value: bytes) -> None:
+    def write_newer_group(self, partition: int, group: str) -> None:
+        """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
+        key, value = Writer().i16(3).string(group).done(), Writer().i16(0).i32(7).i8(0).done()
         write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka.codec import Writer
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab.incidents.setup.incident import Incident
@@ -15,17 +14,13 @@ if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
     from kfix.lab.incidents.setup.result import Broken
 
-#: A group of the consumer protocol (KIP-848), which 2.7.1 does not know: the version of the key, then a small value.
-_KEY_VERSION, _EPOCH = 3, 7
-
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
     where, leader, heir = _choose(context)
     group = groups.by_partition[where.partition]
-    key = Writer().i16(_KEY_VERSION).string(f"{group}-next").done()
-    context.access.write_offsets_record(where.partition, key, Writer().i16(0).i32(_EPOCH).i8(0).done())
-    context.report(f"wrote a record with key version {_KEY_VERSION} into {where}; brokers do not read it yet")
+    context.access.write_newer_group(where.partition, f"{group}-next")
+    context.report(f"wrote a record of a newer version into {where}; brokers do not read it yet")
     replicas = context.access.assignment(OFFSETS_TOPIC)[where.partition]
     context.reassign({where: (heir, *(broker for broker in replicas if broker != heir))})
     context.access.elect([where], unclean=False)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kfix.adapters.kafka import requests, responses
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.lab.clients.asking import ask
 from kfix.lab.healing.offsets import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
@@ -16,9 +14,7 @@ if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
     from kfix.lab.incidents.setup.result import Broken
 
-_UNSTABLE = 88
 _OFFSET = 5
-_ANSWER_SECONDS = 5.0
 
 
 def run(context: IncidentContext) -> Broken:
@@ -30,15 +26,7 @@ def run(context: IncidentContext) -> Broken:
     context.access.hang_transaction(TRANSACTIONAL_ID, where, group, _OFFSET)
     context.report(f"producer {TRANSACTIONAL_ID} sent an offset of {group} into its transaction and left it open")
 
-    def refused() -> bool:
-        error, broker = groups.coordinator(number, min(context.access.live_ids()))
-        if error:
-            return False
-        request = requests.stable_offset_fetch(group, (where,))
-        answer = ask(context.access.addresses()[broker], request, responses.stable_offset_fetch, _ANSWER_SECONDS)
-        return answer[0] == 0 and answer[1][where].error == _UNSTABLE
-
-    wait_for(f"group {group} is refused its offset of {where}", refused, 15)
+    wait_for(f"group {group} is refused its offset of {where}", lambda: groups.refused(number, where), 15)
     context.wait_groups(groups, groups.by_partition)
     context.report(f"checked: OffsetFetch refuses {group} the stable offset of {where}; all coordinators respond")
     return context.broken(
