@@ -26,6 +26,8 @@ from kfix_diagnostics.leadership import (
     kfx105_unknown_broker_ids,
     kfx106_coordinator_silent,
     kfx107_leaderless_unjudged,
+    kfx108_pending_offsets,
+    kfx109_offsets_not_loaded,
 )
 from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
@@ -71,6 +73,8 @@ ALL: tuple[Check, ...] = (
     kfx105_unknown_broker_ids.CHECK,
     kfx106_coordinator_silent.CHECK,
     kfx107_leaderless_unjudged.CHECK,
+    kfx108_pending_offsets.CHECK,
+    kfx109_offsets_not_loaded.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,

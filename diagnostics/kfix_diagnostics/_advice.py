@@ -83,4 +83,4 @@ def blocked(case: CaseFile, tps: Iterable[TopicPartition]) -> Blocked:
     plain = [tp for tp in found if tp.topic not in {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}]
     if plain:
         who.append(f"producers and consumers of {per_topic(plain)}")
-    return Blocked("; ".join(who), case.blocked_groups(offsets), others_unknown=bool(offsets))
+    return Blocked("; ".join(who), case.blocked_groups(offsets), others_unknown=not case.all_named(offsets))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kfix.derive.casefile import CaseFile
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import PartitionView, TopicPartition
 from kfix.model.diagnosis.finding import Evidence
-from kfix.wording import brokers_named
+from kfix.wording import brokers_named, some
 from kfix_diagnostics._words import error_name, ids
+
+_GROUPS_SHOWN = 5
 
 
 def state_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
@@ -60,7 +63,27 @@ def assignment_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
 
 def partition_rows(case: CaseFile, tp: TopicPartition) -> tuple[Evidence, ...]:
     """Returns what every finding about one partition rests on: its record, the views, its assignment, live brokers."""
-    return (*state_row(case, tp), *view_rows(case, tp), *assignment_row(case, tp), *live_row(case))
+    return (
+        *state_row(case, tp),
+        *view_rows(case, tp),
+        *assignment_row(case, tp),
+        *live_row(case),
+        *group_rows(case, tp),
+    )
+
+
+def group_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
+    """Yields which source names the groups of an offsets partition without a coordinator."""
+    if tp.topic != OFFSETS_TOPIC:
+        return
+    logs = [log for log in case.offsets_logs if log.partition == tp.partition and log.groups]
+    for log in logs:
+        read = "every record" if log.whole else f"records {log.first} to {log.end - 1}"
+        said = f"{some([g.name for g in log.groups], _GROUPS_SHOWN)} ({read} read)"
+        yield Evidence(f"log of {tp} on broker {log.broker}", "groups", said)
+    remembered = [name for name in case.groups.get(tp.partition, ()) if name in case.snapshot.remembered_groups]
+    if not logs and remembered:
+        yield Evidence("earlier snapshots", f"groups of {tp}", some(remembered, _GROUPS_SHOWN))
 
 
 def probe_rows(case: CaseFile, tps: Iterable[TopicPartition], most: int = 3) -> Iterator[Evidence]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Iterator
 
@@ -16,21 +17,30 @@ from kfix_diagnostics._evidence import assignment_row, live_row, probe_words, st
 
 #: Findings that block a group when they name its offsets partition.
 STOPS_COORDINATOR = frozenset({"KFX101", "KFX103", "KFX104", "KFX105", "KFX106", "KFX107"})
+#: Findings that name the groups they concern; other groups of the partition are not affected.
+STOPS_GROUP = frozenset({"KFX108", "KFX109"})
 STOPS_COMMITS = "KFX304"
 _NO_ANSWER = -1
+#: The default of offsets.topic.num.partitions.
+_USUAL_PARTITIONS = 50
 #: TOPIC, GROUP and CLUSTER_AUTHORIZATION_FAILED.
 _NOT_ALLOWED = frozenset({29, 30, 31})
 
 
 def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
     case = open_case(snapshot)
+    if case.offsets_partitions_unknown:
+        return _unknown_count(group, diagnosis)
     if not case.offsets_partitions:
         return _without_topic(group, case)
     tp = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, case.offsets_partitions))
     probe = next((p for p in case.probes if p.group == group), None)
     shared = next((p for p in case.probes if p.partition == tp.partition), None)
-    findings = tuple(f for f in diagnosis.walk() if tp in f.partitions)
+    findings = tuple(f for f in diagnosis.walk() if _concerns(f, tp, group))
     blocked, verdict = _verdict(tp, probe or shared, findings)
+    unheard = blocked is False and not _named(group, probe, case)
+    if unheard:
+        blocked, verdict = None, _unheard_of(group, tp, probe or shared, case)
     return GroupStory(
         group,
         tp,
@@ -38,7 +48,55 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
         f"group {group}: {verdict}",
         tuple(_steps(group, tp, probe or shared, case)),
         findings,
-        tuple(_next(group, findings, case)) if not blocked else (),
+        (_list_groups(case),) if unheard else tuple(_next(group, findings, case)) if not blocked else (),
+    )
+
+
+def _concerns(finding: Finding, tp: TopicPartition, group: str) -> bool:
+    return group in finding.blocked.groups if finding.code in STOPS_GROUP else tp in finding.partitions
+
+
+def _named(group: str, probe: CoordinatorProbe | None, case: CaseFile) -> bool:
+    """Returns whether any source names the group: a list of groups, an earlier snapshot, or its committed offsets."""
+    names = {g.name for g in case.snapshot.groups} | set(case.snapshot.remembered_groups)
+    names |= {g.name for log in case.offsets_logs for g in log.groups}
+    return group in names or (probe is not None and bool(probe.committed))
+
+
+def _list_groups(case: CaseFile) -> Remedy:
+    return Remedy(
+        "List the groups of the cluster", f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --list"
+    )
+
+
+def _unheard_of(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> str:
+    known = sorted({name for names in case.groups.values() for name in names} - {group})
+    close = difflib.get_close_matches(group, known, n=1)
+    guess = f". Did you mean {close[0]!r}?" if close else ""
+    offsets = " and it has no committed offset" if probe is not None and probe.group == group else ""
+    return f"no source names it{offsets}, although the coordinator of {tp} responds: check the name{guess}"
+
+
+def _unknown_count(group: str, diagnosis: Diagnosis) -> GroupStory:
+    """A text that shows some rows of the offsets topic and no header: the group may hash to any partition."""
+    likely = TopicPartition(OFFSETS_TOPIC, partition_of_group(group, _USUAL_PARTITIONS))
+    findings = tuple(f for f in diagnosis.walk() if likely in f.partitions)
+    said = f"it would be {likely} if there are {_USUAL_PARTITIONS}, Kafka's default"
+    said += f", and {findings[0].code} reports that one: {findings[0].summary}" if findings else ""
+    return GroupStory(
+        group,
+        None,
+        None,
+        f"group {group}: its partition is unknown, because the text does not state the partition count of "
+        f"{OFFSETS_TOPIC}; {said}",
+        (Evidence("hash", f"group {group}", "the partition count is unknown"),),
+        findings,
+        (
+            Remedy(
+                "Give the whole description, whose first line states PartitionCount",
+                f"kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic {OFFSETS_TOPIC}",
+            ),
+        ),
     )
 
 
@@ -65,6 +123,7 @@ def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case:
             yield Evidence("coordinator probe", "committed", f"offsets of {several(probe.committed, 'partition')}")
     else:
         yield Evidence("coordinator probe", "coordinator", "not probed")
+    yield from _log_rows(group, tp, case)
     yield from state_row(case, tp)
     yield from view_rows(case, tp)
     yield from assignment_row(case, tp)
@@ -76,6 +135,19 @@ def _steps(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case:
         yield Evidence(
             f"ListGroups of broker {by}", "group", f"{listed.state or 'listed'} (a listing does not prove health)"
         )
+
+
+def _log_rows(group: str, tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+    """Yields what the log of the partition says of this group, and what was read of it."""
+    for log in (log for log in case.offsets_logs if log.partition == tp.partition):
+        source = f"log of {tp} on broker {log.broker}"
+        if log.error:
+            yield Evidence(source, f"group {group}", f"not read: {log.error}")
+            continue
+        found = next((g for g in log.groups if g.name == group), None)
+        part = "every record" if log.whole else f"records {log.first} to {log.end - 1} of {log.log_end}"
+        said = f"offsets of {several(found.offsets, 'partition')}" if found is not None else "not named"
+        yield Evidence(source, f"group {group}", f"{said} ({part} read)")
 
 
 def _controller(case: CaseFile) -> Iterator[Evidence]:
@@ -91,6 +163,9 @@ def _verdict(
     """Returns (blocked or not, why): a successful probe outweighs the metadata; without a probe the findings decide."""
     reason = next((f for f in findings if f.code in STOPS_COORDINATOR and not f.unsettled), None)
     if probe is not None and probe.answers:
+        own = next((f for f in findings if f.code in STOPS_GROUP and not f.unsettled), None)
+        if own is not None:
+            return True, f"its coordinator responds, but {own.code}: {own.summary}"
         commits = next((f for f in findings if f.code == STOPS_COMMITS), None)
         if commits is not None:
             return True, f"its coordinator responds, but commits fail: {commits.summary}"

@@ -61,7 +61,7 @@ _KEYS = (
 )
 _KEY = re.compile(rf"(?:(?<=\s)|^)({'|'.join(_KEYS)})\s*:")
 _NUMBERS = re.compile(r"-?\d+(?:\s*,\s*-?\d+)*")
-_KCAT_TOPIC = re.compile(r'topic "(?P<topic>[^"]+)" with \d+ partitions?:')
+_KCAT_TOPIC = re.compile(r'topic "(?P<topic>[^"]+)" with (?P<count>\d+) partitions?:')
 _KCAT_BROKER = re.compile(r"broker (?P<id>\d+) at (?P<host>\S+):(?P<port>\d+)(?P<controller> \(controller\))?$")
 _KCAT_FROM = re.compile(r"Metadata for .*\(from broker (?P<id>-?\d+):")
 _KCAT_ROW = re.compile(
@@ -91,9 +91,12 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
+    """The header of a topic. `partitions` is the number that it states, None if it states none."""
+
     topic: str
     configs: dict[str, str]
     deleting: bool = False
+    partitions: int | None = None
 
 
 def parse_describe_text(text: str, name: str, taken_at: float) -> Snapshot:
@@ -120,6 +123,7 @@ class _Reading:
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     assigned: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     moves: dict[TopicPartition, Assignment] = field(default_factory=dict)
+    stated: dict[str, int] = field(default_factory=dict)
     brokers: dict[int, Endpoint] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     topic: str = ""
@@ -134,7 +138,7 @@ class _Reading:
             self._znode(brace + rest)
             return
         if (topic := kcat_topic(line)) is not None:
-            self.topic = topic
+            self._row(topic)
         elif (broker := kcat_broker(line)) is not None:
             self._broker(*broker)
         elif (asked := kcat_from(line)) is not None:
@@ -151,7 +155,10 @@ class _Reading:
         if row.topic:
             self.topic = row.topic
         if isinstance(row, TopicRow):
-            self.configs[row.topic] = row.configs
+            if row.configs:
+                self.configs[row.topic] = row.configs
+            if row.partitions is not None:
+                self.stated[row.topic] = row.partitions
             return
         if not self.topic:
             raise BadRowError("a partition row before any topic")
@@ -173,7 +180,9 @@ class _Reading:
                 view = PartitionView(state.leader, state.leader_epoch, (), state.isr, (), error)
                 self.partitions[TopicPartition(topic, partition)] = view
             else:
-                self.assigned |= {tp: a.replicas for tp, a in records.assignments(node, topic).items()}
+                assigned = records.assignments(node, topic)
+                self.assigned |= {tp: a.replicas for tp, a in assigned.items()}
+                self.stated[topic] = len(assigned)
         except records.BadRecordError as error:
             what = "not JSON" if error.not_json else f"not the content of such a znode ({error.why})"
             raise BadRowError(what) from error
@@ -194,9 +203,10 @@ class _Reading:
             cluster=ClusterIdentity("", Mode.UNKNOWN),
             sources=tuple(sources),
             views={self.broker: view},
-            topic_configs={topic: configs for topic, configs in self.configs.items() if configs},
+            topic_configs=self.configs,
             reassignments=self.moves,
             origin=self.name,
+            stated_partitions=self.stated,
         )
         return replace(made, addresses=dict(self.brokers))
 
@@ -225,7 +235,9 @@ def describe_row(line: str) -> PartitionRow | TopicRow | None:
     if "Partition" in fields and ("Replicas" in fields or "Isr" in fields):
         raise BadRowError("a partition row without a Leader")
     if "Topic" in fields:
-        return TopicRow(fields["Topic"], _configs(fields.get("Configs", "")), fields.get("MarkedForDeletion") == "true")
+        count = _number(fields["PartitionCount"], "PartitionCount") if fields.get("PartitionCount") else None
+        configs = _configs(fields.get("Configs", ""))
+        return TopicRow(fields["Topic"], configs, fields.get("MarkedForDeletion") == "true", count)
     return None
 
 
@@ -236,9 +248,9 @@ def kcat_row(line: str) -> PartitionRow | None:
     return PartitionRow("", _number(found["partition"], "partition"), _number(found["leader"], "leader"), *lists)
 
 
-def kcat_topic(line: str) -> str | None:
+def kcat_topic(line: str) -> TopicRow | None:
     found = _KCAT_TOPIC.search(line)
-    return found["topic"] if found else None
+    return TopicRow(found["topic"], {}, partitions=_number(found["count"], "partitions")) if found else None
 
 
 def kcat_broker(line: str) -> tuple[int, str, int, bool] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -152,6 +153,22 @@ def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, 
         codes = tuple(check.code for check in checks)
         prevention = prevention or any(check.prevention for check in checks)
     return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)
+
+
+def require_topics(snapshot: Snapshot, topics: Sequence[str]) -> None:
+    """Raises UsageError for a topic that no source of the snapshot names: "nothing found" would be a false answer."""
+    if not topics:
+        return
+    known = {tp.topic for view in snapshot.views.values() for tp in view.partitions} | snapshot.topic_configs.keys()
+    if (zookeeper := snapshot.zookeeper) is not None:
+        known |= {tp.topic for tp in (*zookeeper.assignments, *zookeeper.states)} | zookeeper.deleting
+    for topic in topics:
+        if topic not in known:
+            close = difflib.get_close_matches(topic, sorted(known), n=1)
+            raise UsageError(
+                f"--topic: no source names a topic {topic!r}" + (f", did you mean {close[0]!r}?" if close else ""),
+                hint="it does not exist, or this user may not describe it",
+            )
 
 
 def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:

@@ -10,7 +10,7 @@ import typer
 
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, group_story
+from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, group_story, require_topics
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
@@ -112,6 +112,7 @@ def diagnose(
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
     if group is not None:
         raise typer.Exit(_report_group(diagnosis, snapshot, group, json_output))
+    require_topics(snapshot, choice.topics)
     raise typer.Exit(_report(chosen(diagnosis, choice), json_output, nagios))
 
 

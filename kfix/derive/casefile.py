@@ -24,6 +24,7 @@ from kfix.model.cluster.snapshot import (
     CoordinatorProbe,
     LogEnd,
     Mode,
+    OffsetsLog,
     PartitionState,
     PartitionView,
     Registration,
@@ -250,7 +251,14 @@ class CaseFile:
 
     @cached_property
     def offsets_partitions(self) -> int:
-        return self.partitions.count(_OFFSETS)
+        """Returns the partition count of the offsets topic; 0 if there is no such topic, or its count is unknown."""
+        seen, stated = self.partitions.count(_OFFSETS), self.snapshot.stated_partitions
+        return seen if stated is None else stated.get(OFFSETS_TOPIC, 0) if seen else 0
+
+    @cached_property
+    def offsets_partitions_unknown(self) -> bool:
+        """Returns whether the offsets topic exists, and its partition count is unknown: a text may show some rows."""
+        return not self.offsets_partitions and self.partitions.count(_OFFSETS) > 0
 
     @cached_property
     def groups(self) -> Mapping[int, tuple[str, ...]]:
@@ -258,15 +266,25 @@ class CaseFile:
         if not self.offsets_partitions:
             return {}
         names = {g.name for g in self.snapshot.groups} | set(self.snapshot.remembered_groups)
-        names |= {p.group for p in self.snapshot.probes}
+        names |= {p.group for p in self.snapshot.probes if p.find_error or p.committed or p.fetch_error}
+        names |= {g.name for log in self.offsets_logs for g in log.groups}
         found: dict[int, list[str]] = {}
         for name in sorted(names):
             found.setdefault(partition_of_group(name, self.offsets_partitions), []).append(name)
         return {partition: tuple(group) for partition, group in found.items()}
 
     @property
+    def offsets_logs(self) -> tuple[OffsetsLog, ...]:
+        return self.snapshot.offsets_logs
+
+    @property
     def probes(self) -> tuple[CoordinatorProbe, ...]:
         return self.snapshot.probes
+
+    def all_named(self, tps: Iterable[TopicPartition]) -> bool:
+        """Returns whether the whole log of each of these offsets partitions was read, so that no group is missing."""
+        read = {log.partition for log in self.offsets_logs if log.whole}
+        return all(tp.topic == OFFSETS_TOPIC and tp.partition in read for tp in tps)
 
     def blocked_groups(self, tps: Iterable[TopicPartition]) -> tuple[str, ...]:
         """Returns the groups of these offsets partitions whose coordinator did not respond to a probe."""

@@ -50,6 +50,12 @@ def test_a_healthy_cluster_gives_no_alarm_and_says_what_was_looked_at(kfix, lab)
     assert said.code == 0, said.out
     assert "3 brokers" in said.out
     assert "healthy" in said.out
+    topic = kfix.on("diagnose", "--topic", "nosuch")
+    assert (topic.code, topic.out) == (2, "")
+    assert "no source names a topic 'nosuch'" in topic.err
+    group = kfix.on("diagnose", "--group", "nosuch")
+    assert group.code == 22
+    assert "no source names it and it has no committed offset" in group.out
 
 
 def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
@@ -58,7 +64,9 @@ def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
     assert said.code == 21
     found = said.findings["KFX101"]
     assert broken.group in found["blocked"]["groups"]
-    assert found["blocked"]["others_unknown"]
+    # On a first snapshot too: the live replica serves the log, which names every group.
+    assert not found["blocked"]["others_unknown"]
+    assert any(row["what"] == "groups" and "every record read" in row["value"] for row in found["evidence"])
     assert any("kfix runbook apply coordinator-stuck" in r["command"] for r in found["remedies"])
     assert not any("unclean" in r["text"] for r in found["remedies"])
     assert any(f"restart broker {found['facts']['isr'][0]}" in text for text in found["never"])
@@ -180,6 +188,34 @@ def test_offsets_under_min_isr_block_commits_and_no_election_is_offered(kfix, la
     for broker in broken.dead:
         lab.restart(broker)
     wait_until_healthy(kfix, {"KFX304", "KFX401"})
+
+
+def test_a_group_that_waits_for_a_transaction_is_named_until_the_transaction_ends(kfix, lab):
+    broken = lab.break_("pending-offsets")
+    said = kfix.diagnose("--debounce", "1")
+    assert said.code == 21
+    found = said.findings["KFX108"]
+    assert found["blocked"]["groups"] == [broken.group]
+    assert found["partitions"] == [broken.details["pending"]]
+    assert any("UNSTABLE_OFFSET_COMMIT" in row["value"] for row in found["evidence"])
+    story = kfix.on("diagnose", "--debounce", "1", "--group", broken.group)
+    assert story.code == 21
+    assert "KFX108" in story.out.splitlines()[0]
+    with lab.access() as access:
+        access.take_over(broken.details["transactional_id"])
+    assert kfix.on("diagnose", "--group", broken.group).code == 0
+
+
+def test_offsets_that_were_not_loaded_are_found_in_the_log(kfix, lab):
+    broken = lab.break_("offsets-not-loaded")
+    said = kfix.diagnose("--debounce", "1")
+    assert said.code == 21
+    found = said.findings["KFX109"]
+    assert found["blocked"]["groups"] == [broken.group]
+    assert found["partitions"] == [f"{OFFSETS_TOPIC}-{broken.partitions[0][1]}"]
+    assert found["object"] == f"coordinator on broker {broken.details['leader']}"
+    assert any("no offset of orders-0" in row["value"] for row in found["evidence"])
+    assert kfix.on("diagnose", "--debounce", "1", "--group", broken.group).code == 21
 
 
 def test_lost_broker_ids_are_told_from_dead_ones(kfix, lab):

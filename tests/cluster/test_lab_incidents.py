@@ -101,6 +101,32 @@ def test_transactions_with_one_replica_stop_with_their_broker_alone(cluster, kil
         cluster.access.transact(broken.details[f"transactional_id_{number}"], "orders")
 
 
+def test_a_group_waits_for_the_transaction_of_a_dead_producer_and_mend_ends_it(cluster):
+    broken = cluster.lab.break_("pending-offsets")
+    [(_, number)] = broken.partitions
+    leader = cluster.access.state(OFFSETS_TOPIC, number).leader
+    asked = requests.stable_offset_fetch(broken.group, (TopicPartition("orders", 0), TopicPartition("orders", 1)))
+    _, offsets = cluster.ask(leader, asked, responses.stable_offset_fetch)
+    assert [each.error for _, each in sorted(offsets.items())] == [88, 0]
+    assert cluster.works(broken.group)
+    cluster.lab.mend()
+    where = TopicPartition(OFFSETS_TOPIC, number)
+    ends = [
+        cluster.ask(leader, requests.list_offsets((where,), -1, replica=-1, isolation=level), responses.list_offsets)[
+            where
+        ].offset
+        for level in (0, 1)
+    ]
+    assert ends[0] == ends[1]
+
+
+def test_a_leader_that_could_not_load_a_partition_serves_none_of_its_offsets(cluster):
+    broken = cluster.lab.break_("offsets-not-loaded")
+    assert cluster.fetched(broken.group, broken.details["leader"]) == (0, 0)
+    assert alive(cluster)
+    assert all(in_sync(cluster, TopicPartition(*where)) for where in broken.partitions)
+
+
 # --- moves ------------------------------------------------------------------------------------------------------------
 
 

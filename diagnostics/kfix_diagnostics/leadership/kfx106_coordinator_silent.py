@@ -32,7 +32,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import diagnose_again, runbook
-from kfix_diagnostics._evidence import probe_words, state_row
+from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
 
@@ -75,8 +75,8 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         obj=f"coordinator on broker {leader}",
         summary=f"the coordinator on broker {leader} {doing}",
         cause=_cause(leader, case, loading=loading),
-        evidence=(*(_row(p) for p in probes[:3]), *state_row(case, tps[0])),
-        blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=True),
+        evidence=(*(_row(p) for p in probes[:3]), *state_row(case, tps[0]), *group_rows(case, tps[0])),
+        blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
         remedies=tuple(_remedies(leader, case, loading=loading)),
         never=(
             "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",

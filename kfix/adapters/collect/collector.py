@@ -12,6 +12,7 @@ from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
+from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.unlisted import unlisted_brokers
@@ -20,16 +21,19 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
+from kfix.derive.coordinator import partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import (
-    BrokerView,
     ClusterIdentity,
     CoordinatorProbe,
     Endpoint,
+    Group,
     Mode,
+    OffsetsLog,
     Sample,
     Snapshot,
+    TopicPartition,
     ZooKeeperView,
 )
 
@@ -255,7 +259,10 @@ class _Collection:
         visible, epoch_ends = details.claimed(doubtful, views, apart=apart)
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller)
-        probes = self._probes(details, views, (*(g.name for g in groups), *memory.groups))
+        # FindCoordinator would create a missing offsets topic, so it is not sent then.
+        count = max((offsets_partitions(v) for v in views.values()), default=0)
+        probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
+        offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
         return Snapshot(
@@ -277,6 +284,7 @@ class _Collection:
             groups_complete=len(listed) == len(live) and bool(live),
             reassignments=reassignments,
             probes=probes,
+            offsets_logs=offsets_logs,
             log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,
@@ -288,6 +296,15 @@ class _Collection:
             remembered_brokers=memory.brokers,
             sources=self._questions.sources(),
         )
+
+    def _offsets_logs(
+        self, details: Details, places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]], groups: tuple[Group, ...]
+    ) -> tuple[OffsetsLog, ...]:
+        if not places:
+            return ()
+        listed = {partition_of_group(g.name, len(places)) for g in groups}
+        wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
+        return details.offsets_logs(places, listed, wanted)
 
     def _topic_configs(
         self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]
@@ -301,11 +318,7 @@ class _Collection:
         default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
         return {topic: default | dict(view.topic_configs.get(topic, {})) for topic in topics}
 
-    def _probes(
-        self, details: Details, views: Mapping[int, BrokerView], known: tuple[str, ...]
-    ) -> tuple[CoordinatorProbe, ...]:
-        # FindCoordinator would create a missing offsets topic, so it is not sent then.
-        partitions = max((offsets_partitions(v) for v in views.values()), default=0)
+    def _probes(self, details: Details, partitions: int, known: tuple[str, ...]) -> tuple[CoordinatorProbe, ...]:
         if not partitions:
             return ()
         return details.probes(representatives(known, self._wanted.groups, partitions))

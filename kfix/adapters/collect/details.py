@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 from kfix.adapters.collect.broker import ask_group_details, ask_topic_configs
@@ -15,12 +15,14 @@ from kfix.adapters.collect.logs import (
     epochs_before,
     older_epochs,
 )
+from kfix.adapters.collect.offsets_log import MOST_ORPHANED, Part, ask_parts, orphaned_part, read_parts
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators, without_answer
 from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -29,6 +31,7 @@ from kfix.model.cluster.snapshot import (
     EpochEnd,
     Group,
     LogEnd,
+    OffsetsLog,
     TopicPartition,
 )
 from kfix.wording import several
@@ -120,6 +123,59 @@ class Details:
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
         return tuple(sorted(finished, key=lambda p: (p.partition, p.group)))
+
+    def offsets_logs(
+        self,
+        places: Mapping[TopicPartition, tuple[int, tuple[int, ...]]],
+        listed: Collection[int],
+        wanted: Collection[int],
+    ) -> tuple[OffsetsLog, ...]:
+        """Returns the logs of the offsets partitions that leave a doubt; usually there are none.
+
+        `places` is {partition: (leader, replicas)}, `listed` are the partitions of listed groups, `wanted` those of the
+        groups that were asked for.
+        """
+        led: dict[int, list[TopicPartition]] = {}
+        orphaned = []
+        for tp, (leader, _) in places.items():
+            if leader in self._connections:
+                led.setdefault(leader, []).append(tp)
+            else:
+                orphaned.append(tp)
+
+        def ask(broker: int, line: BrokerConnection) -> tuple[list[OffsetsLog], list[TopicPartition]]:
+            parts, strange = ask_parts(line, tuple(led[broker]), listed, wanted, self._deadline)
+            return read_parts(line, broker, parts, self._deadline, compare=True), strange
+
+        found: list[OffsetsLog] = []
+        for logs, strange in self._each("offsets log", led, ask).values():
+            found += logs
+            orphaned += strange
+        if orphaned:
+            found += self._orphaned({tp: places[tp][1] for tp in orphaned[:MOST_ORPHANED]})
+        return tuple(sorted(found, key=lambda log: (log.partition, log.broker)))
+
+    def _orphaned(self, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> list[OffsetsLog]:
+        """Reads the logs of partitions without a coordinator, each from the first replica that serves its records."""
+        ends = self.log_ends(replicas)
+        found: dict[TopicPartition, OffsetsLog] = {}
+        for turn in range(max((len(ids) for ids in replicas.values()), default=0)):
+            parts: dict[int, list[Part]] = {}
+            for tp, ids in replicas.items():
+                end = ends.get(tp, {}).get(ids[turn]) if turn < len(ids) else None
+                served = tp in found and found[tp].groups
+                if end is not None and not end.error and end.end > end.start and not served:
+                    parts.setdefault(ids[turn], []).append(orphaned_part(tp, end))
+            read = self._each(
+                "offsets log",
+                parts,
+                lambda b, line, parts=parts: read_parts(line, b, parts[b], self._deadline, compare=False),  # type: ignore[misc]
+            )
+            for log in (log for logs in read.values() for log in logs):
+                tp = TopicPartition(OFFSETS_TOPIC, log.partition)
+                if log.groups or tp not in found:
+                    found[tp] = log
+        return list(found.values())
 
     def log_ends(self, wanted: Mapping[TopicPartition, tuple[int, ...]]) -> dict[TopicPartition, dict[int, LogEnd]]:
         hosted: dict[int, list[TopicPartition]] = {}

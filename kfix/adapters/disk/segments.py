@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kfix.adapters.disk.batches import Batch, batches, first_batch, good_crc
+from kfix.adapters.disk.batches import batches, first_batch, good_crc
 from kfix.adapters.disk.opening import DiskFile, NotReadError, not_read
+from kfix.adapters.kafka.batches import Batch
 from kfix.model.disk import Epoch, Grade, Oddity, Tail
 from kfix.wording import several
 

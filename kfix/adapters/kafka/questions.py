@@ -16,7 +16,6 @@ from kfix.model.cluster.snapshot import TopicPartition
 _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: requests.BROKER_RESOURCE}
 #: Sources in DescribeConfigs of a value that is set on the resource itself (KIP-226).
 _OWN_SOURCE = {ResourceKind.TOPIC: 1, ResourceKind.BROKER: 2}
-_CONSUMER = -1
 _READ_COMMITTED = 1
 _DAY_MS = 24 * 3600 * 1000
 
@@ -114,7 +113,7 @@ def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadlin
     consumer from the leader.
     """
     asked = [
-        requests.list_offsets((tp,), requests.LATEST, replica=_CONSUMER, isolation=isolation)
+        requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
         for isolation in (0, _READ_COMMITTED)
     ]
     high, stable = (each.get(tp) for each in line.call_many(asked, responses.list_offsets, deadline))

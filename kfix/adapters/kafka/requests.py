@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kfix.adapters.kafka.codec import Writer
 from kfix.model.cluster.snapshot import TopicPartition
 
-LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 2, 3, 9, 10
+FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 9, 10
 DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
 OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
@@ -22,6 +22,7 @@ ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENT
 #: The APIs that a read-only connection sends. All others are refused before a byte is sent.
 READ_ONLY = frozenset(
     {
+        FETCH,
         LIST_OFFSETS,
         METADATA,
         OFFSET_FETCH,
@@ -43,6 +44,9 @@ LATEST, EARLIEST = -1, -2
 #: Replica id of a debugging consumer, which every replica answers; -1 is a consumer, for the leader only.
 #: Source: docs/facts/data-loss.md.
 DEBUGGING_REPLICA = -2
+CONSUMER = -1
+#: The first version of OffsetFetch that can require stable offsets (Kafka 2.5); it only has the flexible encoding.
+STABLE_OFFSETS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,35 @@ def find_coordinator(group: str) -> Request:
 
 def offset_fetch(group: str) -> Request:
     return Request(OFFSET_FETCH, 5, Writer().string(group).i32(-1).done())
+
+
+def stable_offset_fetch(group: str, tps: tuple[TopicPartition, ...]) -> Request:
+    """Requests the committed offsets of named partitions, and error 88 for those that an open transaction holds.
+
+    A request without names leaves such a partition out if it has no earlier offset (docs/facts/consumer-groups.md).
+    """
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.compact_string(item[0]).compact_array(item[1], Writer.i32).no_tags()
+
+    w = Writer().compact_string(group).compact_array(_by_topic(tps), topic).i8(1).no_tags()
+    return Request(OFFSET_FETCH, STABLE_OFFSETS, w.done(), flexible=True)
+
+
+def fetch(tp: TopicPartition, offset: int, most_bytes: int) -> Request:
+    """Requests records from an offset on, uncommitted ones too, from the leader or any other replica, without waiting.
+
+    Up to `most_bytes` bytes, and at least one batch. Not within a fetch session: the broker keeps nothing.
+    """
+
+    def partition(w: Writer, index: int) -> None:
+        w.i32(index).i32(-1).i64(offset).i64(-1).i32(most_bytes)
+
+    def topic(w: Writer, item: TopicPartition) -> None:
+        w.string(item.topic).array((item.partition,), partition)
+
+    w = Writer().i32(CONSUMER).i32(0).i32(0).i32(most_bytes).i8(0).i32(0).i32(-1)
+    return Request(FETCH, 11, w.array((tp,), topic).array((), Writer.string).string("").done())
 
 
 def list_groups() -> Request:

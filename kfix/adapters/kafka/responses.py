@@ -58,6 +58,24 @@ class PartitionOffset:
 
 
 @dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """`offset` is -1 if none is committed."""
+
+    error: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRecords:
+    """Raw record batches of one partition, the last of which may be cut off; offsets are -1 after an error."""
+
+    error: int
+    high_watermark: int
+    start: int
+    batches: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionResult:
     error: int
     message: str
@@ -156,6 +174,46 @@ def offset_fetch(r: ByteReader) -> tuple[int, int]:
             r.nullable_string()
             r.i16()
     return r.i16(), committed
+
+
+def stable_offset_fetch(r: ByteReader) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
+    """Returns (error of the group, the named partitions)."""
+    r.i32()
+    found: dict[TopicPartition, CommittedOffset] = {}
+
+    def topic() -> None:
+        name = r.compact_string()
+
+        def partition() -> None:
+            index, offset = r.i32(), r.i64()
+            r.i32()
+            r.compact_string()
+            found[TopicPartition(name, index)] = CommittedOffset(r.i16(), offset)
+            r.tags()
+
+        r.compact_array(partition)
+        r.tags()
+
+    r.compact_array(topic)
+    return r.i16(), found
+
+
+def fetch(r: ByteReader) -> FetchedRecords:
+    """Returns the one partition that was requested."""
+    r.i32()
+    error = r.i16()
+    r.i32()
+    found: list[FetchedRecords] = []
+
+    def partition() -> None:
+        r.i32()
+        code, high, _, start = r.i16(), r.i64(), r.i64(), r.i64()
+        r.array(lambda: (r.i64(), r.i64()))
+        r.i32()
+        found.append(FetchedRecords(code, high, start, r.blob()))
+
+    r.array(lambda: (r.string(), r.array(partition)))
+    return FetchedRecords(error, -1, -1, b"") if error or not found else found[0]
 
 
 def list_groups(r: ByteReader) -> tuple[int, list[tuple[str, str]]]:

@@ -20,7 +20,10 @@ from kfix.model.cluster.snapshot import (
     EpochEnd,
     Group,
     LogEnd,
+    LoggedGroup,
     Mode,
+    OffsetsLog,
+    OpenTransaction,
     PartitionState,
     PartitionView,
     Registration,
@@ -50,6 +53,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         groups=tuple(_same(Group, g) for g in raw.groups),
         groups_complete=raw.groups_complete,
         probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
+        offsets_logs=tuple(_offsets_log(each) for each in raw.offsets_logs),
         log_ends=_rows(raw.log_ends, lambda ends: {b: LogEnd(start, end, why) for b, start, end, why in ends}),
         visible=_rows(raw.visible, dict),
         epoch_ends=_rows(raw.epoch_ends, EpochEnd._make),
@@ -61,6 +65,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         silent=raw.silent,
         remembered_groups=tuple(raw.remembered_groups),
         remembered_brokers=raw.remembered_brokers,
+        stated_partitions=raw.stated_partitions,
         origin=origin,
     )
 
@@ -75,6 +80,15 @@ def _ensemble(raw: shape.SnapshotShape) -> tuple[ZooKeeperNode, ...]:
 def _same(made: type[T], raw: BaseModel) -> T:
     """Returns a record whose fields are those of its shape."""
     return made(**vars(raw))
+
+
+def _offsets_log(raw: shape.OffsetsLogShape) -> OffsetsLog:
+    def named(pairs: tuple[tuple[str, int], ...] | None) -> tuple[TopicPartition, ...] | None:
+        return None if pairs is None else tuple(TopicPartition(*pair) for pair in pairs)
+
+    groups = tuple(LoggedGroup(name, count, named(gone), named(held)) for name, count, gone, held in raw.groups)
+    fields = vars(raw) | {"groups": groups, "transactions": tuple(OpenTransaction(*t) for t in raw.transactions)}
+    return OffsetsLog(**fields)
 
 
 def _sample(raw: shape.SampleShape) -> Sample:

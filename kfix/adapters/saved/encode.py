@@ -34,6 +34,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "groups": [asdict(g) for g in snapshot.groups],
         "groups_complete": snapshot.groups_complete,
         "probes": [asdict(p) for p in snapshot.probes],
+        "offsets_logs": [asdict(log) for log in snapshot.offsets_logs],
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
         "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
@@ -45,6 +46,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "silent": {str(b): text for b, text in snapshot.silent.items()},
         "remembered_groups": list(snapshot.remembered_groups),
         "remembered_brokers": {str(b): text for b, text in snapshot.remembered_brokers.items()},
+        "stated_partitions": None if snapshot.stated_partitions is None else dict(snapshot.stated_partitions),
     }
 
 

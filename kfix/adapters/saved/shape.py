@@ -135,6 +135,24 @@ class ProbeShape(StrictModel):
     seconds: Finite = 0.0
 
 
+_Partitions = tuple[tuple[str, Int32], ...]
+LoggedGroupRow = tuple[str, Int32, _Partitions | None, _Partitions | None]
+TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
+
+
+class OffsetsLogShape(StrictModel):
+    partition: Int32
+    broker: Int32
+    start: Int64
+    log_end: Int64
+    stable: Int64
+    first: Int64
+    end: Int64
+    groups: list[LoggedGroupRow]
+    transactions: list[TransactionRow]
+    error: str = ""
+
+
 class SampleShape(LenientModel):
     taken_at: Moment
     ends: dict[str, list[EndsRow]]
@@ -170,6 +188,7 @@ class SnapshotShape(LenientModel):
     groups: list[GroupShape]
     groups_complete: bool
     probes: list[ProbeShape]
+    offsets_logs: list[OffsetsLogShape] = Field(default_factory=list)
     log_ends: dict[str, list[LogEndsRow]]
     visible: dict[str, list[EndsRow]] = Field(default_factory=dict)
     epoch_ends: dict[str, list[EpochEndRow]] = Field(default_factory=dict)
@@ -181,3 +200,4 @@ class SnapshotShape(LenientModel):
     silent: dict[Int32, str]
     remembered_groups: _Names
     remembered_brokers: dict[Int32, str]
+    stated_partitions: dict[str, Int32] | None = None

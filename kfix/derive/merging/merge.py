@@ -60,6 +60,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         groups=tuple(parts.groups(now)),
         groups_complete=parts.all_listed(views, zookeeper, sources),
         probes=tuple(parts.probes(now)),
+        offsets_logs=tuple(parts.offsets_logs(now)),
         log_ends=parts.log_ends(now, origins),
         visible=parts.visible(now, origins),
         ensemble=tuple(parts.ensemble(now)),

@@ -16,6 +16,7 @@ from kfix.model.cluster.snapshot import (
     Group,
     LogEnd,
     Mode,
+    OffsetsLog,
     Sample,
     Snapshot,
     Source,
@@ -85,6 +86,16 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
         if probe.group not in best or _rank(probe) >= _rank(best[probe.group]):
             best[probe.group] = probe
     return sorted(best.values(), key=lambda p: (p.partition, p.group))
+
+
+def offsets_logs(now: Snapshots) -> list[OffsetsLog]:
+    """Returns one log per partition and broker: the newest that was read without an error."""
+    best: dict[tuple[int, int], OffsetsLog] = {}
+    for log in (log for s in now for log in s.offsets_logs):
+        place = (log.partition, log.broker)
+        if place not in best or not log.error or best[place].error:
+            best[place] = log
+    return [best[place] for place in sorted(best)]
 
 
 def _rank(probe: CoordinatorProbe) -> int:

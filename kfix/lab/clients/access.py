@@ -23,9 +23,20 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.codec import Writer
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.confluent import QUIET, produce, produce_error, readable, transact
+from kfix.lab.clients.confluent import (
+    QUIET,
+    hang_transaction,
+    produce,
+    produce_error,
+    readable,
+    take_over,
+    transact,
+    write_internal,
+)
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -252,6 +263,17 @@ class LabClient:
 
     def transact(self, transactional_id: str, topic: str) -> None:
         transact(self._bootstrap(), transactional_id, topic)
+
+    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str, offset: int) -> None:
+        hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
+
+    def take_over(self, transactional_id: str) -> None:
+        take_over(self._bootstrap(), transactional_id)
+
+    def write_newer_group(self, partition: int, group: str) -> None:
+        """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
+        key, value = Writer().i16(3).string(group).done(), Writer().i16(0).i32(7).i8(0).done()
+        write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED

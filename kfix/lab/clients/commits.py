@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kfix.adapters.kafka import requests, responses
 from kfix.errors import UnreachableError
 from kfix.lab.clients.asking import ask, committed, offset_commit
-from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE, UNSTABLE_OFFSET_COMMIT
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -56,6 +56,15 @@ class Groups:
             return False
         error, count = self.fetch(partition, broker)
         return error == 0 and count > 0
+
+    def refused(self, partition: int, where: TopicPartition) -> bool:
+        """Returns whether the coordinator refuses the stable offset of `where`, since a transaction holds it."""
+        error, broker = self.coordinator(partition, self._answering())
+        if error:
+            return False
+        request = requests.stable_offset_fetch(self.by_partition[partition], (where,))
+        error, offsets = ask(self.access.addresses()[broker], request, responses.stable_offset_fetch, _ANSWER_SECONDS)
+        return error == 0 and offsets[where].error == UNSTABLE_OFFSET_COMMIT
 
     def fetch(self, partition: int, broker: int) -> tuple[int, int]:
         """Returns error code and number of committed offsets, as one broker answers."""

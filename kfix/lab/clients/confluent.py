@@ -18,7 +18,11 @@ from kfix.errors import LabError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kfix.model.cluster.snapshot import TopicPartition as Where
+
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
+#: The default of transaction.max.timeout.ms, the longest that a broker accepts.
+_LONG_TRANSACTION_MS = 900_000
 _ITERATIONS = 4096  # the minimum of Kafka
 
 
@@ -86,6 +90,53 @@ def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
         producer.commit_transaction(25)
     except KafkaException as problem:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+
+
+def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str, offset: int) -> None:
+    """Sends a record and an offset of a group within a transaction, and leaves it open. Raises LabError if it fails."""
+    own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
+    producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group} | QUIET)
+    try:
+        producer.init_transactions(25)
+        producer.begin_transaction()
+        producer.produce(where.topic, b"transaction", transactional_id, where.partition)
+        pending = TopicPartition(where.topic, where.partition, offset)
+        producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
+        producer.flush(10)
+    except KafkaException as problem:
+        raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+    finally:
+        consumer.close()
+
+
+def take_over(bootstrap: str, transactional_id: str) -> None:
+    """Gets a producer id for the transactional id, which aborts its open transaction. Raises LabError if it fails."""
+    try:
+        Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET).init_transactions(25)
+    except KafkaException as problem:
+        raise LabError(f"{transactional_id} cannot be taken over: {problem.args[0].str()}") from problem
+
+
+def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes) -> None:
+    """Writes a record to an internal topic, which brokers accept from this client id only. Raises LabError."""
+    failures: list[str] = []
+    config = {
+        "bootstrap.servers": bootstrap,
+        "client.id": "__admin_client",
+        "acks": "all",
+        "message.timeout.ms": 20_000,
+    }
+    producer = Producer(config | QUIET)
+    producer.produce(
+        where.topic,
+        value,
+        key,
+        where.partition,
+        on_delivery=lambda error, _: failures.append(str(error)) if error is not None else None,
+    )
+    if producer.flush(25) or failures:
+        raise LabError(f"a record of {where} was not written: {failures[:1]}")
 
 
 def create_scram(admin: AdminClient, user: str, password: str) -> None:

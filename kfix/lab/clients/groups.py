@@ -7,7 +7,7 @@ from itertools import count
 from kfix.derive.coordinator import partition_of_group
 
 STEMS = ("payments", "orders", "billing", "shipping", "search", "fraud", "mail", "reports")
-NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 6, 15, 16
+NOT_LEADER, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, UNSTABLE_OFFSET_COMMIT = 6, 15, 16, 88
 
 
 def name_for(partition: int, partitions: int, stem: str) -> str:

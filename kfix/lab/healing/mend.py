@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kfix.errors import LabError
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
+from kfix.lab.healing.offsets import delete_offsets, end_transaction
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, start_brokers
@@ -32,6 +33,11 @@ _DELETED_SECONDS = 12.0
 _MOVED_SECONDS = 15.0
 # A broker that was stopped for long has to register again first.
 _REGISTERED_SECONDS = 10.0
+#: What incidents leave in the log of the offsets topic, and what removes it.
+_IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
+    "offsets-not-loaded": delete_offsets,
+    "pending-offsets": end_transaction,
+}
 
 
 def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]:
@@ -41,6 +47,7 @@ def mend_lab(lab: LabHandle, progress: Callable[[str], None]) -> tuple[str, ...]
         mender.access = access
         mender.forgotten_brokers()
         wait_brokers(lab, access, lab.nodes.brokers_in(lab.state, "alive"))
+        mender.offsets()
         mender.configs()
         mender.delete_new_topics()
         mender.added_brokers()
@@ -183,6 +190,12 @@ class _Mender:
                 if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
                     self.access.write_config(kind, name, wanted.get(name, {}))
                     self.report(f"restored the configuration of {kind.removesuffix('s')} {name}")
+
+    def offsets(self) -> None:
+        """Comes before the deletion of topics: without `__transaction_state` an open transaction never ends."""
+        undo = _IN_THE_LOG.get(self.lab.state.incident or "")
+        if undo is not None:
+            self.report(undo(self.access))
 
     def delete_new_topics(self) -> None:
         new = [topic for topic in self.access.topics() if topic not in self._old_topics()]

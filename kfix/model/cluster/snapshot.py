@@ -199,6 +199,53 @@ class CoordinatorProbe:
         return self.find_error == 0 and self.fetch_error == 0
 
 
+class OpenTransaction(NamedTuple):
+    """A transaction with offsets of groups that has not ended. `since_ms` is the time of its first record."""
+
+    producer: int
+    since_ms: int
+    groups: tuple[str, ...]
+
+
+class LoggedGroup(NamedTuple):
+    """A group as the log of its offsets partition names it, and what its coordinator then served.
+
+    `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
+    OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
+    coordinator was not asked, or did not answer.
+    """
+
+    name: str
+    offsets: int
+    unserved: tuple[TopicPartition, ...] | None = None
+    pending: tuple[TopicPartition, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsLog:
+    """Records of one offsets partition, as a replica serves them to a consumer: only where something was in doubt.
+
+    `first` to `end` (exclusive) are the offsets that were read; the log begins at `start` and ends at `log_end`.
+    `stable` is the last stable offset at the leader, -1 elsewhere.
+    """
+
+    partition: int
+    broker: int
+    start: int
+    log_end: int
+    stable: int
+    first: int
+    end: int
+    groups: tuple[LoggedGroup, ...] = ()
+    transactions: tuple[OpenTransaction, ...] = ()
+    error: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every record was read, so that no other group is stored in this partition."""
+        return not self.error and self.first <= self.start and self.end >= self.log_end
+
+
 class LogEnd(NamedTuple):
     """The log of one replica, by ListOffsets with replica id -2: works without a leader (docs/facts/data-loss.md)."""
 
@@ -270,7 +317,8 @@ class Snapshot:
 
     `ensemble` holds every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
-    was merged from; a single one is listed only if it has a name.
+    was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
+    the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
     """
 
     taken_at: float
@@ -284,6 +332,7 @@ class Snapshot:
     groups: tuple[Group, ...] = ()
     groups_complete: bool = False
     probes: tuple[CoordinatorProbe, ...] = ()
+    offsets_logs: tuple[OffsetsLog, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)
@@ -297,6 +346,7 @@ class Snapshot:
     remembered_brokers: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
     origin: str = ""
+    stated_partitions: Mapping[str, int] | None = None
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

@@ -117,7 +117,8 @@ def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
     if blocked.groups:
         parts.append(f"groups {some(blocked.groups, GROUPS_SHOWN)}")
     if blocked.others_unknown:
-        parts.append("possibly other groups, which no source can list")
+        which = "possibly other groups" if blocked.groups else "the groups of these partitions"
+        parts.append(f"{which}; `kfix inspect log-dir DIR --groups all` lists them from the disk of a replica")
     if parts:
         yield Line(f"blocked: {'; '.join(parts)}", indent, hang=STEP)
 

@@ -35,6 +35,20 @@ def kfix(*args: object) -> Result:
     return CliRunner().invoke(app, list(map(str, args)))
 
 
+def test_a_topic_that_no_source_names_is_an_error_and_not_healthy(saved: Path) -> None:
+    said = kfix("diagnose", "--from", saved, "--topic", "ordres")
+    assert said.exit_code == 2
+    assert said.stdout == ""
+    assert "no source names a topic 'ordres', did you mean 'orders'?" in said.stderr
+    assert kfix("diagnose", "--from", saved, "--topic", "orders").exit_code == 0
+
+
+def test_a_group_that_no_source_names_exits_as_unknown(saved: Path) -> None:
+    said = kfix("diagnose", "--from", saved, "--group", "shp")
+    assert said.exit_code == 22
+    assert "healthy" not in said.stdout.splitlines()[0]
+
+
 def changed(saved: Path, **changes: object) -> Path:
     saved.write_text(json.dumps(json.loads(saved.read_text()) | changes))
     return saved

@@ -23,10 +23,12 @@ from tests.unit.diagnostics.clusters import (
     metadata_divergence,
     never_told,
     no_zookeeper,
+    offsets_not_loaded,
     offsets_rf1,
     on_broker,
     packed_replicas,
     partitions_stuck,
+    pending_offsets,
     rack_packed,
     slow_follower,
     stale_view,
@@ -76,6 +78,8 @@ SICK: dict[str, list[Sick]] = {
     "KFX107": [
         Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),
     ],
+    "KFX108": [Sick(pending_offsets, "producer id 4000", CRITICAL)],
+    "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],
     "KFX201": [
         Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
@@ -199,6 +203,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: coordinator_stuck().snapshot(),
         lambda: text("Topic: x Partition: 0 Leader: 1 Replicas: 1 Isr: 1"),
     ],
+    "KFX108": [lambda: base().snapshot(), offsets_not_loaded],
+    "KFX109": [lambda: base().snapshot(), pending_offsets],
     "KFX201": [
         lambda: coordinator_stuck().snapshot(),
         lambda: stale_view().snapshot(),

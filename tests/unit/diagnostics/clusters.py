@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kfix.adapters.describe_text import parse_describe_text
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
+from kfix.model.cluster.snapshot import LoggedGroup, Mode, OffsetsLog, OpenTransaction, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 
 #: g2 hashes to 43 of 50 partitions.
@@ -48,6 +48,21 @@ def coordinator_loading(age: float = 86_400.0) -> Paper:
     paper.broken_groups = {"g2": (0, 14)}
     paper.registered[paper.part(OFFSETS_TOPIC, 43).leader] = age
     return paper
+
+
+def pending_offsets() -> Snapshot:
+    """A producer has left a transaction with an offset of g2 open for two minutes; pay has one in it that is served."""
+    orders = TopicPartition("orders", 0)
+    groups = (LoggedGroup("g2", 3, (), (orders,)), LoggedGroup("neighbour", 1, (), ()))
+    open_since = OpenTransaction(4000, int((NOW - 120) * 1000), ("g2",))
+    return base().snapshot(offsets_logs=(OffsetsLog(43, 2, 0, 90, 80, 80, 90, groups, (open_since,)),))
+
+
+def offsets_not_loaded() -> Snapshot:
+    """Broker 2 serves no offset of g2, and those of its neighbour."""
+    lacks = tuple(TopicPartition("orders", number) for number in range(3))
+    groups = (LoggedGroup("g2", 3, lacks, ()), LoggedGroup("neighbour", 1, (), ()))
+    return base().snapshot(offsets_logs=(OffsetsLog(43, 2, 0, 90, 90, 0, 90, groups),))
 
 
 def broker_ids_gone(*, address: bool = False) -> Paper:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kfix.adapters.disk import records
 from kfix.adapters.disk.folder import Depth
 from kfix.adapters.disk.groups import read_groups
 from kfix.adapters.disk.logdir import read_log_dir
+from kfix.adapters.kafka import records
 from kfix.model.disk import Grade
 from tests.unit.adapters.disk.building import (
     CONTROL,

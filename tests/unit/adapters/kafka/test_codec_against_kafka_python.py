@@ -74,6 +74,38 @@ def test_list_offsets_request_has_the_same_bytes(name, index):
     )
 
 
+@given(names, names, st.integers(0, 9))
+def test_stable_offsets_request_has_the_same_bytes(name, topic, index):
+    asked = group.OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[index])
+    same(
+        requests.stable_offset_fetch(name, (TopicPartition(topic, index),)),
+        group.OffsetFetchRequest(group_id=name, topics=[asked], require_stable=True),
+    )
+
+
+@given(names, st.integers(0, 9), st.integers(0, 1 << 40))
+def test_fetch_request_has_the_same_bytes(name, index, offset):
+    topic = consumer.FetchRequest.FetchTopic
+    partition = topic.FetchPartition(
+        partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1, partition_max_bytes=99
+    )
+    same(
+        requests.fetch(TopicPartition(name, index), offset, 99),
+        consumer.FetchRequest(
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=99,
+            isolation_level=0,
+            session_id=0,
+            session_epoch=-1,
+            topics=[topic(topic=name, partitions=[partition])],
+            forgotten_topics_data=[],
+            rack_id="",
+        ),
+    )
+
+
 def test_list_reassignments_request_has_the_same_bytes():
     same(requests.list_reassignments(5000), admin.ListPartitionReassignmentsRequest(timeout_ms=5000, topics=None))
 
@@ -158,6 +190,43 @@ def test_reassignments_answer_is_read_whole(name, replicas, adding, removing):
     )
     expected = Assignment(tuple(replicas), tuple(adding), tuple(removing))
     assert responses.list_reassignments(reader) == (0, {TopicPartition(name, 1): expected})
+
+
+@given(names, st.integers(-1, 1 << 40), st.sampled_from([0, 88]))
+def test_stable_offsets_answer_is_read_whole(name, offset, code):
+    topic = group.OffsetFetchResponse.OffsetFetchResponseTopic
+    partition = topic.OffsetFetchResponsePartition(
+        partition_index=4, committed_offset=offset, committed_leader_epoch=-1, metadata="m", error_code=code
+    )
+    reader = answer(
+        group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name=name, partitions=[partition])], error_code=16),
+        7,
+    )
+    expected = {TopicPartition(name, 4): responses.CommittedOffset(code, offset)}
+    assert responses.stable_offset_fetch(reader) == (16, expected)
+
+
+@given(names, st.binary(max_size=40), st.sampled_from([0, 1]))
+def test_fetch_answer_is_read_whole(name, raw, code):
+    topic = consumer.FetchResponse.FetchableTopicResponse
+    aborted = topic.PartitionData.AbortedTransaction(producer_id=3, first_offset=2)
+    partition = topic.PartitionData(
+        partition_index=4,
+        error_code=code,
+        high_watermark=9,
+        last_stable_offset=8,
+        log_start_offset=1,
+        aborted_transactions=[aborted],
+        preferred_read_replica=-1,
+        records=raw,
+    )
+    reader = answer(
+        consumer.FetchResponse(
+            throttle_time_ms=0, error_code=0, session_id=0, responses=[topic(topic=name, partitions=[partition])]
+        ),
+        11,
+    )
+    assert responses.fetch(reader) == responses.FetchedRecords(code, 9, 1, raw)
 
 
 @given(st.integers(0, 90), st.one_of(st.none(), names))

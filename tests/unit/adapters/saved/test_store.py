@@ -20,7 +20,10 @@ from kfix.model.cluster.snapshot import (
     EpochEnd,
     Group,
     LogEnd,
+    LoggedGroup,
     Mode,
+    OffsetsLog,
+    OpenTransaction,
     PartitionState,
     PartitionView,
     Registration,
@@ -66,6 +69,12 @@ def whole(**changes):
         groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
         groups_complete=True,
         probes=(CoordinatorProbe("g", 0, 0, 1, 0, 4, "e", 0.25),),
+        offsets_logs=(
+            OffsetsLog(
+                0, 1, 2, 9, 5, 3, 9, (LoggedGroup("g", 1, (TP,), None),), (OpenTransaction(7, 1000, ("g",)),), "x"
+            ),
+        ),
+        stated_partitions={"t": 3},
         log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
         visible={TP: {1: 8}},
         epoch_ends={TP: EpochEnd(2, 3, 7, "")},
@@ -119,7 +128,7 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 
 
 #: Parts that came after the first release of the format: a file without them is an older one.
-LATER = {"visible", "epoch_ends", "ensemble", "samples", "vantages"}
+LATER = {"stated_partitions", "offsets_logs", "visible", "epoch_ends", "ensemble", "samples", "vantages"}
 
 
 @pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))

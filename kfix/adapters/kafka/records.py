@@ -12,8 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kfix.adapters.disk.batches import HEADER, Batch
-from kfix.adapters.disk.opening import DiskFile
+from kfix.adapters.kafka.batches import Batch
 
 #: Largest batch, compressed or not. The default limit of brokers is 1 MB.
 MOST_BYTES = 64 << 20
@@ -29,13 +28,19 @@ class Record(NamedTuple):
     value: bytes | None
 
 
-def records(file: DiskFile, batch: Batch) -> Iterator[Record]:
-    """Yields the records of a batch. Raises UnreadBatchError, possibly after some records."""
+def require_readable(batch: Batch) -> None:
+    """Raises UnreadBatchError for a batch that is too old or too large to be read."""
     if batch.magic < 2:
         raise UnreadBatchError("has a record format older than Kafka 0.11: not read")
     if batch.size > MOST_BYTES:
         raise UnreadBatchError(f"has {batch.size} bytes, too large for a batch: not read")
-    raw = file.read(batch.at + HEADER, batch.size - HEADER)
+
+
+def records(batch: Batch, raw: bytes) -> Iterator[Record]:
+    """Yields the records of a batch from the bytes after its header.
+
+    Raises UnreadBatchError, possibly after some records.
+    """
     data = raw if batch.codec == "none" else unpacked(batch.codec, raw)
     at = 0
     for _ in range(batch.records or 0):

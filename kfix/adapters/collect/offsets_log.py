@@ -1,0 +1,176 @@
+"""Reads the end of the log of an offsets partition where a cheaper answer leaves a doubt, and compares it with what
+the coordinator serves.
+
+Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/018-the-offsets-log-only-in-doubt.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka.batches import batches_in
+from kfix.adapters.kafka.codec import ProtocolError
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.group_records import GroupRecords
+from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.snapshot import (
+    BrokerView,
+    LogEnd,
+    LoggedGroup,
+    OffsetsLog,
+    OpenTransaction,
+    TopicPartition,
+    ZooKeeperView,
+)
+
+UNSTABLE = 88
+#: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
+#: that was asked for or an open transaction, and of one without a coordinator.
+_UNLISTED, _WANTED, _ORPHANED = (250, 1 << 20), (20_000, 8 << 20), (2_000, 1 << 20)
+_PIECE = 1 << 20
+#: Most partitions without a coordinator whose logs are read, and most groups of a partition that are compared and kept.
+MOST_ORPHANED = 50
+_MOST_GROUPS = 200
+_MOST_NAMES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to read of one partition: from offset `first` on, at most `most_bytes`. `stable` is -1 at a follower."""
+
+    tp: TopicPartition
+    start: int
+    stable: int
+    log_end: int
+    first: int
+    most_bytes: int
+
+
+def coordinators(
+    zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], count: int
+) -> dict[TopicPartition, tuple[int, tuple[int, ...]]]:
+    """Returns {offsets partition: (its leader, its replicas with the members of the ISR first)} of `count` partitions.
+
+    ZooKeeper's state counts where it was read, otherwise the metadata with the newest leader epoch.
+    """
+    found: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
+    for tp in (TopicPartition(OFFSETS_TOPIC, number) for number in range(count)):
+        seen = max(
+            (view.partitions[tp] for view in views.values() if tp in view.partitions),
+            key=lambda each: each.leader_epoch,
+            default=None,
+        )
+        state = zookeeper.states.get(tp) if zookeeper is not None else None
+        if seen is not None:
+            leader, isr = (seen.leader, seen.isr) if state is None else (state.leader, state.isr)
+            found[tp] = leader, (*isr, *(b for b in seen.replicas if b not in isr))
+    return found
+
+
+def ask_parts(
+    line: BrokerConnection,
+    tps: tuple[TopicPartition, ...],
+    listed: Collection[int],
+    wanted: Collection[int],
+    deadline: Deadline,
+) -> tuple[list[Part], list[TopicPartition]]:
+    """Returns (what to read at this leader, the partitions that it does not lead after all)."""
+    # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
+    asked = [
+        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
+        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
+    ]
+    starts, ends, stables = line.call_many(asked, responses.list_offsets, deadline)
+    parts, strange = [], []
+    for tp in tps:
+        if tp not in starts or starts[tp].error or ends[tp].error or stables[tp].error:
+            strange.append(tp)
+            continue
+        start, end, stable = starts[tp].offset, ends[tp].offset, stables[tp].offset
+        most, limit = _WANTED if tp.partition in wanted or stable < end else _UNLISTED
+        first = max(start, end - most)
+        if stable < end and tp.partition not in wanted:
+            first = max(start, stable)
+        if start < end and (stable < end or tp.partition in wanted or tp.partition not in listed):
+            parts.append(Part(tp, start, stable, end, min(first, stable), limit))
+    return parts, strange
+
+
+def orphaned_part(tp: TopicPartition, end: LogEnd) -> Part:
+    most, limit = _ORPHANED
+    return Part(tp, end.start, -1, end.end, max(end.start, end.end - most), limit)
+
+
+def read_parts(
+    line: BrokerConnection, broker: int, parts: Iterable[Part], deadline: Deadline, *, compare: bool
+) -> list[OffsetsLog]:
+    """Reads these parts from one broker; with `compare`, it is their coordinator and is asked what it serves."""
+    return [_read(line, broker, part, deadline, compare=compare) for part in parts]
+
+
+def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *, compare: bool) -> OffsetsLog:
+    found, at, left, error = GroupRecords(), part.first, part.most_bytes, ""
+    while at < part.log_end and left > 0 and not error:
+        piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), responses.fetch, deadline)
+        error, before = name_of(piece.error) if piece.error else "", at
+        for batch, raw in batches_in(piece.batches):
+            try:
+                require_readable(batch)
+                found.add(batch, records(batch, raw))
+            except (UnreadBatchError, ProtocolError) as problem:
+                error = error or f"the batch of offsets {batch.base} to {batch.last}: {problem}"
+            at = max(at, batch.last + 1)
+        left -= len(piece.batches)
+        if at == before:
+            break
+    log = OffsetsLog(
+        part.tp.partition, broker, part.start, part.log_end, part.stable, part.first, at, _named(found), error=error
+    )
+    return _compared(line, log, found, deadline) if compare else log
+
+
+def _named(found: GroupRecords) -> tuple[LoggedGroup, ...]:
+    names = sorted(name for name, group in found.groups.items() if group.there)
+    return tuple(LoggedGroup(name, len(found.groups[name].offsets)) for name in names[:_MOST_NAMES])
+
+
+def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, deadline: Deadline) -> OffsetsLog:
+    """Returns the log with what the coordinator serves of it; a newer broker than 2.4 is needed for that."""
+    held: dict[str, set[TopicPartition]] = {}
+    for transaction in found.open.values():
+        for group, places in transaction.offsets().items():
+            held.setdefault(group, set()).update(TopicPartition(*place) for place in places)
+    logged = {g.name: {TopicPartition(*place) for place in found.groups[g.name].offsets} for g in log.groups}
+    names = [name for name in dict.fromkeys((*held, *logged)) if held.get(name) or logged.get(name)][:_MOST_GROUPS]
+    if not names or not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, deadline):
+        return log
+    asked = {name: tuple(sorted(held.get(name, set()) | logged.get(name, set()))) for name in names}
+    answers = line.call_many(
+        [requests.stable_offset_fetch(name, tps) for name, tps in asked.items()],
+        responses.stable_offset_fetch,
+        deadline,
+    )
+    groups = {g.name: g for g in log.groups}
+    for name, (error, offsets) in zip(asked, answers, strict=True):
+        if error:
+            continue
+        pending = tuple(tp for tp, each in offsets.items() if each.error == UNSTABLE)
+        # Without the records up to the end of the log, a later one may have deleted the offset.
+        absent = (
+            tp for tp in logged.get(name, ()) if tp in offsets and offsets[tp] == responses.CommittedOffset(0, -1)
+        )
+        unserved = tuple(sorted(absent)) if log.end >= log.log_end and not log.error else None
+        before = groups.get(name, LoggedGroup(name, 0))
+        groups[name] = before._replace(unserved=unserved, pending=pending)
+    refused = {name for name, group in groups.items() if group.pending}
+    transactions = tuple(
+        OpenTransaction(producer, each.since_ms, tuple(sorted(each.offsets())))
+        for producer, each in sorted(found.open.items())
+        if refused & each.offsets().keys()
+    )
+    return replace(log, groups=tuple(groups[name] for name in sorted(groups)), transactions=transactions)

@@ -1,0 +1,28 @@
+"""Undoes what incidents leave in the log of the offsets topic, which no restored setting or leader removes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.lab.waiting import wait_for
+
+if TYPE_CHECKING:
+    from kfix.lab.clients.access import LabClient
+
+#: The producer of the incident pending-offsets.
+TRANSACTIONAL_ID = "ledger-writer"
+_SECONDS = 20.0
+
+
+def end_transaction(access: LabClient) -> str:
+    """Aborts the open transaction: whoever takes over its transactional id ends it."""
+    access.take_over(TRANSACTIONAL_ID)
+    return f"ended the transaction of {TRANSACTIONAL_ID}"
+
+
+def delete_offsets(access: LabClient) -> str:
+    """Deletes the offsets topic; `mend` creates it again. Brokers refuse to delete records of an internal topic."""
+    access.delete_topic(OFFSETS_TOPIC)
+    wait_for(f"{OFFSETS_TOPIC} is deleted", lambda: OFFSETS_TOPIC not in access.topics(), _SECONDS)
+    return f"deleted {OFFSETS_TOPIC}"
