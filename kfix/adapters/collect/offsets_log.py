@@ -1,7 +1,7 @@
 """Reads the end of the log of an offsets partition where a cheaper answer leaves a doubt, and compares it with what
 the coordinator serves.
 
-Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/018-the-offsets-log-only-in-doubt.md.
+Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/019-the-offsets-log-only-in-doubt.md.
 """
 
 from __future__ import annotations
