@@ -64,9 +64,7 @@ def _named(group: str, probe: CoordinatorProbe | None, case: CaseFile) -> bool:
 
 
 def _list_groups(case: CaseFile) -> Remedy:
-    return Remedy(
-        "List the groups of the cluster", f"kafka-consumer-groups.sh --bootstrap-server {servers(case)} --list"
-    )
+    return Remedy("List the groups of the cluster", f"kafka-consumer-groups.sh {servers(case)} --list")
 
 
 def _unheard_of(group: str, tp: TopicPartition, probe: CoordinatorProbe | None, case: CaseFile) -> str:

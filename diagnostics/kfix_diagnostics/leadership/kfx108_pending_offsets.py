@@ -48,13 +48,14 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[int, list[tuple[OffsetsLog, OpenTransaction]]] = {}
     for log in case.offsets_logs:
         for transaction in log.transactions:
-            found.setdefault(transaction.producer, []).append((log, transaction))
+            if _groups_waiting(log, transaction):
+                found.setdefault(transaction.producer, []).append((log, transaction))
     for producer, parts in sorted(found.items()):
         yield _waiting(producer, parts, case)
 
 
 def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], case: CaseFile) -> Finding:
-    waiting = [(log, g) for log, t in parts for g in log.groups if g.name in t.groups and g.pending]
+    waiting = [(log, group) for log, transaction in parts for group in _groups_waiting(log, transaction)]
     groups = tuple(sorted(g.name for _, g in waiting))
     tps = tuple(sorted({tp for _, g in waiting for tp in g.pending or ()}))
     since = min(t.since_ms for _, t in parts)
@@ -85,6 +86,10 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
     )
 
 
+def _groups_waiting(log: OffsetsLog, transaction: OpenTransaction) -> list[LoggedGroup]:
+    return [group for group in log.groups if group.name in transaction.groups and group.pending]
+
+
 def _log_row(log: OffsetsLog, transaction: OpenTransaction, case: CaseFile) -> Evidence:
     return Evidence(
         f"log of {TopicPartition(OFFSETS_TOPIC, log.partition)} on broker {log.broker}",
@@ -106,7 +111,7 @@ def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
     if case.kraft or _newest(case) >= _LISTS_TRANSACTIONS:
         yield Remedy(
             f"Find the transactional.id of producer id {producer}",
-            f"kafka-transactions.sh --bootstrap-server {servers(case)} list",
+            f"kafka-transactions.sh {servers(case)} list",
         )
     yield Remedy(
         "Start the producer's application again with the same transactional.id, which aborts the transaction within a "
@@ -115,7 +120,7 @@ def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
     yield Remedy(
         "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, unless "
         "transaction.max.timeout.ms was raised), and diagnose again",
-        f"kfix diagnose --bootstrap-server {servers(case)} --group {shlex.quote(group)}",
+        f"kfix diagnose {servers(case)} --group {shlex.quote(group)}",
     )
 
 

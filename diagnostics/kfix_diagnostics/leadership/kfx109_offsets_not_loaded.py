@@ -105,7 +105,7 @@ def _remedies(broker: int, group: str, tp: TopicPartition, case: CaseFile) -> It
     yield Remedy("Stop the consumers of these groups, before they commit new positions")
     yield Remedy(
         "Save the offsets that the log holds; the command prints them and waits for more (Ctrl-C ends it)",
-        f"kafka-console-consumer.sh --bootstrap-server {servers(case)} --topic {OFFSETS_TOPIC} --partition "
+        f"kafka-console-consumer.sh {servers(case, '--consumer.config')} --topic {OFFSETS_TOPIC} --partition "
         f"{tp.partition} --offset earliest --skip-message-on-error --formatter "
         "'kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter'",
     )
@@ -114,7 +114,7 @@ def _remedies(broker: int, group: str, tp: TopicPartition, case: CaseFile) -> It
         "record. Write a tombstone for its key, wait until every replica has compacted it, then move the leadership",
         "kfix explain KFX109",
     )
-    yield Remedy("Diagnose again", f"kfix diagnose --bootstrap-server {servers(case)} --group {shlex.quote(group)}")
+    yield Remedy("Diagnose again", f"kfix diagnose {servers(case)} --group {shlex.quote(group)}")
 
 
 CHECK = ClusterCheck(

@@ -21,6 +21,10 @@ def commands(snapshot: Snapshot) -> set[str]:
     return {r.command for f in diagnosis.walk() for r in f.remedies if r.command}
 
 
+#: By which option Kafka's tools take the client properties, where it is another one.
+OPTIONS = {"kafka-leader-election.sh": "--admin.config", "kafka-console-consumer.sh": "--consumer.config"}
+
+
 @pytest.fixture(scope="module")
 def all_commands() -> list[str]:
     found: set[str] = set()
@@ -47,9 +51,8 @@ def test_a_cluster_that_is_read_with_client_properties_is_named_with_them(all_co
     without = [c for c in all_commands if "--bootstrap-server" in c and CONFIG not in shlex.split(c)]
     assert len(with_config) >= len(without)
     for command in with_config:
-        option = "--admin.config" if command.startswith("kafka-leader-election") else "--command-config"
         words = shlex.split(command)
-        assert words[words.index(CONFIG) - 1] == option
+        assert words[words.index(CONFIG) - 1] == OPTIONS.get(words[0], "--command-config")
 
 
 def test_kfix_knows_their_options(all_commands, tmp_path):

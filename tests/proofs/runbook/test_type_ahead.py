@@ -165,7 +165,7 @@ def test_of_a_pasted_block_no_line_answers(at_each: Callable[..., Desk]) -> None
 
 
 def test_who_answers_at_once_again_and_again_is_no_person(at: Callable[..., Desk]) -> None:
-    desk = at(reading=4.0)
+    desk = at(reading=20.0)
     desk.paste("\n")
     for _ in range(3):
         desk.child.expect(desk.prompt)
