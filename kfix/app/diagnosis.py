@@ -142,14 +142,17 @@ SEVERITIES = ("info", "warning", "critical")
 
 
 def choice_of(only: Sequence[str], topics: Sequence[str], min_severity: str, *, prevention: bool) -> Choice:
-    """Returns the choice; a code of a latent risk implies `prevention`. Raises UsageError for an unknown code."""
+    """Returns the choice; `only` are codes, or several with commas between them.
+
+    A code of a latent risk implies `prevention`. Raises UsageError for an unknown code.
+    """
     if min_severity not in SEVERITIES:
         raise UsageError(f"--min-severity: {min_severity!r} is not one of {', '.join(SEVERITIES)}")
     codes: tuple[str, ...] = ()
     if only:
         from kfix_diagnostics.catalogue import find  # noqa: PLC0415 - the catalogue is loaded while the cluster answers
 
-        checks = [find(name) for name in only]
+        checks = [find(name.strip()) for given in only for name in given.split(",")]
         codes = tuple(check.code for check in checks)
         prevention = prevention or any(check.prevention for check in checks)
     return Choice(codes, tuple(topics), SEVERITIES.index(min_severity), prevention)

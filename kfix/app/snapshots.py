@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,10 @@ def load_snapshot(path: Path) -> Snapshot:
     from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
 
     text = files.read_text(path)
-    return (
-        files.parse(text, path)
-        if files.is_snapshot(text)
-        else parse_describe_text(text, str(path), path.stat().st_mtime)
-    )
+    if files.is_snapshot(text):
+        return files.parse(text, path)
+    written = time.time() if path == files.STANDARD_INPUT else path.stat().st_mtime
+    return parse_describe_text(text, files.shown(path), written)
 
 
 def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:
@@ -83,6 +83,8 @@ def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _:
 
     if len(paths) == 1:
         return load_snapshot(paths[0])
+    if paths.count(files.STANDARD_INPUT) > 1:
+        raise UsageError("--from -: standard input can be read once", hint="name a file for each other snapshot")
     snapshots = [_load_for_merge(path) for path in paths]
     merged = merge(snapshots)
     for sentence in taken_on_trust(snapshots):

@@ -12,6 +12,7 @@ from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, group_story, require_topics
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
+from kfix.cli.pasting import ask_for_paste
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -46,7 +47,7 @@ def diagnose(
         list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only findings about this topic.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CODE", help="Only this code, such as KFX101.")
+        list[str] | None, typer.Option("--only", metavar="CODE,...", help="Only these codes, such as KFX101.")
     ] = None,
     min_severity: Annotated[
         str,
@@ -90,6 +91,7 @@ def diagnose(
             raise UsageError("--before needs a live cluster; leave out --from")
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
+        ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
             from_files,
             restart_grace=restart_grace,

@@ -34,8 +34,8 @@ FromFiles = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="A saved snapshot, or pasted output of kafka-topics --describe or kcat -L. Repeat it to merge snapshots "
-        "saved from several vantages at the same time.",
+        help="A saved snapshot, or pasted output of kafka-topics --describe or kcat -L; - is standard input. Repeat it "
+        "to merge snapshots saved from several vantages at the same time.",
     ),
 ]
 Vantage = Annotated[

@@ -11,6 +11,7 @@ from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.whatif import forecast_live, forecast_saved
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Debounce, FromFiles, Timeout, ZooKeeper
+from kfix.cli.pasting import ask_for_paste
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.timing import TIMING
@@ -49,6 +50,7 @@ def whatif(
     if from_files:
         if bootstrap_server or zookeeper:
             raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
+        ask_for_paste(from_files)
         found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))
     else:
         options = DiagnoseOptions(

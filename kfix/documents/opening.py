@@ -1,5 +1,7 @@
 """The one way to open a file that a person names: only a regular file of a limited size, so that kfix never blocks.
 
+Standard input is read where a person names it, `-`.
+
 A pipe, a device and a socket are refused before they are opened. What the system itself refuses, such as a folder,
 stays an OSError, which each reader reports in its own words.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +54,20 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
         raw = file.read(largest + 1) if size <= largest else b""
     if size > largest or len(raw) > largest:
         raise UsageError(f"{path}: is larger than {_mib(largest)}, and is not read")
+    return raw
+
+
+def read_standard_input(largest: int = LARGEST) -> bytes:
+    """Returns all bytes of standard input; raises UsageError where it is closed or has more than `largest`."""
+    given = sys.stdin
+    try:
+        raw = b"" if given is None else given.buffer.read(largest + 1)
+    except (OSError, ValueError):
+        given = None
+    if given is None:
+        raise UsageError("standard input is closed", hint="name a file")
+    if len(raw) > largest:
+        raise UsageError(f"standard input: is larger than {_mib(largest)}, and is not read")
     return raw
 
 

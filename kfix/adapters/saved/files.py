@@ -6,10 +6,10 @@ import gzip
 import json
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kfix.adapters.saved.encode import FORMAT, VERSION, encode
-from kfix.documents.opening import read_file, unpacked
+from kfix.documents.opening import read_file, read_standard_input, unpacked
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.private import write_private
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kfix.adapters.saved.shape import HeadShape
 
 _GZIP_MAGIC = b"\x1f\x8b"
+#: The name by which a person asks for standard input.
+STANDARD_INPUT: Final = Path("-")
 
 
 def save(snapshot: Snapshot, path: Path) -> int:
@@ -40,21 +42,29 @@ def write_whole(path: Path, raw: bytes) -> None:
         raise UsageError(f"{path}: cannot be written: {(error.strerror or '').lower()}") from None
 
 
+def shown(path: Path) -> str:
+    """Returns the name of a file in messages."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
 def read_text(path: Path) -> str:
-    """Returns the text of a file, unpacked if it is gzip. Raises UsageError if it cannot be read."""
+    """Returns the text of a file, unpacked if it is gzip; `-` is standard input.
+
+    Raises UsageError if it cannot be read.
+    """
     try:
-        raw = read_file(path)
+        raw = read_standard_input() if path == STANDARD_INPUT else read_file(path)
         if raw.startswith(_GZIP_MAGIC):
-            raw = unpacked(raw, str(path))
+            raw = unpacked(raw, shown(path))
         return raw.decode("utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {(error.strerror or '').lower()}") from None
+        raise UsageError(f"{shown(path)}: cannot be read: {(error.strerror or '').lower()}") from None
     except EOFError:
-        raise UsageError(f"{path}: is damaged: the gzip file ends too early") from None
+        raise UsageError(f"{shown(path)}: is damaged: the gzip file ends too early") from None
     except zlib.error:
-        raise UsageError(f"{path}: is damaged: invalid gzip data") from None
+        raise UsageError(f"{shown(path)}: is damaged: invalid gzip data") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path}: is neither a snapshot nor text") from None
+        raise UsageError(f"{shown(path)}: is neither a snapshot nor text") from None
 
 
 def is_snapshot(text: str) -> bool:
@@ -73,19 +83,21 @@ def parse(text: str, path: Path) -> Snapshot:
         return decode(read_json(text, SnapshotShape, COLUMNS), str(path))
     except NotJsonError as error:
         raise UsageError(
-            f"{path}:{error.line}:{error.column}: is damaged: invalid JSON ({error})", hint="save the snapshot again"
+            f"{shown(path)}:{error.line}:{error.column}: is damaged: invalid JSON ({error})",
+            hint="save the snapshot again",
         ) from None
     except ShapeError as error:
-        raise UsageError(f"{path}: is damaged: {error}", hint="save the snapshot again") from None
+        raise UsageError(f"{shown(path)}: is damaged: {error}", hint="save the snapshot again") from None
 
 
 def _check_version(head: HeadShape, path: Path) -> None:
     if head.format != FORMAT:
-        raise UsageError(f"{path}: is not a kfix snapshot")
+        raise UsageError(f"{shown(path)}: is not a kfix snapshot")
     if head.version < 1:
-        raise UsageError(f"{path}: is damaged: it has no format version")
+        raise UsageError(f"{shown(path)}: is damaged: it has no format version")
     if head.version > VERSION:
         raise UsageError(
-            f"{path}: has snapshot format {head.version} of kfix {head.kfix[:40]}; this kfix reads up to {VERSION}",
+            f"{shown(path)}: has snapshot format {head.version} of kfix {head.kfix[:40]}; "
+            f"this kfix reads up to {VERSION}",
             hint="upgrade kfix on this machine",
         )
