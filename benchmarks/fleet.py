@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -96,14 +97,23 @@ def main() -> None:
             print(row(place, rows, asked.processes, asked.runs, prevention=asked.prevention), flush=True)
 
 
-def store(root: Path, rows: int, processes: int) -> Path:
+def store(root: Path, rows: int, processes: int, *, sick: float = 0.001, dead_every: int = 0, large: int = 0) -> Path:
+    """Returns the store with that many rows, created if it does not exist.
+
+    `sick` is the share of unhealthy partitions; every `dead_every`-th cluster has a dead broker (0: none); `large`
+    clusters of 200 000 partitions are added (names that sort between the others).
+    """
     from kfix.fleet.synthetic import fleet, write_fleet  # noqa: PLC0415
 
-    # A store of its own for each size, with this one run.
-    place = root / f"rows-{rows}"
+    # A store of its own for each shape, with this one run.
+    named = [("sick", sick, 0.001), ("dead", dead_every, 0), ("large", large, 0)]
+    place = root / "-".join([f"rows-{rows}", *(f"{name}-{value}" for name, value, usual in named if value != usual)])
     if not (place / "tables" / "runs" / f"day={DAY.isoformat()}" / f"run={RUN}").exists():
         began = time.perf_counter()
-        clusters = fleet(max(1, rows // WIDTH), WIDTH, dead_every=0)
+        clusters = fleet(max(1, rows // WIDTH), WIDTH, sick=sick, dead_every=dead_every)
+        clusters += [
+            replace(one, name=f"{one.name}-large") for one in fleet(large, 20 * WIDTH, sick=sick, dead_every=0)
+        ]
         write_fleet(str(place), DAY, RUN, clusters, processes=processes)
         size = sum(p.stat().st_size for p in place.rglob("*") if p.is_file())
         print(f"{rows} rows written in {time.perf_counter() - began:.1f} s, {size / rows:.1f} bytes a row")

@@ -1,6 +1,6 @@
 """Judging a stored fleet on Spark against its floor: DuckDB over the same files, and a bare session.
 
-python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--no-settings] [--no-workers]
+python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--sick 0.01] [--dead-every 5] [--no-settings]
 
 Every measurement is a whole process, start to exit; those of one row are taken in turn in one run. Peak memory is the
 largest sum of RSS over the process and its descendants (Java and the Python workers; shared pages count every time).
@@ -22,7 +22,8 @@ from threading import Thread
 
 from benchmarks.fleet import _AUDIT, _FLOOR, store
 
-_SPARK = """
+#: Judges a run; "warm" in the settings judges it once before.
+SPARK = """
 import json, sys, time
 from functools import partial
 from kfix.adapters.fleet.delta import StoreTable
@@ -116,39 +117,37 @@ def main() -> None:
     given.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
     given.add_argument("--runs", type=int, default=3)
     given.add_argument("--store", type=Path)
+    given.add_argument("--sick", type=float, default=0.001)
+    given.add_argument("--dead-every", type=int, default=0)
     given.add_argument("--no-settings", action="store_true")
-    given.add_argument("--no-workers", action="store_true")
     asked = given.parse_args()
     with tempfile.TemporaryDirectory(prefix="kfix-spark-bench-") as folder:
         # The first start writes the class archive and is not measured.
-        _measured(_SPARK, store(Path(folder), 10_000, 1), "local[2]", {})
+        measured(SPARK, store(Path(folder), 10_000, 1), "local[2]", {})
         print("| rows | judged on Spark, s (inside) | floor + bare, s | ratio | command on Spark, s | ratio ", end="")
         print("| pool of 2, s | to floor | command, s | peak MB |\n|---|---|---|---|---|---|---|---|---|---|")
         for rows in asked.rows:
-            place = store(asked.store or Path(folder), rows, 2)
+            place = store(asked.store or Path(folder), rows, 2, sick=asked.sick, dead_every=asked.dead_every)
             print(_row(place, rows, asked.runs), flush=True)
-        place = store(asked.store or Path(folder), asked.rows[0], 2)
         if not asked.no_settings:
-            _settings(place, asked.runs)
-        if not asked.no_workers:
-            _workers(place, Path(folder))
+            _settings(store(asked.store or Path(folder), asked.rows[0], 2), asked.runs)
 
 
 def _row(place: Path, rows: int, runs: int) -> str:
     spark, bare, floor, pool, judged, whole, whole_pool = [], [], [], [], [], [], []
     peak = 0.0
     for _ in range(runs):
-        took, said = _measured(_SPARK, place, "local[2]", {})
+        took, said = measured(SPARK, place, "local[2]", {})
         spark.append(took)
         judged.append(said["judged"])
         peak = max(peak, said["mb"])
-        bare.append(_measured(_BARE, place, "local[2]", {})[0])
-        floor.append(_measured(_FLOOR, place, "2", 0)[0])
-        pool.append(_measured(_AUDIT, place, "2", 0)[0])
-        took, said = _measured(_WHOLE, place, "local[2]", 0)
+        bare.append(measured(_BARE, place, "local[2]", {})[0])
+        floor.append(measured(_FLOOR, place, "2", 0)[0])
+        pool.append(measured(_AUDIT, place, "2", 0)[0])
+        took, said = measured(_WHOLE, place, "local[2]", 0)
         whole.append(took)
         peak = max(peak, said["mb"])
-        whole_pool.append(_measured(_WHOLE, place, "", 0)[0])
+        whole_pool.append(measured(_WHOLE, place, "", 0)[0])
     total, low, start, inside = (statistics.median(x) for x in (spark, floor, bare, judged))
     embedded, command, here = (statistics.median(x) for x in (pool, whole, whole_pool))
     return (
@@ -160,38 +159,26 @@ def _row(place: Path, rows: int, runs: int) -> str:
 
 def _settings(place: Path, runs: int) -> None:
     print("\n| without | whole, s | with it, s | brings |\n|---|---|---|---|")
-    plain = statistics.median(_measured(_SPARK, place, "local[2]", {})[0] for _ in range(runs))
+    plain = statistics.median(measured(SPARK, place, "local[2]", {})[0] for _ in range(runs))
     for name, settings, env in (
         ("class archive", {}, {"KFIX_SPARK_ARCHIVE": "0"}),
         ("serial collector, slow compiler for hot code only", {"spark.driver.extraJavaOptions": _USUAL}, {}),
     ):
-        took = statistics.median(_measured(_SPARK, place, "local[2]", settings, **env)[0] for _ in range(runs))
+        took = statistics.median(measured(SPARK, place, "local[2]", settings, **env)[0] for _ in range(runs))
         print(f"| {name} | {took:.2f} | {plain:.2f} | {took - plain:+.2f} s |", flush=True)
-    said = _measured(_QUERY, place, "local[2]", {})[1]
+    said = measured(_QUERY, place, "local[2]", {})[1]
     print(f"| Arrow for a result of 200 000 rows | {said['rows']:.2f} | {said['arrow']:.2f} | ", end="")
     print(f"{said['rows'] - said['arrow']:+.2f} s |")
     for name, settings in (
         ("AQE, one grouped query", _NO_AQE),
         ("AQE and few shuffle partitions", _NO_AQE | {"spark.sql.shuffle.partitions": "200"}),
     ):
-        other = _measured(_QUERY, place, "local[2]", settings)[1]
+        other = measured(_QUERY, place, "local[2]", settings)[1]
         brings = other["grouped"] - said["grouped"]
         print(f"| {name} | {other['grouped']:.2f} | {said['grouped']:.2f} | {brings:+.2f} s |", flush=True)
 
 
-def _workers(place: Path, folder: Path) -> None:
-    from tests.spark.standalone import Standalone  # noqa: PLC0415
-
-    took = {}
-    for workers in (1, 2):
-        with Standalone(folder, workers=workers) as cluster:  # type: ignore[no-untyped-call]
-            runs = [_measured(_SPARK, place, cluster.url, {"warm": "1"})[1]["judged"] for _ in range(2)]
-            took[workers] = min(runs)
-    print(f"\nstandalone, judging with warm workers: 1 core {took[1]:.2f} s, 2 cores {took[2]:.2f} s, ", end="")
-    print(f"{took[1] / took[2]:.2f}x")
-
-
-def _measured(
+def measured(
     script: str, place: Path, second: str, third: Mapping[str, str] | int, **env: str
 ) -> tuple[float, dict[str, float]]:
     """Returns (seconds of the whole process, its output and `mb`). A run with failures ends the benchmark."""

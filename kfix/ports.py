@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     ChangeResult,
     ConfigValue,
@@ -79,6 +80,10 @@ class ClusterReader(Protocol):
         """Requested from the partition's leader."""
         ...
 
+    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+        """Returns state and committed offsets of these partitions, requested from the group's coordinator."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -95,6 +100,10 @@ class ClusterChanger(Protocol):
 
     def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
         """Sets these keys on this resource only; `None` removes the resource's own value."""
+        ...
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        """Commits offsets of a group without members; `None` deletes the committed offset."""
         ...
 
 

@@ -30,6 +30,11 @@ def some(names: Sequence[object], shown: int = 5) -> str:
     return f"{', '.join(map(str, names[:shown]))} and {len(names) - shown} more"
 
 
+def continued(text: str) -> str:
+    """Returns a sentence as the continuation of another one: its first letter is small."""
+    return text[:1].lower() + text[1:]
+
+
 def size_text(size: float) -> str:
     """Returns bytes in decimal units, as Kafka's own rates: `905 bytes`, `60 MB`, `12.3 MB`."""
     value, unit = float(size), 0

@@ -1,11 +1,19 @@
 """For all tests: what a shell sets does not reach what they start, and none depends on the speed of the machine."""
 
+import contextlib
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
 
 # `nohup make test &` leaves Ctrl-C ignored, and so do all processes that the tests start to press it on.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Reports are as wide as COLUMNS says. GNU readline, which pytest's debugger imports, sets it for all child processes.
+with contextlib.suppress(ImportError):
+    import readline  # noqa: F401
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 # Machines of tests are shared: an example that takes 200 ms of wall time proves nothing.
 settings.register_profile("kfix", deadline=None, suppress_health_check=[HealthCheck.too_slow])

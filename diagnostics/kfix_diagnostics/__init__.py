@@ -18,6 +18,15 @@ from kfix_diagnostics.durability import (
     kfx808_replica_lag,
     kfx809_records_lost,
 )
+from kfix_diagnostics.groups import (
+    kfx108_pending_offsets,
+    kfx109_offsets_not_loaded,
+    kfx110_coordinator_unreachable,
+    kfx111_rebalance_held,
+    kfx112_assigned_partition_leaderless,
+    kfx113_offset_outside_log,
+    kfx117_pasted_errors,
+)
 from kfix_diagnostics.leadership import (
     kfx101_coordinator_stuck,
     kfx102_leaderless_live_isr,
@@ -26,8 +35,6 @@ from kfix_diagnostics.leadership import (
     kfx105_unknown_broker_ids,
     kfx106_coordinator_silent,
     kfx107_leaderless_unjudged,
-    kfx108_pending_offsets,
-    kfx109_offsets_not_loaded,
 )
 from kfix_diagnostics.leftovers import (
     kfx501_stale_reassignment,
@@ -63,7 +70,12 @@ from kfix_diagnostics.prevention import (
     kfx616_acks_unseen,
 )
 from kfix_diagnostics.sources import kfx901_source_unreadable
-from kfix_diagnostics.views import kfx201_metadata_divergence, kfx202_controller, kfx203_stale_view
+from kfix_diagnostics.views import (
+    kfx201_metadata_divergence,
+    kfx202_controller,
+    kfx203_stale_view,
+    kfx204_text_differs,
+)
 
 ALL: tuple[Check, ...] = (
     kfx101_coordinator_stuck.CHECK,
@@ -75,9 +87,15 @@ ALL: tuple[Check, ...] = (
     kfx107_leaderless_unjudged.CHECK,
     kfx108_pending_offsets.CHECK,
     kfx109_offsets_not_loaded.CHECK,
+    kfx110_coordinator_unreachable.CHECK,
+    kfx111_rebalance_held.CHECK,
+    kfx112_assigned_partition_leaderless.CHECK,
+    kfx113_offset_outside_log.CHECK,
+    kfx117_pasted_errors.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,
     kfx203_stale_view.CHECK,
+    kfx204_text_differs.CHECK,
     kfx301_under_min_isr.CHECK,
     kfx302_under_replicated.CHECK,
     kfx303_internal_topic_rf1.CHECK,

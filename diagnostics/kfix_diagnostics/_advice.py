@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Remedy
-from kfix.wording import brokers_named
+from kfix.wording import brokers_named, continued, some
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
@@ -21,6 +21,7 @@ NEVER_UNCLEAN_CONFIG = (
 )
 
 
+_FEW = 3
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
@@ -29,6 +30,23 @@ def servers(case: CaseFile, config_option: str = "--command-config") -> str:
     """Returns the options of a command for this cluster: its address, and the client properties it was read with."""
     at = f"--bootstrap-server {shlex.quote(case.bootstrap) if case.bootstrap else 'HOST:PORT'}"
     return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
+
+
+def partition_options(numbers: Sequence[int]) -> str:
+    """Returns the partitions for `kfix offsets save`; many of them are saved as all."""
+    return "--partition all" if len(numbers) > _FEW else " ".join(f"--partition {number}" for number in numbers)
+
+
+def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
+    """Yields how to save the committed offsets of offsets partitions from the disk of one of these brokers."""
+    numbers = sorted(tp.partition for tp in tps if tp.topic == OFFSETS_TOPIC)
+    ids = sorted(brokers)
+    if numbers and ids:
+        yield Remedy(
+            f"If it cannot start: save the committed offsets from the disk of {some([f'broker {b}' for b in ids])}; "
+            "run this there, with its log directory as DIR. Once a leader is back, kfix offsets restore commits them",
+            f"kfix offsets save {partition_options(numbers)} --log-dir DIR -o offsets.json",
+        )
 
 
 def start(brokers: Iterable[int], case: CaseFile) -> str:
@@ -48,7 +66,7 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
-        return Remedy(f"Wait {why}. Then: {text[:1].lower()}{text[1:]}", "", name)
+        return Remedy(f"Wait {why}. Then: {continued(text)}", "", name)
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} {servers(case)}", name)
 

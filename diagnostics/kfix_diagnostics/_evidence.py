@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import PartitionView, TopicPartition
+from kfix.model.cluster.snapshot import OffsetsLog, PartitionView, TopicPartition
 from kfix.model.diagnosis.finding import Evidence
 from kfix.wording import brokers_named, some
 from kfix_diagnostics._words import error_name, ids
@@ -49,6 +49,9 @@ def view_words(view: PartitionView) -> str:
 def live_row(case: CaseFile) -> Iterator[Evidence]:
     if case.live is None:
         return
+    if case.snapshot.pasted is not None and case.snapshot.pasted.registered is not None:
+        yield Evidence("text", "registered brokers", ", ".join(map(str, sorted(case.live))) or "none")
+        return
     registered = bool(case.registrations)
     source = case.zookeeper_name if registered else "brokers"
     what = "registered brokers" if registered else "brokers that most brokers report as alive"
@@ -80,10 +83,15 @@ def group_rows(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     for log in logs:
         read = "every record" if log.whole else f"records {log.first} to {log.end - 1}"
         said = f"{some([g.name for g in log.groups], _GROUPS_SHOWN)} ({read} read)"
-        yield Evidence(f"log of {tp} on broker {log.broker}", "groups", said)
+        yield Evidence(log_source(log), "groups", said)
     remembered = [name for name in case.groups.get(tp.partition, ()) if name in case.snapshot.remembered_groups]
     if not logs and remembered:
         yield Evidence("earlier snapshots", f"groups of {tp}", some(remembered, _GROUPS_SHOWN))
+
+
+def log_source(log: OffsetsLog) -> str:
+    """Returns the source of evidence that was read from the log of an offsets partition."""
+    return f"log of {TopicPartition(OFFSETS_TOPIC, log.partition)} on broker {log.broker}"
 
 
 def probe_rows(case: CaseFile, tps: Iterable[TopicPartition], most: int = 3) -> Iterator[Evidence]:

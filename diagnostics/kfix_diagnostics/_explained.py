@@ -21,9 +21,14 @@ CUT_CODES: Final = {
 }
 
 
+def code_of(cut: Cut) -> str:
+    """Returns the code of the finding that reports this cut."""
+    return CUT_CODES[cut.kind]
+
+
 def key_of(cut: Cut) -> str:
     """Returns the key of the finding that reports this cut."""
-    return f"{CUT_CODES[cut.kind]}:{cut.about or cut.obj}"
+    return f"{code_of(cut)}:{cut.about or cut.obj}"
 
 
 def explained_by(brokers: Iterable[int], case: CaseFile) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.wording import brokers_named, some
+from kfix.wording import brokers_named
 
 #: Up to this many partitions are reported one by one; more of one kind are one finding.
 MANY = 20
@@ -19,6 +19,9 @@ _ERRORS = {
     14: "14 COORDINATOR_LOAD_IN_PROGRESS",
     15: "15 COORDINATOR_NOT_AVAILABLE",
     16: "16 NOT_COORDINATOR",
+    19: "19 NOT_ENOUGH_REPLICAS",
+    20: "20 NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+    88: "88 UNSTABLE_OFFSET_COMMIT",
 }
 
 
@@ -41,13 +44,19 @@ def start_any(brokers: Iterable[int], frozen: Iterable[int]) -> str:
     return f"Start {either(ids)}" + (f" (end the frozen process of {brokers_named(hung)} first)" if hung else "")
 
 
-def per_topic(tps: Iterable[TopicPartition], shown: int = 4) -> str:
-    """Returns `orders (64 partitions), logs-3`: short, however many partitions there are."""
+def per_topic(tps: Iterable[TopicPartition], shown: int = 4, *, counted: bool = False) -> str:
+    """Returns `orders (64 partitions), logs-3`: short, and with the number of all if not every topic is named.
+
+    `counted`: the sentence has that number already.
+    """
     found = sorted(tps)
     sizes = Counter(tp.topic for tp in found)
     last = {tp.topic: tp for tp in found}
     names = [str(last[topic]) if n == 1 else f"{topic} ({n} partitions)" for topic, n in sizes.most_common()]
-    return some(names, shown)
+    if len(names) <= shown + 1:
+        return ", ".join(names)
+    total = "" if counted else f" ({len(found)} partitions in all)"
+    return f"{', '.join(names[:shown])} and {len(names) - shown} more topics{total}"
 
 
 def has(n: int) -> str:
@@ -60,3 +69,8 @@ def does(n: int) -> str:
 
 def are(n: int) -> str:
     return "is" if n == 1 else "are"
+
+
+def because(brokers: Sequence[int], signs: Mapping[int, str]) -> str:
+    """Returns `it leads 3 partitions`, or `broker 1 leads 3 partitions` for the first of several."""
+    return f"{'it' if len(brokers) == 1 else f'broker {brokers[0]}'} {signs[brokers[0]]}"

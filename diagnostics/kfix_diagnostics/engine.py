@@ -19,6 +19,7 @@ from kfix.model.timing import TIMING
 from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
+from kfix_diagnostics.sources._pasted import text_notes
 from kfix_diagnostics.sources._unread import unread
 
 _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
@@ -83,7 +84,8 @@ def settle_seconds(
     """Returns the seconds to wait before a second snapshot; 0 if this one is enough."""
     seen = _examined(snapshot, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
-    if any(check.debounce is not Debounce.NONE for check, _ in alarms):
+    in_doubt = any(reading.needs_second for reading in seen.case.snapshot.group_readings)
+    if in_doubt or any(check.debounce is not Debounce.NONE for check, _ in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
@@ -120,6 +122,8 @@ def _notes(case: CaseFile) -> Iterator[str]:
     moved = case.being_moved
     if moved:
         yield f"{per_topic(moved)} {are(len(moved))} being reassigned"
+    if case.snapshot.pasted is not None:
+        yield from text_notes(case.snapshot.pasted)
 
 
 def _could_not_read(case: CaseFile) -> Iterator[str]:
@@ -190,10 +194,10 @@ def _unsettled(finding: Finding) -> Finding:
 
 _COUNTS: dict[str, Callable[[CaseFile], int]] = {
     "brokers": lambda case: sum(1 for broker in case.views if broker >= 0),
-    "registered": lambda case: len(case.live or ()),
     "topics": lambda case: case.partitions.topics,
     "partitions": lambda case: len(case.partitions),
-    "groups": lambda case: sum(len(names) for names in case.groups.values()),
+    # Without the partition count of the offsets topic, groups belong to no partition.
+    "groups": lambda case: max(sum(len(names) for names in case.groups.values()), len(case.snapshot.groups or ())),
     "probes": lambda case: len(case.probes),
     "sources": lambda case: len(case.snapshot.sources),
     "milliseconds": lambda case: round(1000 * case.snapshot.seconds),
@@ -201,4 +205,6 @@ _COUNTS: dict[str, Callable[[CaseFile], int]] = {
 
 
 def _looked_at(case: CaseFile) -> dict[str, int]:
-    return {name: count(case) for name, count in _COUNTS.items()}
+    """Returns the counts; that of the live brokers only where it is known."""
+    live = {} if case.live is None else {"registered": len(case.live)}
+    return live | {name: count(case) for name, count in _COUNTS.items()}

@@ -22,7 +22,12 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _parent(finding: Finding, by_key: dict[str, Finding]) -> str | None:
     """Returns the first finding it names as its cause that is present; None where none is."""
-    return next((key for key in finding.follows if key in by_key and key != finding.key), None)
+    named = next((key for key in finding.follows if key in by_key and key != finding.key), None)
+    if named is not None or not finding.follows_codes:
+        return named
+    mine = set(finding.partitions)
+    shared = (f for f in by_key.values() if f.code in finding.follows_codes and not mine.isdisjoint(f.partitions))
+    return next((f.key for f in shared if f.key != finding.key), None)
 
 
 def _in_a_circle(key: str, parents: dict[str, str]) -> bool:

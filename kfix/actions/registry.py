@@ -12,6 +12,7 @@ from kfix.actions import (
     leader_elect_unclean,
     manual,
     manual_bring_back,
+    offsets_commit,
     reassign_cancel,
     reassign_move,
     reassign_noop,
@@ -33,6 +34,7 @@ ALL: Mapping[str, Action] = {
     "leader.elect_unclean": leader_elect_unclean.ACTION,
     "manual": manual.ACTION,
     "manual.bring_back": manual_bring_back.ACTION,
+    "offsets.commit": offsets_commit.ACTION,
     "reassign.cancel": reassign_cancel.ACTION,
     "reassign.move": reassign_move.ACTION,
     "reassign.noop": reassign_noop.ACTION,
@@ -82,6 +84,9 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "lost_at_most": -1,
     "tails": "1:0/1",
     "do": "WHAT TO DO",
+    "group": "GROUP",
+    "offsets": '{"0":"5"}',
+    "offsets_before": '{"0":null}',
 }
 
 

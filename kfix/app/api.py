@@ -56,6 +56,7 @@ def plan(
     runbooks: Path | None = None,
     policy: Path | None = None,
     moves_file: Path | None = None,
+    offsets_file: Path | None = None,
     options: DiagnoseOptions = _USUAL,
     warn: Callable[[str], None] = lambda _text: None,
     app: App | None = None,
@@ -64,7 +65,8 @@ def plan(
 
     `finding` is the key of one finding, such as `KFX101:__consumer_offsets-3`; without it the runbook must be for one
     finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file,
-    `moves_file` the reassignment JSON of a runbook whose moves a person makes. `warn` hears what a person should know
+    `moves_file` the reassignment JSON of a runbook whose moves a person makes, `offsets_file` a file of saved offsets.
+    `warn` hears what a person should know
     before they approve: critical findings that the plan does not heal, unread sources, unwise moves.
 
     Returns `Nothing`, with lines that say why, where there is nothing to do.
@@ -76,7 +78,14 @@ def plan(
     used = app or App.live()
     given = [f"{name}={value}" for name, value in (params or {}).items()]
     asked = read_request(
-        Site(used.environ), runbook, runbooks, finding=finding, params=given, moves_file=moves_file, policy=policy
+        Site(used.environ),
+        runbook,
+        runbooks,
+        finding=finding,
+        params=given,
+        moves_file=moves_file,
+        offsets_file=offsets_file,
+        policy=policy,
     )
     diagnosis, snapshot = used.clusters.diagnose(access, options)
     found = match(asked, diagnosis, snapshot)

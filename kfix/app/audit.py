@@ -14,6 +14,7 @@ from kfix.adapters.fleet.storelock import store_lock
 from kfix.app.fleet import open_and_judge
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
+from kfix.fleet.audit.judged import Judging
 from kfix.fleet.audit.judging import judged
 from kfix.fleet.audit.reading import DAYS, find_audit, history_until, report_of
 from kfix.fleet.audit.running import Tools, audit_run
@@ -54,7 +55,8 @@ def audit(
 
     `on_done` is called with (name, error or "") for each cluster that is judged.
     """
-    tools = Tools(judge_for_audit, _over_fleets, finding_dict, row_conditions(), on_done)
+    judging = Judging(judge_for_audit, row_conditions(), on_done)
+    tools = Tools(judging, _over_fleets, finding_dict)
     with without_collector():
         return audit_run(root, run, inventory, engine, tools)
 

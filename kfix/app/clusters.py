@@ -33,7 +33,8 @@ class DiagnoseOptions:
     """`debounce` and `restart_grace` are in seconds.
 
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
-    remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003).
+    remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
+    and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
     """
 
     groups: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class DiagnoseOptions:
     keep: bool = True
     before: Path | None = None
     waiting: Callable[[float], None] = lambda _seconds: None
+    first: Callable[[Diagnosis], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

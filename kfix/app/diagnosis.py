@@ -42,6 +42,8 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, asked.debounce)
         if pause > 0:
+            if asked.first is not None:
+                asked.first(diagnose(seen))
             asked.waiting(pause)
             time.sleep(pause)
             again = _after(
@@ -80,7 +82,8 @@ def diagnose_once(target: Target) -> Diagnosis:
 
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
-    """Returns the snapshot with the earlier log ends: a slow replica moves in between, a stuck one does not."""
+    """Returns the snapshot with earlier log ends and readings of groups: a slow replica or member moves in between."""
+    snapshot = replace(snapshot, group_readings=(*earlier.group_readings, *snapshot.group_readings))
     if not earlier.log_ends:
         return snapshot
     return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, earlier.all_reported_ends())))
@@ -195,6 +198,6 @@ def chosen(diagnosis: Diagnosis, choice: Choice) -> Diagnosis:
 
 def group_story(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> GroupStory:
     """Returns why a consumer group is blocked, or that its coordinator is not the problem."""
-    from kfix_diagnostics.group_story import explain_group  # noqa: PLC0415 - only who asks for a group needs it
+    from kfix_diagnostics.ladder.ladder import explain_group  # noqa: PLC0415 - only who asks for a group needs it
 
     return explain_group(snapshot, diagnosis, group)

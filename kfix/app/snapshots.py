@@ -60,17 +60,17 @@ def state_folder() -> Path | None:
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """Returns the snapshot in a file, or one from the text of `kafka-topics --describe` and similar tools.
+    """Returns the snapshot in a file, or one from pasted text (`adapters/pasted`).
 
     Raises UsageError if it cannot be read. Imports are local so that each command loads only what it uses.
     """
-    from kfix.adapters.describe_text import parse_describe_text  # noqa: PLC0415
+    from kfix.adapters.pasted.reader import parse_pasted  # noqa: PLC0415
 
     text = files.read_text(path)
     if files.is_snapshot(text):
         return files.parse(text, path)
     written = time.time() if path == files.STANDARD_INPUT else path.stat().st_mtime
-    return parse_describe_text(text, files.shown(path), written)
+    return parse_pasted(text, files.shown(path), written)
 
 
 def load_merged(paths: Sequence[Path], saying: Callable[[str], None] = lambda _: None) -> Snapshot:

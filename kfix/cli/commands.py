@@ -40,6 +40,19 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
         },
     ),
+    "offsets": CommandGroup(
+        "Committed offsets of consumer groups: save them from the log, and restore them.",
+        {
+            "save": Command(
+                "kfix.cli.offsets:save",
+                "Save the committed offsets of an offsets partition, as its log holds them.",
+            ),
+            "restore": Command(
+                "kfix.cli.offsets:restore",
+                "Commit saved offsets again, by the runbook restore-offsets: show the plan, ask, commit, and prove.",
+            ),
+        },
+    ),
     "fleet": CommandGroup(
         "Many clusters: check their inventory, collect snapshots, list what is stored.",
         {

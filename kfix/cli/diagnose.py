@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
-from kfix.app.diagnosis import EVERYTHING, choice_of, chosen, diagnose_saved, group_story, require_topics
+from kfix.app.diagnosis import EVERYTHING, Choice, choice_of, chosen, diagnose_saved, group_story, require_topics
 from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.cli.pasting import ask_for_paste
 from kfix.cli.seam import the_app
@@ -21,6 +22,7 @@ from kfix.model.timing import TIMING
 from kfix.report.console import HarmlessConsole, console_on
 from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.screen import print_first, print_screen
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.report.terminal import say, say_document
@@ -70,6 +72,9 @@ def diagnose(
     nagios: Annotated[
         bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Everything about each finding: evidence, all remedies.")
+    ] = False,
     keep: Annotated[
         bool,
         typer.Option("--keep/--no-keep", help="Store this snapshot, to name blocked groups and lost brokers later."),
@@ -107,6 +112,8 @@ def diagnose(
             prevention=choice.prevention,
             keep=keep,
             before=before,
+            # Where errors are piped, only the confirmed verdict counts.
+            first=partial(_first_verdict, choice) if sys.stderr.isatty() else None,
             waiting=lambda seconds: say(
                 f"this may be an ordinary election: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
@@ -115,17 +122,23 @@ def diagnose(
     if group is not None:
         raise typer.Exit(_report_group(diagnosis, snapshot, group, json_output))
     require_topics(snapshot, choice.topics)
-    raise typer.Exit(_report(chosen(diagnosis, choice), json_output, nagios))
+    raise typer.Exit(_report(chosen(diagnosis, choice), json_output, nagios, verbose))
 
 
-def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool) -> int:
+def _first_verdict(choice: Choice, diagnosis: Diagnosis) -> None:
+    print_first(chosen(diagnosis, choice), console_on(sys.stderr))
+
+
+def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool, verbose: bool) -> int:
     if nagios:
         say(nagios_line(diagnosis))
         return nagios_exit_code(diagnosis)
     if json_output:
         say_document(findings_json(diagnosis))
-    else:
+    elif verbose:
         print_findings(diagnosis, _console())
+    else:
+        print_screen(diagnosis, _console())
     return exit_code(diagnosis)
 
 

@@ -34,8 +34,8 @@ FromFiles = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="A saved snapshot, or pasted output of kafka-topics --describe or kcat -L; - is standard input. Repeat it "
-        "to merge snapshots saved from several vantages at the same time.",
+        help="A saved snapshot, or pasted output of Kafka's tools, of kcat, or of the ZooKeeper shell; - is standard "
+        "input. Repeat it to merge snapshots saved from several vantages at the same time.",
     ),
 ]
 Vantage = Annotated[
@@ -69,6 +69,10 @@ JsonIn = Annotated[
     typer.Option(
         "--json-in", metavar="FILE", help="The moves, in the JSON of kafka-reassign-partitions (for move-replicas)."
     ),
+]
+OffsetsIn = Annotated[
+    Path | None,
+    typer.Option("--offsets", metavar="FILE", help="Offsets that kfix offsets save wrote (for restore-offsets)."),
 ]
 PolicyFile = Annotated[
     Path | None,

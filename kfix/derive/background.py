@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kfix.derive.liveness import Likely, likely_of
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.numbers import whole_number
 
@@ -17,7 +18,10 @@ _OUTLIVES_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Facts of a cluster. `live` is None if unknown; with `authority` ZooKeeper's record outweighs broker views."""
+    """Facts of a cluster. `live` is None if unknown; with `authority` ZooKeeper's record outweighs broker views.
+
+    `likely` is what a pasted text suggests where `live` is None.
+    """
 
     live: frozenset[int] | None
     racks: Mapping[int, str]
@@ -28,6 +32,7 @@ class Background:
     taken_ms: int
     authority: bool
     settings: Callable[[str, int], tuple[int, bool, bool]] = field(repr=False)
+    likely: Likely = field(default_factory=Likely)
 
 
 def background_of(snapshot: Snapshot) -> Background:
@@ -47,13 +52,16 @@ def background_of(snapshot: Snapshot) -> Background:
         taken_ms=int(snapshot.taken_at * 1000),
         authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
         settings=_settings(snapshot),
+        likely=likely_of(snapshot) if live is None else Likely(),
     )
 
 
 def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
     if snapshot.zookeeper is not None:
         return frozenset(snapshot.zookeeper.registrations)
-    # A pasted text is one view without a list of brokers: it does not show which brokers are alive.
+    if snapshot.pasted is not None and snapshot.pasted.registered is not None:
+        return frozenset(snapshot.pasted.registered)
+    # Most pasted texts are one view without a list of brokers: they do not show which brokers are alive.
     lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
     if not lists:
         return None
@@ -91,8 +99,11 @@ def lost_brokers(
     registrations = snapshot.zookeeper.registrations
     at = {str(r.endpoint): b for b, r in registrations.items() if r.endpoint is not None}
     gone = sorted(assigned - live)
+    addresses = {b: address for b in gone if (address := snapshot.remembered_brokers.get(b, "")) in at}
+    claims = Counter(addresses.values())
+    # Where two of them had the same address, it does not show which one lives on.
     found: dict[int, tuple[int | None, bool]] = {
-        b: (at[address], True) for b in gone if (address := snapshot.remembered_brokers.get(b, "")) in at
+        b: (at[address], True) for b, address in addresses.items() if claims[address] == 1
     }
     idle = sorted(live - assigned - {heir for heir, _ in found.values()})
     left_at = left_ms(snapshot) if idle and len(found) < len(gone) else {}

@@ -38,7 +38,7 @@ class PartitionFacts(NamedTuple):
     n_live_replicas: int
     n_live_isr: int
     n_unknown_replicas: int  # ids that are judged to no longer exist
-    target_rf: int  # replicas without those that a reassignment is adding
+    target_rf: int  # replicas without observers and those that a reassignment is adding
     advised_rf: int
     n_racks: int
     racks_known: bool
@@ -74,7 +74,8 @@ def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[Pa
     zookeeper = snapshot.zookeeper
     states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
     assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
-    deleting = zookeeper.deleting if zookeeper else frozenset[str]()
+    deleting = zookeeper.deleting if zookeeper else snapshot.pasted.deleting if snapshot.pasted else frozenset[str]()
+    observers = snapshot.pasted.observers if snapshot.pasted else {}
     asked = zookeeper.reassigning if zookeeper else {}
     moving = snapshot.reassignments or {}
     views = [view.partitions for view in snapshot.views.values()]
@@ -89,7 +90,10 @@ def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[Pa
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        rows.append(_row(tp, states.get(tp), assignment, seen, known, flags=(under_way, tp.topic in deleting, agree)))
+        row = _row(tp, states.get(tp), assignment, seen, known, flags=(under_way, tp.topic in deleting, agree))
+        if tp in observers:
+            row = row._replace(target_rf=row.target_rf - len(observers[tp]))
+        rows.append(row)
     return tuple(rows)
 
 

@@ -13,6 +13,7 @@ from kfix.documents.opening import read_file
 from kfix.documents.problems import Path, Problem, did_you_mean
 from kfix.documents.shown import short, shown
 from kfix.errors import InvalidFileError, UsageError
+from kfix.wording import continued
 
 #: Of one message; a value in a file may be of any length.
 _LONGEST = 600
@@ -85,7 +86,7 @@ def problem_of(error: dict[str, Any], model: type[BaseModel], what: str) -> Prob
             return Problem(path, f"{shown(error['input'])} is not of the form {error['ctx']['pattern']}")
         case _:
             text = str(error["msg"]).removeprefix("Value error, ")
-            return Problem(path, f"{name}: {text[:1].lower()}{text[1:]}")
+            return Problem(path, f"{name}: {continued(text)}")
 
 
 def _name(path: Path) -> str:

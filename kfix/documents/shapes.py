@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kfix.documents.shown import short, shown
+from kfix.wording import continued
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -106,7 +107,7 @@ def _words(error: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> st
             text = f"wanted {_WANTED[kind]}, not {shown(got)}"
         case _:
             reason = str(error["msg"]).removeprefix("Value error, ")
-            text = f"{reason[:1].lower()}{reason[1:]}"
+            text = continued(reason)
     return f"{_path(path, columns)}: {text}"
 
 

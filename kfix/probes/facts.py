@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import LogDirs, PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
 from kfix.model.plan.facts import Fact, FactJson, split_key
@@ -40,6 +41,7 @@ class FactReader:
         self._registered: frozenset[int] | None = None
         self._log_dirs: dict[int, LogDirs | None] = {}
         self._moves: Mapping[TopicPartition, Assignment] | None = None
+        self._groups: dict[tuple[str, str], GroupOffsets] = {}
 
     def __call__(self, key: str) -> Fact:
         if key not in self._found:
@@ -66,6 +68,18 @@ class FactReader:
             self._moves = self.reader.reassignments()
         return self._moves
 
+    def committed(self, group: str, tp: TopicPartition) -> str | None:
+        """All partitions of the topic are asked for at once. Raises UnreachableError for a pending offset."""
+        if (group, tp.topic) not in self._groups:
+            count = self.reader.partition_count(tp.topic) or 0
+            tps = (TopicPartition(tp.topic, number) for number in range(max(count, tp.partition + 1)))
+            self._groups[(group, tp.topic)] = self.reader.group(group, tuple(tps))
+        found = self._groups[(group, tp.topic)]
+        if tp in found.unstable:
+            raise UnreachableError(f"group {group}: an open transaction holds its offset of {tp}")
+        stored = found.committed.get(tp)
+        return None if stored is None else stored.text
+
     def log_dirs(self, broker: int) -> LogDirs | None:
         """A broker holds thousands of replicas and is asked once. Returns None where it does not answer."""
         if broker not in self._log_dirs:
@@ -83,6 +97,8 @@ def _read(once: FactReader, key: str) -> Fact:
         found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
         read = own_value if parts.own else effective_value
         return Fact(key, read(found, parts.name), f"config of {parts.owner}")
+    if parts.group and parts.tp is not None:
+        return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
     if parts.broker is not None:
         return Fact(key, parts.broker in once.registered(), "/brokers/ids")
     if parts.tp is None:

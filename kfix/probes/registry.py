@@ -11,6 +11,7 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.probes.brokers import brokers_live_at_least, brokers_registered, cluster_reachable, free_space, room_for
 from kfix.probes.configs import config_is, no_throttles, throttles_are
+from kfix.probes.groups import group_is_empty, offsets_are, offsets_in_log
 from kfix.probes.isr import (
     enough_stay,
     isr_at_least,
@@ -49,6 +50,7 @@ ALL: Mapping[str, Probe] = {
     "coordinator_answers": coordinator_answers.PROBE,
     "enough_stay": enough_stay.PROBE,
     "free_space": free_space.PROBE,
+    "group_is_empty": group_is_empty.PROBE,
     "holds_longest_log": holds_longest_log.PROBE,
     "isr_at_least": isr_at_least.PROBE,
     "isr_full": isr_full.PROBE,
@@ -64,6 +66,8 @@ ALL: Mapping[str, Probe] = {
     "no_open_transactions": no_open_transactions.PROBE,
     "no_reassignment": no_reassignment.PROBE,
     "no_throttles": no_throttles.PROBE,
+    "offsets_are": offsets_are.PROBE,
+    "offsets_in_log": offsets_in_log.PROBE,
     "partition_has_leader": partition_has_leader.PROBE,
     "partition_has_live_isr": partition_has_live_isr.PROBE,
     "preferred_is": preferred_is.PROBE,

@@ -68,9 +68,10 @@ class HarmlessTable(Table):
 
 
 def console_on(file: TextIO) -> HarmlessConsole:
-    """Returns a console for this file. Piped text has a fixed width, so that it does not depend on the terminal."""
+    """Returns a console for this file. Piped text is as wide as COLUMNS says, 120 without it."""
     file = beneath(file)
-    width = None if file.isatty() else _WIDTH
+    wanted = os.environ.get("COLUMNS", "")
+    width = None if file.isatty() else int(wanted) if wanted.isdecimal() and int(wanted) > 0 else _WIDTH
     return HarmlessConsole(file=file, width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 

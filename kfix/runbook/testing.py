@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kfix import __version__
+from kfix.derive.restoring import OffsetsItem
 from kfix.documents.problems import unknown
 from kfix.errors import KfixError, RefusedError
 from kfix.model.cluster.snapshot import Snapshot
@@ -40,13 +41,16 @@ class FixtureCluster(ClusterReader, ClusterChanger, Protocol):
 
 
 class Fixture(Protocol):
-    """A faulty cluster, and the finding that a diagnosis of it gives."""
+    """A faulty cluster, the finding that a diagnosis of it gives, and saved offsets to restore."""
 
     @property
     def cluster(self) -> FixtureCluster: ...
 
     @property
     def finding(self) -> Finding: ...
+
+    @property
+    def offsets(self) -> tuple[OffsetsItem, ...]: ...
 
 
 Fixtures = Mapping[str, Callable[[], Fixture]]
@@ -119,7 +123,7 @@ def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
 def _plan(runbook: Runbook, test: RunbookTest, fixture: Fixture) -> Plan | AlreadyMet:
     cluster = fixture.cluster
     params = _params(runbook, test)
-    placement_input = PlacementInput(cluster.snapshot())
+    placement_input = PlacementInput(cluster.snapshot(), offsets=fixture.offsets)
     created = Created(cluster.clock.now(), "test", "test", __version__)
     finding = _finding(runbook, test, fixture, placement_input, params)
     return make_plan(runbook, finding, cluster, created=created, params=params, placement_input=placement_input)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
@@ -33,6 +33,9 @@ _SESSION: Final = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
+#: Spark estimates a table by its files, to decide whether the driver may broadcast it. A value takes less than a byte
+#: there and some 30 in memory: by its usual estimate, Spark broadcasts 10 million rows of `partitions`.
+_BYTES_IN_MEMORY: Final = ("spark.sql.sources.fileCompressionFactor", "100.0")
 
 
 class SparkEngine:
@@ -77,13 +80,13 @@ class SparkEngine:
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`.
 
-        Raises UsageError if the statement is wrong or writes.
+        Raises UsageError if the statement is wrong or writes, KfixError if Spark has ended.
         """
         statement = only_reads(sql)
         try:
             with self._views(tables) as session:
                 return plain(session.sql(statement).toArrow())
-        except (PySparkException, Py4JError) as error:
+        except (PySparkException, Py4JError, OSError) as error:
             raise _told(error) from None
         except pa.ArrowException as error:
             raise UsageError(f"the query failed: {one_line(error)}") from None
@@ -92,8 +95,12 @@ class SparkEngine:
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
         """Opens a session for this query only, with these tables and no access to other files."""
         session = _fresh(self._session)
+        factor, enough = _BYTES_IN_MEMORY
+        before = session.conf.get(factor)
         made = []
         try:
+            if before == "1.0":
+                session.conf.set(factor, enough)
             for name, given in tables.items():
                 if not _NAME.fullmatch(name):
                     raise UsageError(f"{name!r} is not a valid table name: use letters, digits and underscores")
@@ -102,8 +109,10 @@ class SparkEngine:
             session.conf.set("spark.sql.runSQLOnFiles", "false")
             yield session
         finally:
-            for name in made:
-                session.catalog.dropTempView(name)
+            with contextlib.suppress(PySparkException, Py4JError, OSError):  # The first error counts.
+                for name in made:
+                    session.catalog.dropTempView(name)
+                session.conf.set(factor, before)
 
 
 def _fresh(session: Any) -> Any:
@@ -125,7 +134,12 @@ def _frame(session: Any, given: Any) -> Any:
 
 
 def _told(error: Exception) -> KfixError:
-    said = str(error).strip()
+    try:
+        said = str(error).strip()  # asks Java for its text
+    except (Py4JError, OSError):
+        said = ""
+    if not said or isinstance(error, (Py4JNetworkError, OSError)) or _unanswered(error, said):
+        return spread.lost("Spark's Java process has ended: out of memory, or killed")
     first = one_line(error) if said.startswith("An error occurred while") else said.splitlines()[0]
     first = re.sub(r"^\[[A-Z0-9_.]+\] ", "", re.sub(r"\s*\(?\bSQLSTATE: \w+\)?.*", "", first))[:300]
     found = _AT.search(said)
@@ -134,6 +148,11 @@ def _told(error: Exception) -> KfixError:
     # "pos" counts from 0, "position" from 1.
     column = int(found[2]) + ("position" not in found[0])
     return UsageError(f"the query failed: line {found[1]}, column {column}: {first}")
+
+
+def _unanswered(error: Exception, said: str) -> bool:
+    """Tells whether Java gave no answer at all: py4j's error then has neither an exception of Java nor a trace."""
+    return isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError) and "Trace:" not in said
 
 
 @contextlib.contextmanager

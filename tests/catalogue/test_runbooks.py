@@ -59,8 +59,8 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
     cluster = incident.cluster
     assert incident.finding.code == case.finding["code"]
     created = Created(cluster.clock.now(), "tests", "tests", __version__)
-    params = parse_params(runbook, [f"{k}={v}" for k, v in case.params.items()])
-    look = PlacementInput(cluster.snapshot())
+    params = parse_params(runbook, [f"{k}={str(v).lower() if v is True else v}" for k, v in case.params.items()])
+    look = PlacementInput(cluster.snapshot(), offsets=incident.offsets)
 
     def plan() -> Plan | AlreadyMet:
         return make_plan(runbook, incident.finding, cluster, created=created, params=params, placement_input=look)
@@ -126,7 +126,7 @@ def test_every_module_of_actions_and_probes_is_registered() -> None:
     import kfix.probes
 
     plumbing = {"__init__", "base", "registry", "election", "facts", "words", "configuring", "durability", "idle"}
-    plumbing |= {"moving", "ordering", "assignments", "resource", "compare"}
+    plumbing |= {"moving", "ordering", "assignments", "resource", "compare", "positions"}
     for package, registry in ((kfix.actions, ACTIONS), (kfix.probes, PROBES)):
         modules = {p.stem for p in Path(str(package.__file__)).parent.rglob("*.py")} - plumbing
         assert modules == {name.replace(".", "_") for name in registry}

@@ -10,6 +10,8 @@ from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.view import read_view
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import KfixError
+from kfix.lab.clients.commits import Groups
+from kfix.model.cluster.snapshot import TopicPartition
 
 
 def wait_until_healthy(kfix, gone, seconds=40):
@@ -216,6 +218,62 @@ def test_offsets_that_were_not_loaded_are_found_in_the_log(kfix, lab):
     assert found["object"] == f"coordinator on broker {broken.details['leader']}"
     assert any("no offset of orders-0" in row["value"] for row in found["evidence"])
     assert kfix.on("diagnose", "--debounce", "1", "--group", broken.group).code == 21
+
+
+def states_of(story):
+    """{rung: its state} of a ladder in JSON."""
+    return {rung["name"]: rung["state"] for rung in story.json["rungs"]}
+
+
+def test_the_ladder_of_a_group_that_works_is_clear_and_a_saved_snapshot_gives_the_same(kfix, lab, tmp_path):
+    broken = lab.break_("healthy")
+    live = kfix.on("diagnose", "--json", "--group", broken.group)
+    assert live.code == 0
+    assert set(states_of(live).values()) == {"not the cause"}
+    path = tmp_path / "s.json"
+    kfix.on("snapshot", "save", path, "--group", broken.group)
+    saved = kfix.run("diagnose", "--json", "--from", path, "--group", broken.group)
+    assert states_of(saved) == states_of(live)
+
+
+def test_a_coordinator_that_advertises_a_wrong_address_is_the_first_rung(kfix, lab):
+    broken = lab.break_("coordinator-unreachable")
+    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
+    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX110"])
+    assert broken.details["address"] in story.json["verdict"]
+    assert (states_of(story)["address"], states_of(story)["loaded"]) == ("fails", "not read")
+    said = kfix.diagnose("--debounce", "1")
+    assert "advertised.listeners" in said.findings["KFX402"]["cause"]["text"]
+
+
+def test_a_member_that_does_not_join_again_is_named_by_the_ladder(kfix, lab):
+    broken = lab.break_("rebalance-held")
+    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
+    assert story.code == 21
+    [found] = [f for f in story.json["findings"] if f["code"] == "KFX111"]
+    # The log names the last generation, so that only one of the two members can hold the rebalance.
+    members = [row["what"] for row in found["evidence"] if row["what"].startswith("member ")]
+    assert members == [f"member {broken.details['member']}"]
+    assert states_of(story)["rebalance"] == "fails"
+    assert states_of(story)["partitions"] == "not the cause"
+
+
+def test_an_offset_outside_the_log_and_a_partition_without_a_leader_are_rungs_of_the_ladder(kfix, lab):
+    broken = lab.break_("offset-outside-log")
+    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
+    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX113"])
+    assert states_of(story)["position"] == "fails"
+    lab.mend()
+    stuck = lab.break_("isr-gone")
+    [where] = stuck.partitions
+    number, group = next((p["partition"], p["group"]) for p in probes(kfix))
+    with lab.access() as access:
+        assert Groups(access, {number: group}, where[0]).commit(number, {TopicPartition(*where): 5}) == 0
+    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", group)
+    assert story.code == 21
+    assert "blocked by KFX103" in story.json["verdict"]
+    assert states_of(story)["partitions"] == "fails"
+    assert "KFX112" in {folded["code"] for f in story.json["findings"] for folded in f["folded"]}
 
 
 def test_lost_broker_ids_are_told_from_dead_ones(kfix, lab):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 from kfix.adapters.memory.faults import Call
+from kfix.model.cluster.offsets import parse_stored
 from kfix.model.cluster.reading import ResourceKind
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.plan.args import ABSENT, Args
 from kfix.model.plan.plan import PlannedStep
 
@@ -36,12 +39,19 @@ def _reassign(args: Args) -> Call:
     return Call("reassign", (args.tp(), args.brokers("replicas")))
 
 
+def _commit(args: Args) -> Call:
+    rows = json.loads(args.text("offsets"))
+    offsets = ((TopicPartition(args.text("topic"), int(n)), each and parse_stored(each)) for n, each in rows.items())
+    return Call("commit_offsets", (args.text("group"), tuple(sorted(offsets))))
+
+
 CALLS: Mapping[str, Callable[[Args], Call]] = {
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
     "leader.elect_isr": _elect(True),
     "leader.elect_preferred": _elect(False),
     "leader.elect_unclean": _elect(True),
+    "offsets.commit": _commit,
     "reassign.cancel": lambda a: Call("reassign", (a.tp(), None)),
     "reassign.move": _reassign,
     "reassign.noop": _reassign,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
 from kfix.model.plan.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split_key
@@ -13,7 +14,7 @@ from kfix.model.plan.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split
 Mutation = Callable[[MemoryCluster, FactKey], None]
 
 #: Every kind of fact that a plan may rest on.
-KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, "registered", "config", "effective"})
+KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, "registered", "config", "effective", "committed"})
 
 
 def kind_of(key: str) -> str:
@@ -193,6 +194,16 @@ def _same_made_own(cluster: MemoryCluster, key: FactKey) -> None:
         assert cluster.settings.alter(kind, name, {key.name: None}).accepted
 
 
+def _committed(cluster: MemoryCluster, key: FactKey) -> None:
+    """Another consumer commits meanwhile."""
+    cluster.committed.setdefault(key.group, {})[_tp(key)] = StoredOffset(77)
+
+
+def _forgotten(cluster: MemoryCluster, key: FactKey) -> None:
+    """The committed offset expires."""
+    cluster.committed.get(key.group, {}).pop(_tp(key), None)
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -211,6 +222,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "controller_epoch_version": (_number("epoch_version"), _failed_over),
     "migrating": (_migrating,),
     "registered": (_unregistered, _one_registers),
+    "committed": (_committed, _forgotten),
     "config": (_config, _same_made_own),
     "effective": (_config, _default),
 }

@@ -95,7 +95,7 @@ class Stage:
     def __init__(self, scenario: Scenario, home: Path) -> None:
         self.scenario = scenario
         incident = scenario.begin()
-        self.cluster, self.finding = incident.cluster, incident.finding
+        self.cluster, self.finding, self.offsets = incident.cluster, incident.finding, incident.offsets
         self.store = RunStore(home)
         self.runbook = RUNBOOKS[scenario.runbook]
         self.person = Person(self.cluster, scenario.at_the_gate)
@@ -114,8 +114,8 @@ class Stage:
 
     def plan_or_met(self, **params: object) -> Plan | AlreadyMet:
         given = {**self.scenario.params, **params}
-        args = parse_params(self.runbook, [f"{k}={v}" for k, v in given.items()])
-        look = PlacementInput(self.cluster.snapshot(), self.scenario.moves)
+        args = parse_params(self.runbook, [f"{k}={str(v).lower() if v is True else v}" for k, v in given.items()])
+        look = PlacementInput(self.cluster.snapshot(), self.scenario.moves, self.offsets)
         return make_plan(
             self.runbook, self.finding, self.cluster, created=self.created(), params=args, placement_input=look
         )

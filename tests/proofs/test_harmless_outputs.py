@@ -32,7 +32,7 @@ from kfix.report.snapshots.snapshot import described
 from kfix.report.terminal import say
 from kfix.runbook.gate.prompt import screen
 from kfix.runbook.plan.explain import explain
-from kfix_diagnostics.group_story import explain_group
+from kfix_diagnostics.ladder.ladder import explain_group
 from tests.proofs.poison import (
     FORGED,
     assert_harmless,

@@ -91,6 +91,7 @@ class ConnectServer(_Processes):
 
     def start(self):
         settings = {"ui.enabled": "false", "connect.grpc.binding.address": "127.0.0.1", "connect.grpc.binding.port": 0}
+        settings["sql.shuffle.partitions"] = 4  # for two cores: by the default of 200, a test takes minutes
         given = [word for name, value in settings.items() for word in ("--conf", f"spark.{name}={value}")]
         server = "org.apache.spark.sql.connect.service.SparkConnectServer"
         submit = HOME / "bin" / "spark-submit"

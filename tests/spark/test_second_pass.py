@@ -83,8 +83,8 @@ def dying(self, rows):
 def test_a_second_pass_that_loses_a_process_is_done_in_the_process_of_the_audit(local, stores, monkeypatch):
     here, there = stores
     told = []
-    plain = judged._concluded
-    monkeypatch.setattr(judged, "_concluded", lambda *given: told.append("here") or plain(*given))
+    plain = judged.JudgedRun.concluded
+    monkeypatch.setattr(judged.JudgedRun, "concluded", lambda *given: told.append("here") or plain(*given))
 
     class Dying(judged.WriteFindings):
         __call__ = dying

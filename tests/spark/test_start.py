@@ -31,6 +31,26 @@ def start(**env):
     assert done.stdout == "[{'n': 1}]\n[1, 2]\n"
 
 
+#: Kills Java while it works on a statement.
+KILLED = """
+import os, signal, threading
+from kfix.app import fleet as wiring
+from kfix.errors import KfixError
+with wiring.engine('local[1]') as e:
+    java = e._session.sparkContext._gateway.proc.pid
+    threading.Timer(2, os.kill, (java, signal.SIGKILL)).start()
+    try:
+        e.query('SELECT sum(id % 7) FROM range(100000000000)', {})
+    except KfixError as error:
+        print(error)
+"""
+
+
+def test_java_that_ends_during_a_statement_is_one_line():
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "the work on Spark was lost: Spark's Java process has ended: out of memory, or killed\n"
+
+
 def test_an_archive_is_made_once_taken_then_and_never_in_the_way(tmp_path):
     cache = tmp_path / "cache"
     start(XDG_CACHE_HOME=str(cache))

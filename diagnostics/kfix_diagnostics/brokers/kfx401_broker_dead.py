@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import ago, brokers_named, several
+from kfix.wording import ago, brokers_named, continued, several
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are, has
@@ -139,10 +139,10 @@ def _remedies(dead: tuple[int, ...], case: CaseFile, *, calm: bool, first: tuple
     yield from _maybe_frozen(dead, case)
     rest = tuple(b for b in dead if b not in first)
     if first and rest:
-        they, then = "it is" if len(first) == 1 else "they are", start(rest, case)
+        they = "it is" if len(first) == 1 else "they are"
         yield Remedy(
             f"{start(first, case)}{disk} first: only {they} in sync for partitions without a leader. "
-            f"Then {then[:1].lower()}{then[1:]}"
+            f"Then {continued(start(rest, case))}"
         )
     else:
         yield Remedy(f"{start(dead, case)}{disk}. Replicas catch up and rejoin the ISR without further action")

@@ -33,6 +33,8 @@ from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are
 
 CODE = "KFX402"
+#: In the errors of connections (kfix/adapters/endpoint.py).
+UNRESOLVED, REFUSED = "cannot be resolved", "connection refused"
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -51,9 +53,7 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         severity=Severity.CRITICAL if leads or controls else Severity.WARNING,
         obj=f"broker {broker}",
         summary=_summary(broker, leads, controls=controls),
-        cause=Cause(
-            "its process hangs or is frozen, or the network between kfix and the broker is cut", Confidence.LIKELY
-        ),
+        cause=Cause(_cause(why), Confidence.LIKELY),
         evidence=(
             Evidence(f"broker {broker}", f"asked at {case.address(broker) or 'its address'}", why or "no answer"),
             *((Evidence(case.zookeeper_name, "/controller", f"broker {broker}"),) if controls else ()),
@@ -73,6 +73,14 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         ),
         token=str(case.registrations[broker].czxid) if broker in case.registrations else "",
     )
+
+
+def _cause(why: str) -> str:
+    if UNRESOLVED in why:
+        return "the host name that it advertises does not resolve here: advertised.listeners or DNS is wrong"
+    if REFUSED in why:
+        return "its process has just ended, or nothing listens at the address that it advertises"
+    return "its process hangs or is frozen, or the network between kfix and the broker is cut"
 
 
 def _summary(broker: int, leads: int, *, controls: bool) -> str:

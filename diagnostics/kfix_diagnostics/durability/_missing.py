@@ -13,19 +13,26 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import diagnose_again, start
-from kfix_diagnostics._explained import explained_by, key_of
-from kfix_diagnostics._words import are, does
+from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._words import are, because, does
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
+#: The finding about partitions without a leader whose in-sync replicas a pasted text shows as likely dead.
+LIKELY_DEAD = "KFX107:likely dead"
 
 
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
-    """Returns the rows by missing broker; a row that lacks two brokers belongs to both."""
+    """Returns the rows by missing broker; a row that lacks two brokers belongs to both.
+
+    The brokers that a pasted text shows as likely dead are one group: they are one cause.
+    """
     groups: dict[Missing, list[PartitionFacts]] = {}
+    away = tuple(sorted({b for row in rows for b in missing_from(row, case) if b in case.background.likely.dead}))
     for row in rows:
-        for broker in missing_from(row, case):
-            groups.setdefault((broker,), []).append(row)
+        missing = missing_from(row, case)
+        for group in dict.fromkeys(away if broker in away else (broker,) for broker in missing):
+            groups.setdefault(group, []).append(row)
     return {missing: tuple(found) for missing, found in sorted(groups.items())}
 
 
@@ -41,9 +48,10 @@ def all_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
 
 
 def missing_from(row: PartitionFacts, case: CaseFile) -> Missing:
-    """Returns the replicas that are not in the ISR; one that a reassignment is still adding is not missing."""
-    assignment, isr = case.assignment(row.tp), case.isr(row.tp)
-    return tuple(sorted(b for b in assignment.replicas if b not in isr and b not in assignment.adding))
+    """Returns the replicas that are not in the ISR; an observer or one that is still being added is not missing."""
+    assignment, isr, text = case.assignment(row.tp), case.isr(row.tp), case.snapshot.pasted
+    aside = (*assignment.adding, *(text.observers.get(row.tp, ()) if text is not None else ()))
+    return tuple(sorted(b for b in assignment.replicas if b not in isr and b not in aside))
 
 
 def object_of(missing: Missing) -> str:
@@ -60,6 +68,8 @@ def explained(missing: Missing, case: CaseFile) -> tuple[str, ...]:
     """Returns the keys of a network cut, or of dead and silent brokers where no other broker is missing too."""
     if case.cut is not None and case.cut.explains(missing):
         return explained_by(missing, case)
+    if missing and case.background.likely.dead.keys() >= set(missing):
+        return (LIKELY_DEAD,)
     away = {*case.dead, *case.shut_out, *case.silent}
     return explained_by(missing, case) if missing and away.issuperset(missing) else ()
 
@@ -88,10 +98,7 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     if not missing:
         return Cause("the topic has fewer replicas than min.insync.replicas requires", Confidence.CERTAIN)
     if case.live is None:
-        return Cause(
-            f"{brokers_named(missing)} {are(len(missing))} dead or lagging; this text does not show which",
-            Confidence.UNKNOWN,
-        )
+        return _likely_cause(missing, case)
     if not lagging:
         return Cause(f"{brokers_named(dead)} {are(len(dead))} not registered", Confidence.CERTAIN)
     known = _known_cause(lagging, case)
@@ -107,12 +114,22 @@ def cause_of(missing: Missing, rows: Rows, case: CaseFile) -> Cause:
     return Cause(f"{who} out of sync: stuck, too slow, or still catching up", Confidence.POSSIBLE)
 
 
+def _likely_cause(missing: Missing, case: CaseFile) -> Cause:
+    """Returns what a text without a list of brokers suggests."""
+    likely, who = case.background.likely, f"{brokers_named(missing)} {are(len(missing))}"
+    if likely.dead.keys() >= set(missing):
+        return Cause(f"{who} likely dead: {because(missing, likely.dead)}", Confidence.LIKELY)
+    if likely.alive.keys() >= set(missing):
+        return Cause(f"{who} likely alive, but out of sync here: {because(missing, likely.alive)}", Confidence.POSSIBLE)
+    return Cause(f"{who} dead or lagging; this text does not show which", Confidence.UNKNOWN)
+
+
 def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
     """Returns why live brokers are out of sync, where something else shows it: a hang, a cut, a recent start."""
     if hanging := [b for b in lagging if b in case.silent]:
-        return Cause(f"{brokers_named(hanging)} {does(len(hanging))} not respond, see KFX402", Confidence.LIKELY)
+        return Cause(f"{_hang(hanging)}, see KFX402", Confidence.LIKELY)
     if case.cut is not None and case.cut.explains(lagging):
-        return Cause(f"the network is cut, see {key_of(case.cut).partition(':')[0]}", Confidence.LIKELY)
+        return Cause(f"the network is cut, see {code_of(case.cut)}", Confidence.LIKELY)
     fresh = [b for b in lagging if case.restarting(b)]
     if fresh == lagging:
         back = ago(case.back_for(fresh[0]))
@@ -124,6 +141,9 @@ def _known_cause(lagging: list[int], case: CaseFile) -> Cause | None:
 
 def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
     if case.live is None:
+        gone = [b for b in missing if b in case.background.likely.dead]
+        if gone:
+            yield Remedy(f"{start(gone, case)} if not running. Replicas catch up and rejoin the ISR by themselves")
         yield diagnose_again(
             case, f"Diagnose the cluster itself, which shows whether {brokers_named(missing)} {are(len(missing))} alive"
         )
@@ -134,15 +154,19 @@ def bring_back(missing: Missing, case: CaseFile) -> Iterator[Remedy]:
         yield Remedy(f"{start(dead, case)}. Replicas catch up and rejoin the ISR without further action")
     hanging = [b for b in lagging if b in case.silent]
     if hanging:
-        yield Remedy(f"Find out why {brokers_named(hanging)} {does(len(hanging))} not respond: see KFX402")
+        yield Remedy(f"Find out why {_hang(hanging)}: see KFX402")
     lagging = [b for b in lagging if b not in hanging]
     if lagging and case.cut is not None and case.cut.explains(lagging):
-        yield Remedy(f"Repair the network: see {key_of(case.cut).partition(':')[0]}")
+        yield Remedy(f"Repair the network: see {code_of(case.cut)}")
     elif lagging:
         yield Remedy(
             f"Find out why {brokers_named(lagging)} {'lags' if len(lagging) == 1 else 'lag'}: network, disk, "
             "garbage collection, or a left-over throttle"
         )
+
+
+def _hang(brokers: list[int]) -> str:
+    return f"{brokers_named(brokers)} {does(len(brokers))} not respond"
 
 
 def _in_sync_elsewhere(lagging: list[int], leader: int, case: CaseFile) -> bool:

@@ -116,9 +116,10 @@ def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
             tp,
             f"By hand: trigger a preferred election. Replica {row.preferred}, the preferred leader, is in sync",
         )
-    replicas = ids(case.assignment(tp).replicas)
+    replicas = case.assignment(tp).replicas
+    which = f" {ids(replicas)}" if replicas else ""  # a pasted state znode does not hold them
     yield Remedy(
-        f"By hand: reassign the partition to its own replicas {replicas} through the admin API, which makes the "
+        f"By hand: reassign the partition to its own replicas{which} through the admin API, which makes the "
         "controller elect. kafka-reassign-partitions.sh refuses this while one of these brokers is dead"
     )
     yield from _last_resorts(case, [row])

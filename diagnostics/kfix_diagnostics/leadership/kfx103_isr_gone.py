@@ -11,8 +11,10 @@ How kfix knows
 Remedies, safest first
     Start a member of the ISR: nothing is lost. Only if none can come back, trigger an unclean election. Its winner is
     the first live replica in assignment order, not the one with the longest log: put the best replica first by a
-    reassignment of the same replicas, then elect. Whatever the winner lacks is lost. The dead leader may have held
-    records that no live broker knows of, so every figure is "at least". Restart transactional clients afterwards.
+    reassignment of the same replicas, then elect. Whatever the winner lacks is lost; committed offsets can be saved
+    before from the disk of an in-sync replica (`kfix offsets save --log-dir`) and restored afterwards. The dead leader
+    may have held records that no live broker knows of, so every figure is "at least". Restart transactional clients
+    afterwards.
 
 Do not
     Do not set unclean.leader.election.enable on the topic, do not delete or re-create the topic, do not start the dead
@@ -33,7 +35,7 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook
+from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import are, has, ids, per_topic, start_any
@@ -98,6 +100,7 @@ def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         yield Remedy(f"Only if no in-sync replica can ever come back: {_unclean(tp, case)}")
     if len(tps) > SHOWN:
         yield Remedy(f"The same applies to {several(len(tps) - SHOWN, 'more partition')}, one by one")
+    yield from save_from_disk(tps, isr)
     yield runbook(
         case,
         "unclean-election",

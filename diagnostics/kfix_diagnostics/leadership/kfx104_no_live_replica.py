@@ -28,10 +28,11 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
-from kfix_diagnostics._advice import blocked, runbook, start
+from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic, start_any
@@ -83,8 +84,15 @@ def _cause(replicas: tuple[int, ...], case: CaseFile) -> Cause:
 def _remedies(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     yield runbook(case, "isr-dead", f"{_whom(replicas, tps, case)}. No data is lost, and nothing else helps")
     yield Remedy(f"If {either(replicas)} was re-created under another id: start it with the old id and the old disk")
+    yield from save_from_disk(tps, _holders(tps, case))
     if len(replicas) == 1:
         yield Remedy("Afterwards, to prevent this: raise the replication factor to 3 by a reassignment over racks")
+
+
+def _holders(tps: list[TopicPartition], case: CaseFile) -> set[int]:
+    """Returns the brokers that are in the ISR of every offsets partition, whose disks hold all their offsets."""
+    isrs = [set(case.isr(tp)) for tp in tps if tp.topic == OFFSETS_TOPIC]
+    return set.intersection(*isrs) if isrs else set()
 
 
 def _whom(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> str:

@@ -60,7 +60,8 @@ def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.expected.rf} are expected: {per_topic(tps)}",
+        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.expected.rf} are expected: "
+        f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the cluster has only {several(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
         else Cause("the topics were created with this replication factor", Confidence.LIKELY),

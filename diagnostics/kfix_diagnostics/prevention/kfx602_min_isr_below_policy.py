@@ -66,7 +66,8 @@ def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
-        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.expected.min_isr} is expected: {per_topic(tps)}",
+        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.expected.min_isr} is expected: "
+        f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
         if default
         else Cause("it is set on the topics themselves", Confidence.LIKELY),

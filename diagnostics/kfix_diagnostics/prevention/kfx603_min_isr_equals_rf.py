@@ -55,7 +55,7 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
         severity=Severity.WARNING,
         obj=f"replication factor {factor}",
         summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} is {factor}, the "
-        f"replication factor: {per_topic(tps)}",
+        f"replication factor: {per_topic(tps, counted=True)}",
         cause=Cause(f"{MIN_ISR} equals the replication factor", Confidence.CERTAIN),
         evidence=(
             *worst_rows(rows, "topic settings", f"{MIN_ISR} {factor}"),

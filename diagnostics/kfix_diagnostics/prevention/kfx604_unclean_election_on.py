@@ -61,7 +61,8 @@ def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         obj="topics by default" if default else "topics",
-        summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: {per_topic(tps)}",
+        summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: "
+        f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the brokers' default of {UNCLEAN} is true", Confidence.CERTAIN)
         if default
         else Cause(f"{UNCLEAN} is set to true on the topics themselves", Confidence.LIKELY),

@@ -21,6 +21,9 @@ _LEAVES_OPEN = {
     "configs": "the defaults of this broker",
     "log": "how long the logs of this broker are, and so what an unclean election would lose",
     "reassignments": "whether a reassignment is stuck",
+    "part": "what these rows show",
+    "rest": "the partitions that the text does not show",
+    "description": "the partitions of this topic",
     "list": "broker liveness, and whether ZooKeeper and the brokers agree: this diagnosis rests on the text alone",
 }
 

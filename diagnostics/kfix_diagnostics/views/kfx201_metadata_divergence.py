@@ -166,7 +166,7 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         obj=f"topic {topics[0]}" if len(topics) == 1 else "many topics",
         about="many partitions",
         summary=f"ZooKeeper's leader or leader epoch differs from what the brokers report for "
-        f"{several(len(rows), 'partition')}: {per_topic(tps)}. Clients work until {either(leaders)} dies",
+        f"{several(len(rows), 'partition')}: {per_topic(tps, counted=True)}. Clients work until {either(leaders)} dies",
         cause=_cause(rows[0], case),
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
         remedies=tuple(_remedies(case, "By hand: reassign each partition to its own replicas")),

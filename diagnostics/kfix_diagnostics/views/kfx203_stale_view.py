@@ -35,7 +35,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import several
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._explained import explained_by, key_of
+from kfix_diagnostics._explained import code_of, explained_by
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX203"
@@ -134,7 +134,7 @@ def _cause(broker: int, case: CaseFile) -> Cause:
     if broker in case.shut_out:
         return Cause(f"broker {broker} is cut off from ZooKeeper and keeps its old metadata", Confidence.LIKELY)
     if case.cut is not None and case.cut.explains((broker,)):
-        code = key_of(case.cut).partition(":")[0]
+        code = code_of(case.cut)
         return Cause(
             f"the network is cut, see {code}: metadata updates do not reach broker {broker}", Confidence.LIKELY
         )

@@ -11,6 +11,7 @@ from kfix.adapters.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, 
 from kfix.adapters.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
 from kfix.adapters.collect.broker import TOPIC_KEYS, BrokerAnswers, ask_broker
 from kfix.adapters.collect.details import Details
+from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.offsets_log import coordinators
 from kfix.adapters.collect.probes import representatives
@@ -24,7 +25,9 @@ from kfix.adapters.target import Target
 from kfix.derive.coordinator import partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UsageError
+from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import (
+    BrokerView,
     ClusterIdentity,
     CoordinatorProbe,
     Endpoint,
@@ -46,7 +49,7 @@ def _remember_nothing(_: str) -> Memory:
 class CollectOptions:
     """What to read beyond the default.
 
-    groups         consumer groups to probe, by name
+    groups         consumer groups to probe and to read in depth, by name
     vantage        name of this place, for a snapshot that is merged with those of other places: it then records which
                    servers were unreachable, and reads the logs of partitions with a replica that is unreachable here
     every_log_end  reads the log end offsets of all partitions, so that a later snapshot can show lost records
@@ -263,6 +266,7 @@ class _Collection:
         count = max((offsets_partitions(v) for v in views.values()), default=0)
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
         offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
+        group_readings = self._group_readings(view, views) if count else ()
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
         return Snapshot(
@@ -285,6 +289,7 @@ class _Collection:
             reassignments=reassignments,
             probes=probes,
             offsets_logs=offsets_logs,
+            group_readings=group_readings,
             log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,
@@ -305,6 +310,13 @@ class _Collection:
         listed = {partition_of_group(g.name, len(places)) for g in groups}
         wanted = {partition_of_group(name, len(places)) for name in self._wanted.groups}
         return details.offsets_logs(places, listed, wanted)
+
+    def _group_readings(
+        self, zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+    ) -> tuple[GroupReading, ...]:
+        # Questions of their own: the errors are part of the reading, and no source of the cluster has failed.
+        asked = GroupQuestions(Questions(), {b: self._lines[b] for b in views}, self._deadline)
+        return tuple(asked.read(group, lambda tps: leaders_of(tps, zookeeper, views)) for group in self._wanted.groups)
 
     def _topic_configs(
         self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]

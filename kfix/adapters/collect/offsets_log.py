@@ -16,6 +16,7 @@ from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.group_records import GroupRecords
+from kfix.adapters.kafka.questions import UNSTABLE
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import (
@@ -28,7 +29,6 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperView,
 )
 
-UNSTABLE = 88
 #: Records and bytes of a partition that are read at most: of one without a listed group, of one that holds the group
 #: that was asked for or an open transaction, and of one without a coordinator.
 _UNLISTED, _WANTED, _ORPHANED = (250, 1 << 20), (20_000, 8 << 20), (2_000, 1 << 20)
@@ -135,8 +135,8 @@ def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *
 
 
 def _named(found: GroupRecords) -> tuple[LoggedGroup, ...]:
-    names = sorted(name for name, group in found.groups.items() if group.there)
-    return tuple(LoggedGroup(name, len(found.groups[name].offsets)) for name in names[:_MOST_NAMES])
+    there = sorted(((name, g) for name, g in found.groups.items() if g.there), key=lambda each: each[0])
+    return tuple(LoggedGroup(name, len(g.offsets), members=g.member_ids) for name, g in there[:_MOST_NAMES])
 
 
 def _compared(line: BrokerConnection, log: OffsetsLog, found: GroupRecords, deadline: Deadline) -> OffsetsLog:

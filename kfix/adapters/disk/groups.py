@@ -17,6 +17,12 @@ _MOST_REPORTED = 5
 
 def read_groups(replica: Replica, folder: Path, report: Report) -> StoredGroups:
     """Returns the groups from all records below the log end; `report` receives what could not be read."""
+    state, unread = read_records(replica, folder, report)
+    return StoredGroups(replica, _stored_groups(state), complete=not unread)
+
+
+def read_records(replica: Replica, folder: Path, report: Report) -> tuple[GroupRecords, int]:
+    """Returns (what all records below the log end leave, number of batches or files that could not be read)."""
     state, unread = GroupRecords(), 0
 
     def count_unread(oddity: Oddity) -> None:
@@ -34,7 +40,7 @@ def read_groups(replica: Replica, folder: Path, report: Report) -> StoredGroups:
         _read_batch(file, batch, state, count_unread)
     if unread > _MOST_REPORTED:
         report(Oddity(replica.folder, None, f"{unread - _MOST_REPORTED} more batches with unread groups", Grade.UNREAD))
-    return StoredGroups(replica, _stored_groups(state), complete=not unread)
+    return state, unread
 
 
 def _read_batch(file: DiskFile, batch: Batch, state: GroupRecords, report: Report) -> None:
@@ -53,7 +59,7 @@ def _stored_groups(state: GroupRecords) -> tuple[StoredGroup, ...]:
             name=name,
             offsets=len(group.offsets),
             topics=tuple(sorted({topic for topic, _ in group.offsets})),
-            last_commit=max((t for t in group.offsets.values() if t is not None), default=None),
+            last_commit=max((each.committed_ms for each in group.offsets.values() if each is not None), default=None),
             members=group.members,
         )
         for name, group in sorted(state.groups.items())

@@ -14,13 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kfix.adapters.kafka.batches import Batch
-from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.records import Record
+from kfix.model.cluster.offsets import LoggedOffset, StoredOffset
 
 _OFFSET_KEYS = (0, 1)
 _GROUP_KEYS = (2, 3)
 _MARKER = struct.Struct(">hh")
 _COMMIT = 1
+MOST_MEMBERS = 200
 
 #: Topic and partition of a committed offset.
 Where = tuple[str, int]
@@ -28,11 +30,13 @@ Where = tuple[str, int]
 
 @dataclass(slots=True)
 class RecordedGroup:
-    """A group as its records leave it: `offsets` has the commit time of each partition (ms, None: unknown)."""
+    """A group as its records leave it; None is an offset whose record has a version that kfix does not know."""
 
-    offsets: dict[Where, int | None] = field(default_factory=dict)
+    offsets: dict[Where, LoggedOffset | None] = field(default_factory=dict)
     stored: bool = False
     members: int | None = None
+    #: The ids of the members of its last generation, at most `MOST_MEMBERS`; none if they are unknown.
+    member_ids: tuple[str, ...] = ()
 
     @property
     def there(self) -> bool:
@@ -94,32 +98,33 @@ class GroupRecords:
             if record.value is None:
                 group.offsets.pop(where, None)
             else:
-                group.offsets[where] = _commit_time(record.value)
+                group.offsets[where] = _logged_offset(record.value)
         elif version in _GROUP_KEYS:
             group = self.groups[key.string()]
             group.stored = record.value is not None
             group.members = _members(record.value) if record.value is not None and version == 2 else None
+            group.member_ids = _member_ids(record.value) if record.value is not None and version == 2 else ()
 
 
-def _commit_time(value: bytes) -> int | None:
-    """Returns the commit time in milliseconds since the epoch, or None for unknown versions."""
+def _logged_offset(value: bytes) -> LoggedOffset | None:
+    """Returns the committed offset, or None for unknown versions."""
     read = ByteReader(value)
     version = read.i16()
     if not 0 <= version <= 4:
         return None
-    read.i64()  # offset
-    if version >= 3:
-        read.i32()  # leader epoch
-    if version >= 4:
-        read.compact_string()
-    else:
-        read.nullable_string()
-    return read.i64()
+    offset = read.i64()
+    leader_epoch = read.i32() if version >= 3 else -1
+    metadata = read.compact_string() if version >= 4 else read.string()
+    return LoggedOffset(StoredOffset(offset, leader_epoch, metadata), read.i64())
 
 
 def _members(value: bytes) -> int | None:
     read = ByteReader(value)
-    version = read.i16()
+    return _count(read, read.i16())
+
+
+def _count(read: ByteReader, version: int) -> int | None:
+    """Returns the number of members, and leaves the reader at the first of them; None for unknown versions."""
     if not 0 <= version <= 4:
         return None
     text = read.compact_string if version >= 4 else read.nullable_string
@@ -130,3 +135,26 @@ def _members(value: bytes) -> int | None:
     if version >= 2:
         read.i64()  # time of the last state change
     return max(0, read.uvarint() - 1 if version >= 4 else read.i32())
+
+
+def _member_ids(value: bytes) -> tuple[str, ...]:
+    """Returns the ids of the members; those of the flexible version 4 are not read."""
+    read = ByteReader(value)
+    version = read.i16()
+    found: list[str] = []
+    try:
+        count = _count(read, version) if version < 4 else None
+        for _ in range(min(count or 0, MOST_MEMBERS)):
+            found.append(read.string())
+            if version >= 3:
+                read.nullable_string()  # group.instance.id
+            read.string()  # client id
+            read.string()  # host
+            if version >= 1:
+                read.i32()  # rebalance timeout
+            read.i32()  # session timeout
+            read.blob()  # subscription
+            read.blob()  # assignment
+    except ProtocolError:
+        return ()
+    return tuple(found)

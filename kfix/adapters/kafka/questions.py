@@ -10,6 +10,7 @@ from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.responses import PartitionOffset
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -17,6 +18,8 @@ _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: r
 #: Sources in DescribeConfigs of a value that is set on the resource itself (KIP-226).
 _OWN_SOURCE = {ResourceKind.TOPIC: 1, ResourceKind.BROKER: 2}
 _READ_COMMITTED = 1
+#: UNSTABLE_OFFSET_COMMIT: an open transaction holds the offset.
+UNSTABLE = 88
 _DAY_MS = 24 * 3600 * 1000
 
 
@@ -82,6 +85,27 @@ def ask_log_tail(line: BrokerConnection, tp: TopicPartition, deadline: Deadline)
     if latest.offset <= earliest.offset:
         return LogTail(earliest.offset, latest.offset)
     return LogTail(earliest.offset, latest.offset, _last_epoch(line, tp, latest.offset, deadline))
+
+
+def ask_group(line: BrokerConnection, group: str, tps: tuple[TopicPartition, ...], deadline: Deadline) -> GroupOffsets:
+    """Returns state and committed offsets of a group, from its coordinator.
+
+    Raises UnreachableError if the broker refuses, or is older than 2.5 and cannot show pending offsets.
+    """
+    if not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, deadline):
+        raise UnreachableError(f"{line.endpoint}: group {group}: the broker is older than Kafka 2.5")
+    [described] = line.call(requests.describe_groups((group,)), responses.describe_groups, deadline)
+    error, found = line.call(requests.stable_offset_fetch(group, tps), responses.stable_offset_fetch, deadline)
+    first = described.error or error or next((e.error for e in found.values() if e.error not in {0, UNSTABLE}), 0)
+    if first or set(found) != set(tps):
+        why = name_of(first) if first else "the response lacks a partition"
+        raise UnreachableError(f"{line.endpoint}: group {group}: {why}")
+    committed = {
+        tp: StoredOffset(each.offset, each.leader_epoch, each.metadata) if each.offset >= 0 else None
+        for tp, each in found.items()
+    }
+    unstable = tuple(sorted(tp for tp, each in found.items() if each.error == UNSTABLE))
+    return GroupOffsets(group, described.state, committed, unstable)
 
 
 def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: Deadline) -> int:

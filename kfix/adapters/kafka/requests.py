@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.kafka.codec import Writer
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
 
-FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 9, 10
+FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
 DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
 OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
-ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS = 43, 44, 45, 46
+ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
 
 #: The APIs that a read-only connection sends. All others are refused before a byte is sent.
 READ_ONLY = frozenset(
@@ -113,6 +114,11 @@ def describe_groups(groups: tuple[str, ...]) -> Request:
     return Request(DESCRIBE_GROUPS, 2, Writer().array(groups, Writer.string).done())
 
 
+def describe_members(group: str) -> Request:
+    """Requests one group with the group.instance.id of its members (version 4 on)."""
+    return Request(DESCRIBE_GROUPS, 4, Writer().array((group,), Writer.string).i8(0).done())
+
+
 def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...], *, synonyms: bool = False) -> Request:
     """With `synonyms`, the response contains all sources of a key, including the built-in default of the broker."""
 
@@ -192,6 +198,29 @@ def alter_reassignment(tp: TopicPartition, replicas: tuple[int, ...] | None, tim
 
     w = Writer().i32(timeout_ms).compact_array((tp,), topic).no_tags()
     return Request(ALTER_REASSIGNMENTS, 0, w.done(), flexible=True)
+
+
+def offset_commit(group: str, offsets: Mapping[TopicPartition, StoredOffset]) -> Request:
+    """Commits as a consumer outside the group (generation -1, no member); refused while the group has members."""
+
+    def partition(w: Writer, item: tuple[TopicPartition, StoredOffset]) -> None:
+        tp, stored = item
+        w.i32(tp.partition).i64(stored.offset).i32(stored.leader_epoch).string(stored.metadata)
+
+    def topic(w: Writer, name: str) -> None:
+        w.string(name).array([item for item in offsets.items() if item[0].topic == name], partition)
+
+    w = Writer().string(group).i32(-1).string("").string(None)
+    return Request(OFFSET_COMMIT, 7, w.array(tuple(dict.fromkeys(tp.topic for tp in offsets)), topic).done())
+
+
+def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request:
+    """Deletes committed offsets (KIP-496, Kafka 2.4)."""
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.string(item[0]).array(item[1], Writer.i32)
+
+    return Request(OFFSET_DELETE, 0, Writer().string(group).array(_by_topic(tps), topic).done())
 
 
 def sasl_handshake(mechanism: str) -> Request:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.model.cluster.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
@@ -63,6 +64,8 @@ class CommittedOffset:
 
     error: int
     offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +188,8 @@ def stable_offset_fetch(r: ByteReader) -> tuple[int, dict[TopicPartition, Commit
         name = r.compact_string()
 
         def partition() -> None:
-            index, offset = r.i32(), r.i64()
-            r.i32()
-            r.compact_string()
-            found[TopicPartition(name, index)] = CommittedOffset(r.i16(), offset)
+            index, offset, epoch, stored = r.i32(), r.i64(), r.i32(), r.compact_string()
+            found[TopicPartition(name, index)] = CommittedOffset(r.i16(), offset, epoch, stored)
             r.tags()
 
         r.compact_array(partition)
@@ -346,6 +347,32 @@ def alter_reassignment(r: ByteReader) -> PartitionResult:
 
     r.compact_array(topic)
     return PartitionResult(error, message) if error or not found else found[0]
+
+
+def offset_commit(r: ByteReader) -> PartitionResult:
+    """Returns as `_all_or_none`."""
+    r.i32()
+    return _all_or_none(r)
+
+
+def offset_delete(r: ByteReader) -> PartitionResult:
+    """Returns the error of the request, else as `_all_or_none`."""
+    error = r.i16()
+    r.i32()
+    return PartitionResult(error, "") if error else _all_or_none(r)
+
+
+def _all_or_none(r: ByteReader) -> PartitionResult:
+    """Returns the error of all partitions; -1 (unknown) if only some of them were changed."""
+    topics = r.array(lambda: (r.string(), r.array(lambda: (r.i32(), r.i16()))))
+    results = [(f"{topic}-{index}", error) for topic, partitions in topics for index, error in partitions]
+    failed = [(tp, error) for tp, error in results if error]
+    if not failed:
+        return PartitionResult(0, "")
+    tp, error = failed[0]
+    if len(failed) < len(results):
+        return PartitionResult(NO_ANSWER, f"{tp}: {name_of(error)}; accepted: {len(results) - len(failed)}")
+    return PartitionResult(error, tp)
 
 
 def sasl_handshake(r: ByteReader) -> tuple[int, list[str]]:

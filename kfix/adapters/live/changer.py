@@ -16,12 +16,16 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
 from kfix.adapters.zookeeper.write import delete_controller
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ChangeResult, ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.numbers import broker_id
 
 if TYPE_CHECKING:
     from kfix.adapters.live.reader import LiveReader
+
+#: Kafka's NOT_CONTROLLER, after which nothing was changed.
+NOT_SENT = 41
 
 
 class LiveChanger:
@@ -55,6 +59,22 @@ class LiveChanger:
             return ChangeResult(42, "NOT_SENT", f"{name!r} is not a broker id")
         return self._send(request, resources.altered_configs, broker)
 
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        """Sends deletions first, and no commit unless they succeeded; the coordinator checks that no member exists."""
+        try:
+            coordinator = self._reader.coordinator(group)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        stored = {tp: each for tp, each in offsets.items() if each is not None}
+        deleted = tuple(tp for tp, each in offsets.items() if each is None)
+        if deleted:
+            result = self._send(requests.offset_delete(group, deleted), responses.offset_delete, coordinator)
+            if not stored or not result.accepted:
+                return result
+        result = self._send(requests.offset_commit(group, stored), responses.offset_commit, coordinator)
+        # After a deletion, a refused commit leaves a change behind.
+        return result if result.accepted or not deleted else ChangeResult(NO_ANSWER, result.name, result.message)
+
     @property
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)
@@ -63,7 +83,7 @@ class LiveChanger:
         try:
             controller = self._reader.controller().broker
         except UnreachableError as error:
-            return ChangeResult(41, "NOT_SENT", str(error))
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         if controller is None:
             return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
         return self._send(request, decode, controller)
@@ -71,7 +91,7 @@ class LiveChanger:
     def _send(self, request: Request, decode: Callable[[ByteReader], PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)
         if address is None:
-            return ChangeResult(41, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
+            return ChangeResult(NOT_SENT, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
         allowed = requests.READ_ONLY | {request.api_key}
         with BrokerConnection(address, self._target.security, allowed=allowed) as line:
             try:
@@ -79,11 +99,11 @@ class LiveChanger:
                 # "unknown".
                 metadata = line.call(requests.metadata(()), responses.metadata, Deadline.after(self._target.timeout))
             except UnreachableError as error:
-                return ChangeResult(41, "NOT_SENT", str(error))
+                return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
             here = self._reader.identity().id
             if here and metadata.cluster_id != here:
                 why = f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}"
-                return ChangeResult(41, "NOT_SENT", why)
+                return ChangeResult(NOT_SENT, "NOT_SENT", why)
             try:
                 # The broker may use its whole timeout; allow 2 s more for the response to arrive.
                 result = line.call(request, decode, Deadline.after(self._target.timeout + 2))

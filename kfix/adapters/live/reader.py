@@ -19,6 +19,7 @@ from kfix.adapters.zookeeper.connect import Connect, open_line
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import (
     ConfigValue,
     LogDirs,
@@ -167,6 +168,19 @@ class LiveReader:
             )
         end = self._deadline()
         return self._lines.ask(state.leader, lambda line: questions.ask_stable_end(line, tp, end), end)
+
+    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+        coordinator = self.coordinator(group)
+        end = self._deadline()
+        return self._lines.ask(coordinator, lambda line: questions.ask_group(line, group, tps, end), end)
+
+    def coordinator(self, group: str) -> int:
+        """Returns the broker that coordinates the group. Raises UnreachableError if none answers for it."""
+        probe = self.probe_group(group)
+        if probe.coordinator is None or not probe.answers:
+            error = next((each for each in (probe.find_error, probe.fetch_error) if each), NO_ANSWER)
+            raise UnreachableError(f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}")
+        return probe.coordinator
 
     def address(self, broker: int) -> Endpoint | None:
         """Returns the registered address, or the last known one."""

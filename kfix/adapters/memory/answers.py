@@ -8,7 +8,8 @@ from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
-from kfix.model.cluster.reading import LogDirs, LogTail, PartitionReading, StableEnd
+from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
+from kfix.model.cluster.reading import ChangeResult, LogDirs, LogTail, PartitionReading, StableEnd
 from kfix.model.cluster.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
 
 
@@ -84,3 +85,31 @@ def stable_end(cluster: MemoryParts, tp: TopicPartition) -> StableEnd:
         raise UnreachableError(f"broker {state.leader}: {tp}: NOT_LEADER_OR_FOLLOWER")
     high = (cluster.logs.end(tp, state.leader) or LogEnd(0, 0)).end
     return StableEnd(min(high, cluster.logs.open_transactions.get(tp, high)), high)
+
+
+def group(cluster: MemoryParts, name: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+    probe = probe_group(cluster, name)
+    if not probe.answers:
+        raise UnreachableError(f"group {name}: its coordinator does not answer: {probe.error or probe.find_error}")
+    stored = cluster.committed.get(name, {})
+    state = "Stable" if name in cluster.members else "Empty" if stored else "Dead"
+    return GroupOffsets(name, state, {tp: stored.get(tp) for tp in tps})
+
+
+def commit_offsets(
+    cluster: MemoryParts, name: str, offsets: Mapping[TopicPartition, StoredOffset | None]
+) -> ChangeResult:
+    if not probe_group(cluster, name).answers:
+        return ChangeResult(41, "NOT_SENT", f"group {name}: its coordinator does not answer")
+    if name in cluster.members:
+        return ChangeResult(25, "UNKNOWN_MEMBER_ID")
+    for tp in offsets:
+        if tp not in cluster.records.assignments:
+            return ChangeResult(3, "UNKNOWN_TOPIC_OR_PARTITION", str(tp))
+    stored = cluster.committed.setdefault(name, {})
+    for tp, each in offsets.items():
+        if each is None:
+            stored.pop(tp, None)
+        else:
+            stored[tp] = each
+    return ChangeResult(0, "NONE")

@@ -21,6 +21,7 @@ from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import ManualClock, MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     ChangeResult,
     ConfigValue,
@@ -234,6 +235,10 @@ class MemoryCluster(MemoryParts):
         self._reading("stable_end", zookeeper=True)
         return answers.stable_end(self, tp)
 
+    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+        self._reading("group")
+        return answers.group(self, group, tps)
+
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
@@ -257,6 +262,10 @@ class MemoryCluster(MemoryParts):
     def alter_configs(self, kind: ResourceKind, name: str, changes: Mapping[str, str | None]) -> ChangeResult:
         args = (kind, name, tuple(sorted(changes.items())))
         return self._change("alter_configs", args, lambda: self._alter(kind, name, changes))
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
+        args = (group, tuple(sorted(offsets.items())))
+        return self._change("commit_offsets", args, lambda: answers.commit_offsets(self, group, offsets))
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

@@ -7,11 +7,15 @@ from kfix.adapters.memory.controller import MemoryController
 from kfix.adapters.memory.faults import Faults
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
-from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode
+from kfix.model.cluster.offsets import StoredOffset
+from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 
 
 class MemoryParts:
-    """`groups` is {group: committed offsets}; `loading` is {offsets partition: answers until it is loaded}."""
+    """`groups` is {group: number of committed offsets}; `loading` is {offsets partition: answers until it is loaded}.
+
+    `committed` has the offsets that a group has committed by name, `members` the groups that have members.
+    """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
         self.clock = clock or ManualClock()
@@ -21,6 +25,8 @@ class MemoryParts:
         self.faults = Faults()
         self.groups: dict[str, int] = {}
         self.loading: dict[int, int] = {}
+        self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
+        self.members: set[str] = set()
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from kfix.adapters.saved import shape
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
+from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -54,6 +55,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         groups_complete=raw.groups_complete,
         probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
         offsets_logs=tuple(_offsets_log(each) for each in raw.offsets_logs),
+        group_readings=tuple(_group_reading(each) for each in raw.group_readings),
         log_ends=_rows(raw.log_ends, lambda ends: {b: LogEnd(start, end, why) for b, start, end, why in ends}),
         visible=_rows(raw.visible, dict),
         epoch_ends=_rows(raw.epoch_ends, EpochEnd._make),
@@ -86,9 +88,25 @@ def _offsets_log(raw: shape.OffsetsLogShape) -> OffsetsLog:
     def named(pairs: tuple[tuple[str, int], ...] | None) -> tuple[TopicPartition, ...] | None:
         return None if pairs is None else tuple(TopicPartition(*pair) for pair in pairs)
 
-    groups = tuple(LoggedGroup(name, count, named(gone), named(held)) for name, count, gone, held in raw.groups)
+    groups = tuple(
+        LoggedGroup(name, count, named(gone), named(held), *members) for name, count, gone, held, *members in raw.groups
+    )
     fields = vars(raw) | {"groups": groups, "transactions": tuple(OpenTransaction(*t) for t in raw.transactions)}
     return OffsetsLog(**fields)
+
+
+def _group_reading(raw: shape.GroupReadingShape) -> GroupReading:
+    members = raw.members
+    fields = vars(raw) | {
+        "endpoint": None if raw.endpoint is None else _same(Endpoint, raw.endpoint),
+        "members": None if members is None else tuple(_member(each) for each in members),
+        "partitions": None if raw.partitions is None else _rows(raw.partitions, GroupPartition._make),
+    }
+    return GroupReading(**fields)
+
+
+def _member(raw: shape.MemberRow) -> GroupMember:
+    return GroupMember(*raw[:4], tuple(TopicPartition(*tp) for tp in raw[4]))
 
 
 def _sample(raw: shape.SampleShape) -> Sample:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
 
 FORMAT = "kfix.snapshot"
@@ -35,6 +36,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "groups_complete": snapshot.groups_complete,
         "probes": [asdict(p) for p in snapshot.probes],
         "offsets_logs": [asdict(log) for log in snapshot.offsets_logs],
+        "group_readings": [_group_reading(each) for each in snapshot.group_readings],
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
         "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
@@ -74,6 +76,11 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
         "preferred_election_pending": view.preferred_election_pending,
         "migrating": view.migrating,
     }
+
+
+def _group_reading(reading: GroupReading) -> dict[str, Any]:
+    partitions = None if reading.partitions is None else _by_topic(reading.partitions)
+    return asdict(reading) | {"partitions": partitions, "members": reading.members}
 
 
 def _sample(sample: Sample) -> dict[str, Any]:

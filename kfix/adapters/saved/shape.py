@@ -136,7 +136,9 @@ class ProbeShape(StrictModel):
 
 
 _Partitions = tuple[tuple[str, Int32], ...]
-LoggedGroupRow = tuple[str, Int32, _Partitions | None, _Partitions | None]
+_Logged = tuple[str, Int32, _Partitions | None, _Partitions | None]
+#: Files of the first form of these rows have no members.
+LoggedGroupRow = _Logged | tuple[str, Int32, _Partitions | None, _Partitions | None, tuple[str, ...]]
 TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
 
 
@@ -151,6 +153,24 @@ class OffsetsLogShape(StrictModel):
     groups: list[LoggedGroupRow]
     transactions: list[TransactionRow]
     error: str = ""
+
+
+MemberRow = tuple[str, str, str, str, _Partitions]
+GroupPartitionRow = tuple[Int32, Int64, Int16, Int64, Int64, Int64, str]
+
+
+class GroupReadingShape(StrictModel):
+    group: str
+    taken_at: Moment
+    coordinator: Int32 | None
+    endpoint: EndpointShape | None
+    unconnected: str | None
+    state: str
+    kind: str
+    members: list[MemberRow] | None
+    partitions: dict[str, list[GroupPartitionRow]] | None
+    left_out: Int32
+    errors: dict[str, str]
 
 
 class SampleShape(LenientModel):
@@ -189,6 +209,7 @@ class SnapshotShape(LenientModel):
     groups_complete: bool
     probes: list[ProbeShape]
     offsets_logs: list[OffsetsLogShape] = Field(default_factory=list)
+    group_readings: list[GroupReadingShape] = Field(default_factory=list)
     log_ends: dict[str, list[LogEndsRow]]
     visible: dict[str, list[EndsRow]] = Field(default_factory=dict)
     epoch_ends: dict[str, list[EpochEndRow]] = Field(default_factory=dict)

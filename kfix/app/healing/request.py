@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kfix.adapters.saved.offsets import read_offsets
+from kfix.app.healing.offsets import compared, left_out, rules_of
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
+from kfix.derive.restoring import items_of
 from kfix.documents.opening import read_file
 from kfix.errors import RefusedError, UnreachableError, UsageError
 from kfix.harmless import lines
+from kfix.model.cluster.offsets import SavedOffsets
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.model.plan.args import Args
@@ -24,7 +28,7 @@ from kfix.runbook.execution.run import created_now, whoami
 from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.planning import matching
 from kfix.runbook.planning.matching import TOPIC, topics_of
-from kfix.runbook.planning.params import parse_params
+from kfix.runbook.planning.params import complete, parse_params
 from kfix.runbook.planning.planner import AlreadyMet, make_plan
 from kfix.runbook.policy.policy import Policy
 from kfix.runbook.safety.cut_network import refuse_while_cut
@@ -38,7 +42,10 @@ Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class HealRequest:
-    """A request to heal. `topic` is "" if none was named. `moves` holds the content of `moves_file`."""
+    """A request to heal. `topic` is "" if none was named. `moves` holds the content of `moves_file`.
+
+    `saved` are the offsets of a file, for a runbook that restores them.
+    """
 
     runbook: Runbook
     params: Args
@@ -47,6 +54,7 @@ class HealRequest:
     finding: str | None = None
     moves: Moves = ()
     moves_file: Path | None = None
+    saved: SavedOffsets | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,7 @@ def read_request(
     finding: str | None = None,
     params: Sequence[str] = (),
     moves_file: Path | None = None,
+    offsets_file: Path | None = None,
     policy: Path | None = None,
 ) -> HealRequest:
     """Reads and checks runbook, parameters and files before the cluster is read. `params` are NAME=VALUE.
@@ -85,10 +94,15 @@ def read_request(
         raise UsageError(f"{runbook.id} computes its own moves; --json-in is for runbooks whose placement is 'given'")
     if moves_file is None and needs_moves:
         raise UsageError(f"{runbook.id} carries out the moves of a file: name it", hint="--json-in FILE")
+    if offsets_file is not None and not runbook.needs_offsets:
+        raise UsageError(f"{runbook.id} commits no saved offsets; --offsets is for restore-offsets")
+    if offsets_file is None and runbook.needs_offsets:
+        raise UsageError(f"{runbook.id} commits the offsets of a file: name it", hint="--offsets FILE")
     args, topic = _params(runbook, params)
     rules = site.policy(policy)
     moves = () if moves_file is None else _moves(moves_file)
-    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file)
+    saved = None if offsets_file is None else read_offsets(offsets_file)
+    return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved)
 
 
 def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
@@ -161,13 +175,15 @@ def plan_for(
     if asked.runbook.request == TOPIC and not asked.topic and len(topics) == 1:
         params = params.with_(topic=next(iter(topics)))
     warnings = _judged(asked, snapshot, reader) if asked.moves else ()
+    rows = () if asked.saved is None else compared(asked.saved, reader, rules_of(complete(asked.runbook, params)))
+    warnings += left_out(rows)
     made = make_plan(
         asked.runbook,
         finding,
         reader,
         created=created_now(now),
         params=params,
-        placement_input=PlacementInput(snapshot, asked.moves),
+        placement_input=PlacementInput(snapshot, asked.moves, items_of(rows)),
         policy=asked.policy,
     )
     if isinstance(made, AlreadyMet):

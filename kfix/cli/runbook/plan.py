@@ -35,6 +35,7 @@ from kfix.cli.options import (
     Debounce,
     FindingKey,
     JsonIn,
+    OffsetsIn,
     Params,
     PlanFile,
     PlanOut,
@@ -74,6 +75,7 @@ def plan(
     runbooks: RunbookFolder = None,
     policy: PolicyFile = None,
     json_in: JsonIn = None,
+    offsets: OffsetsIn = None,
     json_out: Annotated[
         Path | None,
         typer.Option("--json-out", metavar="FILE", help="Write the moves for kafka-reassign-partitions to a new file."),
@@ -92,7 +94,7 @@ def plan(
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
     app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
-    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
     out = Out.of(json_output)
@@ -126,14 +128,22 @@ def _asked(
     runbooks: Path | None,
     finding: str | None,
     param: list[str] | None,
-    json_in: Path | None,
+    given: tuple[Path | None, Path | None],
     policy: Path | None,
     debounce: float,
 ) -> HealRequest:
+    """`given` are the files of moves and of saved offsets."""
     if not 0 <= debounce <= _LONGEST:
         raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     return read_request(
-        Site(app.environ), name, runbooks, finding=finding, params=param or (), moves_file=json_in, policy=policy
+        Site(app.environ),
+        name,
+        runbooks,
+        finding=finding,
+        params=param or (),
+        moves_file=given[0],
+        offsets_file=given[1],
+        policy=policy,
     )
 
 
@@ -209,6 +219,7 @@ def apply(
     runbooks: RunbookFolder = None,
     policy: PolicyFile = None,
     json_in: JsonIn = None,
+    offsets: OffsetsIn = None,
     approve: Approve = None,
     ack: Ack = None,
     countersign: Countersign = None,
@@ -223,9 +234,9 @@ def apply(
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:
-        if name is not None or finding is not None or param or runbooks is not None or json_in is not None:
+        if name is not None or param or any(each is not None for each in (finding, runbooks, json_in, offsets)):
             raise UsageError(
-                "--plan excludes NAME, --finding, --param, --runbooks and --json-in: the plan contains them"
+                "--plan excludes NAME, --finding, --param, --runbooks, --json-in and --offsets: the plan contains them"
             )
         _apply_plan(app, access, read_plan(plan_file), approval, policy, out)
         return
@@ -236,7 +247,7 @@ def apply(
             "--approve, --ack and --countersign are for one plan, so they require --plan FILE",
             hint=f"kfix runbook plan {name} -o plan.json, review it, then kfix runbook apply --plan plan.json",
         )
-    asked = _asked(app, name, runbooks, finding, param, json_in, policy, debounce)
+    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
     found, diagnosis, snapshot = _matched(app, access, asked, debounce, out)
     keys = ", ".join(f.key for f in found.findings)
     changed: list[str] = []

@@ -61,6 +61,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         groups_complete=parts.all_listed(views, zookeeper, sources),
         probes=tuple(parts.probes(now)),
         offsets_logs=tuple(parts.offsets_logs(now)),
+        group_readings=tuple(reading for s in now for reading in s.group_readings),
         log_ends=parts.log_ends(now, origins),
         visible=parts.visible(now, origins),
         ensemble=tuple(parts.ensemble(now)),

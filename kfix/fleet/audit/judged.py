@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
 from typing import Any, Final
@@ -69,17 +70,42 @@ class Conclusions:
     counts: Mapping[str, HeadCounts]
 
 
-@dataclass
-class JudgedRun:
-    """`failed` maps clusters that were not collected, or are damaged, to a reason. `conclude` takes the findings of the
-    checks over the fleet, by cluster, and writes all of them.
+@dataclass(frozen=True)
+class Judging:
+    """How clusters are judged, which the caller supplies, since this package depends on neither checks nor formats.
+
+    `judge` must be a module-level function, since a new process imports it by name. `conditions` are all by which its
+    checks ask for rows. `on_done` is called with (name, error or "") for each judged cluster.
     """
 
-    past: Past
-    conclude: Callable[[Mapping[str, Sequence[FindingRow]]], Conclusions]
-    digests: dict[str, ClusterDigest] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-    stuck: dict[str, tuple[Stuck, ...]] = field(default_factory=dict)
+    judge: Callable[[JudgeTask], Judged]
+    conditions: tuple[Predicate, ...] = ()
+    on_done: Callable[[str, str], None] = lambda _name, _error: None
+
+    def told(self, results: Iterable[Done[Judged]]) -> Iterator[Done[Judged]]:
+        for done in results:
+            yield done
+            self.on_done(done.name, done.error)
+
+
+class JudgedRun(ABC):
+    """The judged clusters of one run.
+
+    `failed` maps clusters that were not collected, or are damaged, to a reason; `digests` and `stuck` are by cluster.
+    """
+
+    def __init__(self, run: Run, entries: Mapping[str, ClusterEntry], rules: Rules, past: Past) -> None:
+        self.run = run
+        self.entries = entries
+        self.rules = rules
+        self.past = past
+        self.digests: dict[str, ClusterDigest] = {}
+        self.failed = dict(run.failed)
+        self.stuck: dict[str, tuple[Stuck, ...]] = {}
+
+    @abstractmethod
+    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        """Compares and writes all findings; `more` are those of the checks over the fleet, by cluster."""
 
     def take(self, done: Done[Judged]) -> Judged | None:
         """Notes the digest of a cluster, or the reason why there is none."""
@@ -89,21 +115,24 @@ class JudgedRun:
         self.digests[done.name] = done.result.digest
         return done.result
 
+    def concluded(self, rows: Mapping[str, Findings], more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        """Compares and writes the findings in this process."""
+        found: list[FindingRow] = []
+        counts: dict[str, HeadCounts] = {}
+        for name in sorted(self.entries):
+            now = (*rows.get(name, ()), *more.get(name, ()))
+            before = self.past.rows.get(name, ())
+            kept, counts[name] = concluded(now, before, self.rules, collected=name not in self.failed)
+            found += kept
+        table = table_of(FindingRow, found)
+        return Conclusions(_written(self.run.root, self.run.day, self.run.id, table), table, counts)
+
 
 @contextlib.contextmanager
 def judged_run(
-    run: Run,
-    entries: Mapping[str, ClusterEntry],
-    engine: Engine,
-    judge: Callable[[JudgeTask], Judged],
-    conditions: tuple[Predicate, ...],
-    rules: Rules,
-    on_done: Callable[[str, str], None],
+    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules
 ) -> Iterator[JudgedRun]:
-    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too.
-
-    `judge` and `conditions` are as in `Tools`; `on_done` is called with (name, error or "") for each cluster.
-    """
+    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too."""
     tasks = {
         name: JudgeTask(name, where, run.day, entries[name].expected, entries[name].restart_grace)
         for name, where in run.stored().items()
@@ -118,8 +147,8 @@ def judged_run(
         return ClusterJob(
             tasks_table(tasks.values()),
             stored_rows(run.root, PARTITIONS, files),
-            conditions,
-            RowJudge(judge, partial(stuck, rules=rules)),
+            judging.conditions,
+            RowJudge(judging.judge, partial(stuck, rules=rules)),
             ANSWERS,
             SUMMARY,
             large,
@@ -129,98 +158,80 @@ def judged_run(
 
     with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
         if answers is None:
-            yield _here(run, entries, engine.each(judge, tasks), rules, on_done)
+            results = judging.told(engine.each(judging.judge, tasks))
+            yield _JudgedHere(run, entries, rules, results)
         else:
-            yield _there(run, entries, checked[0], answers, rules, on_done)
+            yield _JudgedThere(run, entries, rules, checked[0], answers, judging)
 
 
-def _here(
-    run: Run,
-    entries: Mapping[str, ClusterEntry],
-    results: Iterable[Done[Judged]],
-    rules: Rules,
-    on_done: Callable[[str, str], None],
-) -> JudgedRun:
-    rows: dict[str, Findings] = {}
+class _JudgedHere(JudgedRun):
+    """Judged by a pool of processes; the findings are in this one."""
 
-    def conclude(more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        return _concluded(run, entries, made, rows, more, rules)
+    def __init__(
+        self, run: Run, entries: Mapping[str, ClusterEntry], rules: Rules, results: Iterable[Done[Judged]]
+    ) -> None:
+        super().__init__(run, entries, rules, Past())
+        self._rows: dict[str, Findings] = {}
+        for done in results:
+            if (result := self.take(done)) is not None:
+                self._rows[done.name] = result.rows
+        # Read after the clusters were judged: its findings are not in memory meanwhile.
+        self.past = past_of(run.root, run.order, entries)
+        for name, found in self._rows.items():
+            if since := stuck(found, self.past.rows.get(name, ()), rules=rules):
+                self.stuck[name] = since
 
-    made = JudgedRun(Past(), conclude, failed=dict(run.failed))
-    for done in results:
-        if (result := made.take(done)) is not None:
-            rows[done.name] = result.rows
-        on_done(done.name, done.error)
-    made.past = past_of(run.root, run.order, entries)
-    for name, found in rows.items():
-        if since := stuck(found, made.past.rows.get(name, ()), rules=rules):
-            made.stuck[name] = since
-    return made
+    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        return self.concluded(self._rows, more)
 
 
-def _concluded(
-    run: Run,
-    entries: Iterable[str],
-    made: JudgedRun,
-    rows: Mapping[str, Findings],
-    more: Mapping[str, Sequence[FindingRow]],
-    rules: Rules,
-) -> Conclusions:
-    """Compares and writes all findings in this process."""
-    found: list[FindingRow] = []
-    counts: dict[str, HeadCounts] = {}
-    for name in sorted(entries):
-        now = (*rows.get(name, ()), *more.get(name, ()))
-        before = made.past.rows.get(name, ())
-        kept, counts[name] = concluded(now, before, rules, collected=name not in made.failed)
-        found += kept
-    table = table_of(FindingRow, found)
-    return Conclusions(_written(run.root, run.day, run.id, table), table, counts)
+class _JudgedThere(JudgedRun):
+    """Judged by Spark, which keeps the findings; this process has a summary of each cluster."""
+
+    def __init__(
+        self,
+        run: Run,
+        entries: Mapping[str, ClusterEntry],
+        rules: Rules,
+        past: Past,
+        answers: KeptAnswers,
+        judging: Judging,
+    ) -> None:
+        super().__init__(run, entries, rules, past)
+        self._answers = answers
+        summary = {row["cluster"]: row for row in answers.summary.to_pylist()}
+        self._findings = sum(row["n_findings"] for row in summary.values())
+        for done in judging.told(done_of(summary[name]) for name in run.stored()):
+            if self.take(done) is not None and (since := stuck_of(summary[done.name])):
+                self.stuck[done.name] = since
+
+    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
+        run = self.run
+        names = sorted(self.entries)
+        given = pa.table(
+            [
+                pa.array(names, pa.string()),
+                pa.array([name not in self.failed for name in names], pa.bool_()),
+                finding_lists([more.get(name, ()) for name in names]),
+            ],
+            schema=_GIVEN,
+        )
+        place = run.root.path if run.root.local else str(run.root)
+        work = WriteFindings(place, run.id, self.rules)
+        tasks = 1 + self._findings // _FINDINGS_A_TASK
+        found = self._answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
+        if found is not None:
+            return _told(run, found)
+        # A process died, or Spark cannot read a file of the previous audit.
+        rows = {done.name: done.result.rows for done in map(done_of, self._answers.read().to_pylist()) if done.result}
+        self.past = past_of(run.root, run.order, self.entries)
+        return self.concluded(rows, more)
 
 
 def _written(root: StoreLocation, day: date, run: str, table: Any) -> tuple[NewFile, ...]:
     if not table.num_rows:
         return ()
     return (write_file(StoreTable(root, FINDINGS).folder(day, run), FINDINGS.name, table),)
-
-
-def _there(
-    run: Run,
-    entries: Mapping[str, ClusterEntry],
-    past: Past,
-    answers: KeptAnswers,
-    rules: Rules,
-    on_done: Callable[[str, str], None],
-) -> JudgedRun:
-    summary = {row["cluster"]: row for row in answers.summary.to_pylist()}
-
-    def conclude(more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        names = sorted(entries)
-        given = pa.table(
-            [
-                pa.array(names, pa.string()),
-                pa.array([name not in made.failed for name in names], pa.bool_()),
-                finding_lists([more.get(name, ()) for name in names]),
-            ],
-            schema=_GIVEN,
-        )
-        place = run.root.path if run.root.local else str(run.root)
-        tasks = 1 + sum(row["n_findings"] for row in summary.values()) // _FINDINGS_A_TASK
-        work = WriteFindings(place, run.id, rules)
-        found = answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
-        if found is not None:
-            return _told(run, found)
-        rows = {done.name: done.result.rows for done in map(done_of, answers.read().to_pylist()) if done.result}
-        made.past = past_of(run.root, run.order, entries)
-        return _concluded(run, entries, made, rows, more, rules)
-
-    made = JudgedRun(past, conclude, failed=dict(run.failed))
-    for name in run.stored():
-        done = done_of(summary[name])
-        if made.take(done) is not None and (since := stuck_of(summary[name])):
-            made.stuck[name] = since
-        on_done(done.name, done.error)
-    return made
 
 
 def _before(root: StoreLocation, past: Past) -> EarlierFindings | None:

@@ -15,15 +15,13 @@ from kfix.adapters.fleet.delta import StoreTable
 from kfix.adapters.fleet.places import StoreLocation
 from kfix.adapters.fleet.runs import Run
 from kfix.adapters.fleet.tables import AUDITED, CLUSTERS, SCENARIOS
-from kfix.derive.predicate import Predicate
 from kfix.errors import UsageError
 from kfix.fleet.audit.concluding import HeadCounts, Rules
-from kfix.fleet.audit.judged import Conclusions, JudgedRun, judged_run
+from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
 from kfix.fleet.audit.judging import AsDict, rows_of
 from kfix.fleet.audit.scenarios import scenarios_of
 from kfix.fleet.engine import Engine
 from kfix.fleet.history.recording import recorded
-from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.model.audit.audit import ClusterRow, FindingRow
 from kfix.model.audit.fleetcase import FleetCase
 from kfix.model.audit.inventory import ClusterEntry, Inventory
@@ -34,17 +32,11 @@ from kfix.model.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Tools:
-    """The functions that the caller supplies, since this package depends on neither checks nor formats.
+    """The functions that the caller supplies, since this package depends on neither checks nor formats."""
 
-    `judge` must be a module-level function, since a new process imports it by name. `conditions` are all by which its
-    checks ask for rows. `on_done` is called with (name, error or "") for each judged cluster.
-    """
-
-    judge: Callable[[JudgeTask], Judged]
+    judging: Judging
     fleet_checks: Callable[[FleetCase], Iterable[tuple[str, Finding]]]
     as_dict: AsDict
-    conditions: tuple[Predicate, ...] = ()
-    on_done: Callable[[str, str], None] = lambda _name, _error: None
 
 
 def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
@@ -61,7 +53,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
     when = datetime.fromtimestamp(run.began, UTC)
     at_work = frozenset(name for name, entry in entries.items() if entry.in_maintenance(when))
     rules = Rules(run.day, inventory.mutes, at_work)
-    with judged_run(run, entries, engine, tools.judge, tools.conditions, rules, tools.on_done) as judged:
+    with judged_run(run, entries, engine, tools.judging, rules) as judged:
         clock.lap("judge")
         found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
     clock.lap("conclude")

@@ -139,16 +139,20 @@ WHERE f.kind <> 'pair' OR COALESCE(t.stops, 0) + COALESCE(t.unclean, 0) > 0
 """
 #: The failures of the table `chosen`: cluster, kind, name, down.
 CHOSEN_TOTAL: Final = f"WITH {_totals('chosen')}"
-#: How many topics stop or lose records, and which most of all, for the failures of `chosen`.
-LOST_TOPICS: Final = f"""WITH hit AS (
-  SELECT cluster, down, state FROM {judged("chosen")} AS judged WHERE {LOSES}
-), held AS (
-  SELECT p.cluster, p.topic, p.state, COUNT(*) AS n
-  FROM partitions p JOIN (SELECT DISTINCT cluster, state FROM hit) h ON h.cluster = p.cluster AND h.state = p.state
+#: The states whose partitions stop or lose records, for the failures of `chosen`. The rule is filtered as an aggregate:
+#: as a condition of the join, Spark would copy it with all rules below it.
+HITS: Final = f"""SELECT cluster, down, state FROM (
+  SELECT cluster, down, state, MAX(fate) AS fate FROM {judged("chosen")} AS judged GROUP BY cluster, down, state
+) AS outcomes WHERE {LOSES}
+"""  # noqa: S608
+#: How many topics stop or lose records, and which most of all, for each failure of the table `hits`.
+LOST_TOPICS: Final = """WITH held AS (
+  SELECT /*+ BROADCAST(h) */ p.cluster, p.topic, p.state, COUNT(*) AS n
+  FROM partitions p JOIN (SELECT DISTINCT cluster, state FROM hits) h ON h.cluster = p.cluster AND h.state = p.state
   GROUP BY p.cluster, p.topic, p.state
 ), lost AS (
   SELECT h.cluster, h.down, p.topic, SUM(p.n) AS n
-  FROM hit h JOIN held p ON p.cluster = h.cluster AND p.state = h.state
+  FROM hits h JOIN held p ON p.cluster = h.cluster AND p.state = h.state
   GROUP BY h.cluster, h.down, p.topic
 ), ranked AS (
   SELECT cluster, down, topic, ROW_NUMBER() OVER (PARTITION BY cluster, down ORDER BY n DESC, topic) AS place FROM lost
@@ -158,4 +162,4 @@ SELECT cluster, down, CAST(COUNT(*) AS BIGINT) AS topics,
        MAX(CASE WHEN place = 2 THEN topic END) AS second_topic,
        MAX(CASE WHEN place = 3 THEN topic END) AS third_topic
 FROM ranked GROUP BY cluster, down
-"""  # noqa: S608
+"""

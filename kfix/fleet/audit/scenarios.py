@@ -17,7 +17,7 @@ from kfix.adapters.fleet.tables import BROKERS, PARTITION_STATES, PARTITIONS, SN
 from kfix.derive.failures.judging import Judge
 from kfix.derive.failures.scenarios import unknown_of
 from kfix.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, LOST_TOPICS
+from kfix.fleet.audit.scenario_sql import BROKERS_SQL, CHOSEN_TOTAL, EVERY_TOTAL, HITS, LOST_TOPICS
 from kfix.fleet.engine import Engine, RunFile, StoredRows
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.stored import stored_rows
@@ -132,11 +132,12 @@ class RunScenarios:
         losing = [{name: row[name] for name in _CHOSEN.names} for row in rows if row["stops"] or row["unclean"]]
         if not losing:
             return {}
-        tables = {**self.tables, "chosen": pa.Table.from_pylist(losing, schema=_CHOSEN)}
+        chosen = pa.Table.from_pylist(losing, schema=_CHOSEN)
+        hits = self._engine.query(HITS, {**self.tables, "chosen": chosen})
 
         def ask(files: tuple[RunFile, ...]) -> list[_Row]:
             partitions = replace(self.partitions, files=files)
-            found: list[_Row] = self._engine.query(LOST_TOPICS, {**tables, "partitions": partitions}).to_pylist()
+            found: list[_Row] = self._engine.query(LOST_TOPICS, {"hits": hits, "partitions": partitions}).to_pylist()
             return found
 
         try:

@@ -38,6 +38,15 @@ class Groups:
             return COORDINATOR_NOT_AVAILABLE, -1
         return found.error, found.broker
 
+    def coordinator_address(self, partition: int, via: int) -> str:
+        """Returns HOST:PORT of the coordinator, as broker `via` reports it; "" if it does not answer."""
+        request = requests.find_coordinator(self.by_partition[partition])
+        try:
+            found = ask(self.access.addresses()[via], request, responses.find_coordinator, _ANSWER_SECONDS)
+        except (UnreachableError, KeyError):
+            return ""
+        return str(found.endpoint)
+
     def commit(self, partition: int, offsets: Mapping[TopicPartition, int]) -> int:
         """Returns the error code of one commit at the group's coordinator."""
         error, broker = self.coordinator(partition, self._answering())

@@ -37,6 +37,7 @@ _REGISTERED_SECONDS = 10.0
 _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "offsets-not-loaded": delete_offsets,
     "pending-offsets": end_transaction,
+    "rebalance-held": delete_offsets,
 }
 
 

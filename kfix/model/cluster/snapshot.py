@@ -12,6 +12,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
+from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
+from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
+from kfix.model.cluster.pasted import PastedText
 
 NO_LEADER = -1
 #: The setting of a broker that names the version in which brokers talk to each other.
@@ -21,14 +25,6 @@ PROTOCOL = "inter.broker.protocol.version"
 NEWEST_PROTOCOL = f"{PROTOCOL} (newest)"
 #: In the error of a ZooKeeper server that responds but refuses `srvr`.
 SRVR_REFUSED = "not allowed"
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class Mode(StrEnum):
@@ -76,15 +72,6 @@ class Source:
     ok: bool
     error: str = ""
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +199,14 @@ class LoggedGroup(NamedTuple):
 
     `offsets` is the number of partitions with a committed offset in the log. `unserved` are those of them for which
     OffsetFetch returned no offset, `pending` the partitions that it refused with UNSTABLE_OFFSET_COMMIT. None: the
-    coordinator was not asked, or did not answer.
+    coordinator was not asked, or did not answer. `members` are the ids of the last generation that the log holds.
     """
 
     name: str
     offsets: int
     unserved: tuple[TopicPartition, ...] | None = None
     pending: tuple[TopicPartition, ...] | None = None
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +303,12 @@ class ClusterIdentity:
 class Snapshot:
     """All sources, read in `seconds`. `origin` names the file of a snapshot that was not read live.
 
-    `ensemble` holds every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
+    `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `ensemble` holds
+    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
+    `pasted` is what only a pasted text has; no file stores it.
     """
 
     taken_at: float
@@ -333,6 +323,7 @@ class Snapshot:
     groups_complete: bool = False
     probes: tuple[CoordinatorProbe, ...] = ()
     offsets_logs: tuple[OffsetsLog, ...] = ()
+    group_readings: tuple[GroupReading, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)
@@ -347,6 +338,7 @@ class Snapshot:
     seconds: float = 0.0
     origin: str = ""
     stated_partitions: Mapping[str, int] | None = None
+    pasted: PastedText | None = None
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

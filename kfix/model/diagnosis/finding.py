@@ -82,8 +82,9 @@ class Finding:
     """One fault or latent risk.
 
     `key` is stable over runs: code and object, or code and `about` where the object lists members that come and go.
-    `follows` names keys of findings that explain this one. `facts` are
-    the values that a runbook may refer to as `finding.NAME`. `folded` is filled by the engine, never by a check.
+    `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it where
+    they share a partition. `facts` are the values that a runbook may refer to as `finding.NAME`. `folded` is filled by
+    the engine, never by a check.
     `token` distinguishes one fault from the next with the same symptom (a leader epoch, a czxid): two snapshots must
     agree on it. `headline` is what the first line says in place of "healthy" while this finding is only advice, such as
     that a broker may be restarting. `prevention` is set by the engine for a latent risk: nothing is broken today.
@@ -103,6 +104,7 @@ class Finding:
     partitions: tuple[TopicPartition, ...] = ()
     facts: Mapping[str, FactValue] = field(default_factory=dict)
     follows: tuple[str, ...] = ()
+    follows_codes: tuple[str, ...] = ()
     folded: tuple[Finding, ...] = ()
     token: str = ""
     unsettled: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
@@ -33,6 +34,7 @@ PARTITION_FACTS = (
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
+_GROUP = "group:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ ReadFact = Callable[[str], Fact]
 class FactKey:
     """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
-    `own` is False for the value in force, wherever it is set.
+    With `group`, the fact is the committed offset of the partition. `own` is False for the value in force, wherever it
+    is set.
     """
 
     owner: str
@@ -62,9 +65,12 @@ class FactKey:
     broker: int | None = None
     resource: tuple[ResourceKind, str] | None = None
     own: bool = True
+    group: str = ""
 
     @property
     def words(self) -> str:
+        if self.group:
+            return f"committed offset of {self.tp}"
         if self.resource is None:
             return re.sub(r"\bisr\b", "ISR", self.name.replace("_", " "))
         return f"{self.name} {'set here' if self.own else 'in force'}"
@@ -99,8 +105,19 @@ def about_effective(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...
     return tuple(f"{_EFFECTIVE}{kind.value}/{name}/{key}" for key in keys)
 
 
+def about_group(group: str, tp: TopicPartition) -> str:
+    """Returns the fact of the group's committed offset: text as `StoredOffset.text`, absent where none is committed."""
+    return f"{_GROUP}{quote(group, safe='')}/{tp}"
+
+
 def split_key(key: str) -> FactKey:
     """Reads a fact's name; raises ValueError where no such fact exists."""
+    if key.startswith(_GROUP):
+        name, slash, partition = key.removeprefix(_GROUP).partition("/")
+        if not name or not slash:
+            raise ValueError(f"there is no fact {key!r}")
+        group, tp = unquote(name), parse_partition(partition)
+        return FactKey(f"group {group}", "committed", tp=tp, group=group)
     if key.startswith((_CONFIG, _EFFECTIVE)):
         prefix, _, path = key.partition(":")
         kind, _, rest = path.partition("/")

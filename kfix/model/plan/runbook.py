@@ -156,3 +156,8 @@ class Runbook:
     invariants: tuple[InvariantTemplate, ...] = ()
     standing: tuple[CheckTemplate, ...] = ()
     together: bool = False
+
+    @property
+    def needs_offsets(self) -> bool:
+        """Whether a step loops over saved offsets, so that a file of them must be given."""
+        return any(step.for_each is not None and "saved.offsets" in step.for_each.items for step in self.steps)

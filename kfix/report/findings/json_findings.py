@@ -5,7 +5,7 @@ cluster         id, or address if the id is unknown
 taken_at        seconds since the epoch, UTC
 worst           "info", "warning", "critical", or null where nothing was found
 exit_code       exit code of `kfix diagnose`: 0, 20, 21, 22
-looked_at       counts: brokers, registered, topics, partitions, groups, probes, sources, milliseconds
+looked_at       counts: brokers, registered (only if known), topics, partitions, groups, probes, sources, milliseconds
 notes           sentences about what is under way and is no fault, such as a reassignment
 headlines       what keeps the cluster from being called healthy although nothing is an alarm, such as a restart
 could_not_read  sources that failed, with the error; what they would have shown is unknown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 
@@ -44,15 +44,21 @@ def findings_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         if finding.code != UNREAD:
             yield Line("")
             yield from finding_lines(finding, full=finding.worst > Severity.INFO)
-    yield from _not_read(diagnosis)
+    yield from not_read_lines(diagnosis)
     yield from unfinished_lines(diagnosis.unfinished)
     if any(f.code != UNREAD for f in diagnosis.findings):
-        worst = max(diagnosis.walk(), key=lambda f: f.severity)
         yield Line("")
-        yield Line(f"more about a code: kfix explain {worst.code}", style="dim")
+        yield Line(f"more about a code: kfix explain {worst_of(diagnosis.findings).code}", style="dim")
 
 
 def _top(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield headline(diagnosis)
+    yield looked_at_line(diagnosis)
+    yield from note_lines(diagnosis)
+
+
+def headline(diagnosis: Diagnosis) -> Line:
+    """Returns the first line: the cluster and its verdict, or the number of findings by severity."""
     numbers = ", ".join(f"{n} {severity.word}" for severity, n in counts(diagnosis).items() if n)
     worst = diagnosis.worst
     if worst is None or worst is Severity.INFO:
@@ -63,26 +69,31 @@ def _top(diagnosis: Diagnosis) -> Iterator[Line]:
             verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and verdict == 'healthy' else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
-    yield Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
-    yield Line(_looked_at(diagnosis), style="dim", hang=STEP)
+    return Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
+
+
+def note_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     for note in diagnosis.notes:
-        yield Line(_sentence(note), hang=STEP)
+        yield Line(sentence(note), hang=STEP)
 
 
-def _looked_at(diagnosis: Diagnosis) -> str:
+def looked_at_line(diagnosis: Diagnosis, *, probes: bool = True) -> Line:
     n = diagnosis.looked_at
-    return (
-        f"read {_count(n, 'broker')} ({n.get('registered', 0)} alive), {_count(n, 'partition')} of "
-        f"{_count(n, 'topic')}, {_count(n, 'group')} ({_count(n, 'coordinator probe', 'probes')}), "
+    probed = f" ({_count(n, 'coordinator probe', 'probes')})" if probes else ""
+    alive = f"{n['registered']} alive" if "registered" in n else "liveness unknown"
+    said = (
+        f"read {_count(n, 'broker')} ({alive}), {_count(n, 'partition')} of "
+        f"{_count(n, 'topic')}, {_count(n, 'group')}{probed}, "
         f"{_count(n, 'source')} in {n.get('milliseconds', 0) / 1000:.2f} s"
     )
+    return Line(said, style="dim", hang=STEP)
 
 
 def _count(looked_at: Mapping[str, int], noun: str, key: str = "") -> str:
     return several(looked_at.get(key or f"{noun}s", 0), noun)
 
 
-def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
+def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     unread = [f for f in diagnosis.walk() if f.code == UNREAD]
     if unread:
         yield Line("")
@@ -94,11 +105,10 @@ def _not_read(diagnosis: Diagnosis) -> Iterator[Line]:
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:
     """Yields the lines of a finding; advice and folded findings are shown without evidence."""
     inner = indent + STEP
-    word = finding.worst.word.upper()
-    yield Line(f"{word} {finding.code} {finding.obj}", indent, STYLES[finding.worst], hang=STEP)
-    yield Line(_sentence(finding.summary), inner)
+    yield Line(title(finding), indent, STYLES[finding.worst], hang=STEP)
+    yield Line(sentence(finding.summary), inner)
     yield from blocked_lines(finding.blocked, inner)
-    yield Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", inner, hang=STEP)
+    yield cause_line(finding, inner)
     if full and evidence:
         yield from evidence_lines(finding.evidence, inner)
     if full or finding.severity is Severity.CRITICAL or indent == 0:
@@ -110,6 +120,19 @@ def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evide
         yield Line("consequences:", inner, "bold")
     for child in children:
         yield from finding_lines(child, inner + STEP, full=False)
+
+
+def title(finding: Finding) -> str:
+    return f"{finding.worst.word.upper()} {finding.code} {finding.obj}"
+
+
+def cause_line(finding: Finding, indent: int) -> Line:
+    return Line(f"cause ({finding.cause.confidence.value}): {finding.cause.text}", indent, hang=STEP)
+
+
+def worst_of(findings: Iterable[Finding]) -> Finding:
+    """Returns the most severe finding, folded ones included; the first of several."""
+    return max((f for head in findings for f in head.walk()), key=lambda f: f.severity)
 
 
 def blocked_lines(blocked: Blocked, indent: int) -> Iterator[Line]:
@@ -139,7 +162,7 @@ def _evidence_words(row: Evidence) -> str:
     return f"{row.source}: {row.what}: {row.value}"
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """Returns the text with a period, unless it ends with a path, a command or punctuation of its own."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
@@ -148,7 +171,7 @@ def remedy_lines(remedies: tuple[Remedy, ...], indent: int) -> Iterator[Line]:
     if remedies:
         yield Line("remedies, safest first:", indent, "bold")
     for number, remedy in enumerate(remedies, 1):
-        yield Line(f"{number}. {_sentence(remedy.text)}", indent + STEP, hang=3)
+        yield Line(f"{number}. {sentence(remedy.text)}", indent + STEP, hang=3)
         if remedy.command:
             yield Line(remedy.command, indent + STEP + 3, "green", verbatim=True)
 
@@ -157,4 +180,4 @@ def _never(never: tuple[str, ...], indent: int) -> Iterator[Line]:
     if never:
         yield Line("do not:", indent, "bold")
     for text in never:
-        yield Line(f"- {_sentence(text)}", indent + STEP, hang=2)
+        yield Line(f"- {sentence(text)}", indent + STEP, hang=2)

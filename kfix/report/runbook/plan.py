@@ -13,6 +13,7 @@ from kfix.model.plan.facts import fact_lines
 from kfix.model.plan.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.model.plan.runbook import Runbook
 from kfix.report.console import block, joined, styled, table
+from kfix.report.offsets.restored import print_offsets
 from kfix.wording import several
 
 _COLOURS = {
@@ -37,6 +38,7 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     _rows(console, [("finding", f"{plan.finding.key}  {plan.finding.summary}"), ("cause", plan.finding.cause)])
     console.print()
     console.print(_steps(steps))
+    print_offsets(plan, console)
     rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
     rows += [("warning", w) for w in plan.warnings]
     rows += [("based on", line) for line in fact_lines(plan.facts)]

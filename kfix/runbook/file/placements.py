@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.numbers import broker_id
@@ -22,10 +23,11 @@ _INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 @dataclass(frozen=True, slots=True)
 class PlacementInput:
-    """The snapshot of the whole cluster, and the moves that an operator gave (`--json-in`)."""
+    """The snapshot of the whole cluster, and what an operator gave: moves (`--json-in`), offsets (`--offsets`)."""
 
     snapshot: Snapshot
     moves: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()
+    offsets: tuple[OffsetsItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

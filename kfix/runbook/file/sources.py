@@ -12,7 +12,10 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "placement.topics": ("name", "leaders", "followers"),
     "cluster.throttled": ("kind", "name"),
     "cluster.unpreferred": (),
+    "saved.offsets": ("group", "topic", "offsets"),
 }
+#: The source that needs a file of saved offsets (`--offsets FILE`).
+SAVED_OFFSETS = "saved.offsets"
 PARTITIONS = frozenset({"finding.partitions", "cluster.unpreferred"})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kfix.derive.restoring import OffsetsItem
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import TopicPartition
@@ -13,12 +14,15 @@ from kfix.placement.impact import batches, throttled
 from kfix.placement.world import Move, World
 from kfix.ports import ClusterReader
 from kfix.probes.configs.resource import THROTTLES
+from kfix.probes.groups.positions import to_text
 from kfix.runbook.file.placements import PlacementInput, world_of
 from kfix.runbook.file.references import Value
+from kfix.runbook.file.sources import SAVED_OFFSETS
 
 _NOTHING = {
     "placement.moves": "no replica needs to move",
     "cluster.throttled": "no replication throttle is set",
+    SAVED_OFFSETS: "every saved offset is committed already, or left out",
     "cluster.unpreferred": "every preferred replica that is alive and in sync already leads",
 }
 
@@ -55,6 +59,10 @@ class Items:
                     Item(topic, {f"{name}.name": topic, f"{name}.leaders": leaders, f"{name}.followers": followers})
                     for topic, (leaders, followers) in throttled(self.moves).items()
                 )
+        return self._of_cluster(source, name)
+
+    def _of_cluster(self, source: str, name: str) -> tuple[Item, ...]:
+        match source:
             case "cluster.throttled":
                 return tuple(
                     Item(f"{kind.value}-{owner}", {f"{name}.kind": kind.value, f"{name}.name": owner})
@@ -62,6 +70,8 @@ class Items:
                 )
             case "cluster.unpreferred":
                 return tuple(_partition(name, tp) for tp in self._unpreferred())
+            case "saved.offsets":
+                return tuple(_offsets(name, each) for each in self._seen.offsets)
         raise ValueError(f"no source of items {source!r}")
 
     def portions(self, source: str, name: str, size: int, canary: int) -> Iterator[tuple[Item, ...]]:
@@ -118,6 +128,11 @@ class Items:
             first = replicas[0] if replicas else -1
             if first in world.live and first in world.isr.get(tp, ()) and world.leaders.get(tp) != first:
                 yield tp
+
+
+def _offsets(name: str, each: OffsetsItem) -> Item:
+    values = {f"{name}.group": each.group, f"{name}.topic": each.topic, f"{name}.offsets": to_text(each.offsets)}
+    return Item(f"{each.group}/{each.topic}", values)
 
 
 def _partition(name: str, tp: TopicPartition) -> Item:

@@ -16,7 +16,13 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...]) -> It
     if wide:
         yield f"{', '.join(wide)} touches the whole cluster; it comes last and has its own gate"
     group = finding.facts.get("group")
-    made_up = sorted({str(c.args["group"]) for c in goal.checks if c.args.get("group", group) != group})
+    made_up = sorted(
+        {
+            str(c.args["group"])
+            for c in goal.checks
+            if c.check == "coordinator_answers" and c.args.get("group", group) != group
+        }
+    )
     if made_up:
         names = f"{'group' if len(made_up) == 1 else 'groups'} {', '.join(made_up)}"
         yield f"no consumer group is known on these partitions; the proof uses the unused {names}"

@@ -10,7 +10,7 @@ from kfix.model.diagnosis.finding import Severity
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import findings_text
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
-from kfix_diagnostics.group_story import explain_group
+from kfix_diagnostics.ladder.ladder import explain_group
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.papers import papers
 

@@ -4,11 +4,14 @@ import shlex
 import socket
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from kfix.adapters.saved.offsets import write_offsets
 from kfix.cli.app import app
+from kfix.model.cluster.offsets import SavedOffsets
 from kfix.model.cluster.snapshot import Snapshot
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK
@@ -69,5 +72,11 @@ def test_kfix_knows_their_options(all_commands, tmp_path):
             words[words.index("--bootstrap-server") + 1] = nobody
             words = [str(tmp_path / w) if w == CONFIG else w for w in words]
             words = [str(tmp_path / "moves.json") if w == "FILE" else w for w in words]
+            words = [str(tmp_path / w) if w.startswith("offsets-") else w for w in words]
+            if words[1:3] == ["offsets", "restore"]:
+                write_offsets(SavedOffsets(0, "0", "", (), ()), Path(words[3]))
+            for old in tmp_path.glob("offsets-*"):
+                if words[1:3] == ["offsets", "save"]:
+                    old.unlink()
             result = CliRunner().invoke(app, words[1:])
             assert result.exit_code == 22, (command, result.output)

@@ -57,6 +57,7 @@ SAMPLES: Mapping[str, Sample] = {
     "leader.elect_isr": Sample(_stuck, ON_STUCK),
     "leader.elect_preferred": Sample(_stuck, ON_STUCK),
     "leader.elect_unclean": Sample(dead_isr, {**ON_TP, "max_loss": -1}),
+    "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),
     "reassign.cancel": Sample(lambda: moving(1, 2, 4), ON_TP),
     "reassign.move": Sample(_slow, {**ON_TP, "replicas": (1, 2, 3, 4)}, at_once=False),
     "reassign.noop": Sample(_stuck, ON_STUCK),
@@ -137,7 +138,8 @@ def test_the_change_is_one_call_its_progress_is_seen_and_its_proof_holds(name: s
 def test_progress_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
     cluster, args = _frozen(name)
     before = read_facts(cluster, ACTIONS[name].reads(args))
-    cluster.faults.unreadable |= {"zookeeper": "gone", "reassignments": "gone", "configs": "gone", "partition": "gone"}
+    sources = ("zookeeper", "reassignments", "configs", "partition", "group")
+    cluster.faults.unreadable |= dict.fromkeys(sources, "gone")
     assert ACTIONS[name].probe(args, before, cluster) is ActionStatus.UNKNOWN
 
 

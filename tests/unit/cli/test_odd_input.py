@@ -20,7 +20,7 @@ from kfix.adapters.saved import files
 from kfix.cli.app import app
 from kfix.model.cluster.snapshot import CoordinatorProbe
 from kfix_diagnostics.engine import diagnose
-from kfix_diagnostics.group_story import explain_group
+from kfix_diagnostics.ladder.ladder import explain_group
 from tests.unit.diagnostics.clusters import base
 
 

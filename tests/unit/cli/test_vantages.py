@@ -41,7 +41,7 @@ def test_two_places_are_one_diagnosis_with_its_matrix(files: tuple[Path, Path]) 
     assert result.exit_code == 21
     assert "CRITICAL KFX803 broker 1" in result.stdout
     assert "  broker           1    2    3\n  az1 (08:00:00Z)  yes  no   no\n" in result.stdout
-    assert "from az1: reaches: broker 1" in result.stdout
+    assert "from az1: reaches: broker 1" in run("diagnose", "--from", files[0], "--from", files[1], "-v").stdout
     assert result.stderr == ""
 
 

@@ -48,8 +48,23 @@ def moved(snapshot: Snapshot, hosts: dict[int, str]) -> Snapshot:
         (recreated({7: 590.0}), {4: (None, False), 5: (None, False)}),
         (recreated({7: 590.0, 8: 580.0, 9: 570.0}), {4: (None, False), 5: (None, False)}),
         (recreated({7: 86_400.0, 8: 86_400.0}), {}),
+        (recreated({}, remembered={4: "localhost:9091", 5: "localhost:9091"}), {}),
+        (
+            recreated({7: 590.0}, remembered={4: "localhost:9097", 5: "localhost:9097"}),
+            {4: (None, False), 5: (None, False)},
+        ),
     ],
-    ids=["by order", "one by address", "both by address", "by host", "too few", "too many", "older than the loss"],
+    ids=[
+        "by order",
+        "one by address",
+        "both by address",
+        "by host",
+        "too few",
+        "too many",
+        "older than the loss",
+        "one address, a broker at work",
+        "one address, a new broker",
+    ],
 )
 def test_each_lost_id_has_a_replacement_of_its_own(
     snapshot: Snapshot, lost: dict[int, tuple[int | None, bool]]

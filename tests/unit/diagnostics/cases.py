@@ -8,7 +8,7 @@ from dataclasses import replace
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Mode, Snapshot, ZooKeeperNode
 from kfix.model.diagnosis.finding import Severity
-from tests.unit.diagnostics import cut_clusters, prevention_cases, throttle_cases
+from tests.unit.diagnostics import cut_clusters, group_cases, prevention_cases, throttle_cases
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
     G2,
@@ -40,6 +40,10 @@ from tests.unit.diagnostics.clusters import (
 from tests.unit.diagnostics.sick import Sick
 
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
+
+
+_LEADERLESS = "Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"
+_LED = "Topic: x Partition: {0} Leader: {1} Replicas: 1,2,3 Isr: 1,{1}"
 
 
 SICK: dict[str, list[Sick]] = {
@@ -77,9 +81,12 @@ SICK: dict[str, list[Sick]] = {
     ],
     "KFX107": [
         Sick(lambda: text("Topic: x Partition: 0 Leader: none Replicas: 1,2 Isr: 2"), "ISR [2]", CRITICAL),
+        Sick(lambda: text(f"{_LEADERLESS}\n{_LED.format(1, 2)}"), "broker 2 likely alive", CRITICAL),
+        Sick(lambda: text(f"{_LEADERLESS}\n{_LED.format(1, 3)}"), "broker 2 likely dead", CRITICAL),
     ],
     "KFX108": [Sick(pending_offsets, "producer id 4000", CRITICAL)],
     "KFX109": [Sick(offsets_not_loaded, "coordinator on broker 2", CRITICAL)],
+    **group_cases.SICK,
     "KFX201": [
         Sick(lambda: metadata_divergence().snapshot(), str(G2), WARNING),
         Sick(
@@ -99,6 +106,9 @@ SICK: dict[str, list[Sick]] = {
     "KFX203": [
         Sick(lambda: stale_view().snapshot(), "broker 1", CRITICAL),
         Sick(lambda: zone_isolated_with_leader().snapshot(), "broker 1", CRITICAL),
+    ],
+    "KFX204": [
+        Sick(lambda: text(f"{_LED.format(1, 2)}\n{_LED.format(1, 3)}"), "partitions shown twice", WARNING),
     ],
     "KFX301": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),
@@ -205,6 +215,7 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
     ],
     "KFX108": [lambda: base().snapshot(), offsets_not_loaded],
     "KFX109": [lambda: base().snapshot(), pending_offsets],
+    **group_cases.WELL,
     "KFX201": [
         lambda: coordinator_stuck().snapshot(),
         lambda: stale_view().snapshot(),
@@ -221,6 +232,10 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: base().kill(2).back(2, 3600).snapshot(),
     ],
     "KFX203": [lambda: metadata_divergence().snapshot(), lambda: base().kill(1).snapshot()],
+    "KFX204": [
+        lambda: text(f"{_LED.format(1, 2)}\n{_LED.format(1, 2)}"),
+        lambda: metadata_divergence().snapshot(),
+    ],
     "KFX301": [lambda: base().kill(3).snapshot(), lambda: offsets_rf1().kill(3).snapshot()],
     "KFX302": [
         lambda: metadata_divergence().snapshot(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.adapters.describe_text import parse_describe_text
+from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import LoggedGroup, Mode, OffsetsLog, OpenTransaction, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
@@ -149,7 +149,7 @@ def deleting() -> Paper:
 
 
 def text(rows: str) -> Snapshot:
-    return parse_describe_text(rows, "paste.txt", NOW)
+    return parse_pasted(rows, "paste.txt", NOW)
 
 
 def unread_zookeeper() -> Paper:

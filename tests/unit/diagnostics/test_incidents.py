@@ -9,8 +9,10 @@ import pytest
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
 from kfix.model.diagnosis.finding import Confidence, Diagnosis, Finding, Severity
+from kfix.report.findings.screen import screen_lines
 from kfix.report.findings.table import findings_text
 from kfix.report.findings.verdict import exit_code
+from kfix.report.lines import lines_text
 from kfix_diagnostics.engine import Options, diagnose
 from tests.places import GOLDEN
 from tests.unit.diagnostics import cut_clusters
@@ -77,14 +79,17 @@ def find(diagnosis: Diagnosis, code: str) -> Finding:
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
-def test_the_report_is_the_golden_one(name: str) -> None:
+def test_the_reports_are_the_golden_ones(name: str) -> None:
     make, code = INCIDENTS[name]
     diagnosis = diagnose(make())
-    said = findings_text(diagnosis, width=100)
-    path = GOLDEN_FOLDER / f"{name}.txt"
-    if os.environ.get("KFIX_UPDATE_GOLDEN"):
-        path.write_text(said)
-    assert said == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
+    for folder, said in (
+        (GOLDEN_FOLDER, findings_text(diagnosis)),
+        (GOLDEN / "screen", lines_text(screen_lines(diagnosis, 100))),
+    ):
+        path = folder / f"{name}.txt"
+        if os.environ.get("KFIX_UPDATE_GOLDEN"):
+            path.write_text(said)
+        assert said == path.read_text(), "KFIX_UPDATE_GOLDEN=1 rewrites it"
     assert exit_code(diagnosis) == code
 
 
@@ -94,6 +99,11 @@ def test_no_golden_file_is_left_over() -> None:
         "group-blocked",
         "group-healthy",
         "group-commits",
+        "group-member",
+        "group-unreachable",
+        "group-rebalance",
+        "group-leaderless",
+        "group-outside",
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.adapters.memory.incidents import ALL as INCIDENTS
 from kfix.adapters.memory.incidents import STUCK
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.plan.args import ABSENT, ArgValue
 from kfix.probes.leadership.coordinator_answers import group_on
@@ -46,6 +47,23 @@ def with_min_isr(value: str, cluster: MemoryCluster) -> MemoryCluster:
 def in_transaction() -> MemoryCluster:
     cluster = four_brokers()
     cluster.logs.open_transactions[TP] = 40
+    return cluster
+
+
+OFFSETS: Mapping[str, ArgValue] = {"group": "g", "topic": "orders"}
+
+
+def with_offsets(*, members: bool = False) -> MemoryCluster:
+    """Group g has committed offset 5 of orders-0."""
+    cluster = four_brokers()
+    cluster.committed["g"] = {TP: StoredOffset(5, 0, "a note")}
+    cluster.members |= {"g"} if members else set()
+    return cluster
+
+
+def without_coordinator() -> MemoryCluster:
+    cluster = with_offsets()
+    cluster.kill(*cluster.brokers)
     return cluster
 
 
@@ -166,6 +184,18 @@ CASES: list[Case] = [
     ("no_open_transactions", four_brokers, ON_TP, "pass", "last stable offset 100, high watermark 100"),
     ("no_open_transactions", in_transaction, ON_TP, "fail", "a transaction is open from offset 40 on"),
     ("no_open_transactions", dead_isr, ON_TP, "inconclusive", "has no leader"),
+    ("group_is_empty", with_offsets, {"group": "g"}, "pass", "group g is Empty"),
+    ("group_is_empty", four_brokers, {"group": "g"}, "pass", "group g is Dead"),
+    ("group_is_empty", lambda: with_offsets(members=True), {"group": "g"}, "fail", "group g is Stable"),
+    ("group_is_empty", without_coordinator, {"group": "g"}, "inconclusive", "does not answer"),
+    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
+    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
+    ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":null}'}, "fail", "orders-0 5"),
+    ("offsets_are", without_coordinator, {**OFFSETS, "offsets": '{"0":"5"}'}, "inconclusive", "does not answer"),
+    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"100"}'}, "pass", "all are"),
+    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":null}'}, "pass", "all are"),
+    ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"101"}'}, "fail", "its log has 0 to 100"),
+    ("offsets_in_log", dead_isr, {"topic": "orders", "offsets": '{"0":"5"}'}, "inconclusive", "has no leader"),
     ("controller_is", four_brokers, {"broker": 4}, "pass", "controller 4"),
     ("controller_is", lambda: without(4), {"broker": 4}, "fail", "controller 1"),
     ("free_space", lambda: with_room(121), {"broker": 4, "bytes": 100}, "pass", "broker 4: 121 bytes free"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.adapters.memory.incidents import coordinators, leaders, replicas
+from kfix.adapters.memory.incidents import coordinators, leaders, offsets, replicas
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 
@@ -32,6 +32,8 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "metadata-divergence-short-log": coordinators.metadata_divergence_short_log,
     "metadata-divergence-unread-log": coordinators.metadata_divergence_unread_log,
     "no-live-replica": leaders.no_live_replica,
+    "offsets-not-loaded": offsets.offsets_not_loaded,
+    "offsets-not-loaded-committed-since": offsets.offsets_not_loaded_committed_since,
     "offsets-rf1": replicas.offsets_rf1,
     "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
     "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kfix.adapters.memory.cluster import MemoryCluster
+from kfix.derive.restoring import OffsetsItem
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import REQUEST, Cause, Confidence, FactValue, Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedIncident:
-    """`finding` is what a diagnosis gives, or a person's request if nothing is wrong."""
+    """`finding` is what a diagnosis gives, or a person's request. `offsets` are saved ones, to be restored."""
 
     cluster: MemoryCluster
     finding: Finding
+    offsets: tuple[OffsetsItem, ...] = ()
 
 
 def found(

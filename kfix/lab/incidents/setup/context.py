@@ -10,6 +10,7 @@ from kfix.errors import LabError, UsageError
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
 from kfix.lab.clients.leading import answers_as_leader, log_ends
+from kfix.lab.clients.membership import begin_join, describe, settle_alone
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.clients.transactions import Transactions
 from kfix.lab.definition.layout import ids_by_rack, spread
@@ -168,6 +169,21 @@ class IncidentContext:
 
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
+
+    def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int) -> str:
+        """Returns the id of a member that does not join again when another one comes: the group waits for it."""
+        address = self.access.addresses()[coordinator]
+        held = settle_alone(address, group, [TopicPartition(topic, number) for number in range(partitions)])
+        self.report(f"member {held} of group {group} joined alone and has all partitions of {topic}")
+        begin_join(address, group, topic)
+        wait_for(
+            f"group {group} waits for {held} to join again",
+            lambda: describe(address, group).state == "PreparingRebalance",
+            10,
+        )
+        self.require(len(describe(address, group).members) == 2, "both members are in the group")
+        self.report(f"another member joined; the coordinator waits for {held}, which does not join again")
+        return held
 
     # --- checks ---------------------------------------------------------------------------------------------------
 

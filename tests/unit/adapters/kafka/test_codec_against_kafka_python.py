@@ -9,9 +9,11 @@ from kafka.protocol import admin, consumer
 from kafka.protocol import metadata as meta
 from kafka.protocol.consumer import group
 
-from kfix.adapters.kafka import requests, responses
-from kfix.adapters.kafka.codec import ByteReader, ProtocolError
+from kfix.adapters.kafka import group_answers, requests, responses
+from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.connection import _frame
+from kfix.model.cluster.group_reading import GroupMember
+from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import Assignment, PartitionView, TopicPartition
 
 names = st.text(min_size=1, max_size=20)
@@ -39,6 +41,7 @@ def test_group_requests_have_the_same_bytes(name):
     same(requests.find_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=0))
     same(requests.offset_fetch(name), group.OffsetFetchRequest(group_id=name, topics=None))
     same(requests.describe_groups((name,)), admin.DescribeGroupsRequest(groups=[name]))
+    same(requests.describe_members(name), admin.DescribeGroupsRequest(groups=[name]))
     same(requests.list_groups(), admin.ListGroupsRequest())
 
 
@@ -80,6 +83,34 @@ def test_stable_offsets_request_has_the_same_bytes(name, topic, index):
     same(
         requests.stable_offset_fetch(name, (TopicPartition(topic, index),)),
         group.OffsetFetchRequest(group_id=name, topics=[asked], require_stable=True),
+    )
+
+
+@given(names, st.integers(0, 9), st.integers(0, 1 << 40), st.integers(-1, 9), st.text(max_size=9))
+def test_offset_commit_request_has_the_same_bytes(name, index, offset, epoch, metadata):
+    topic = group.OffsetCommitRequest.OffsetCommitRequestTopic
+    partition = topic.OffsetCommitRequestPartition(
+        partition_index=index, committed_offset=offset, committed_leader_epoch=epoch, committed_metadata=metadata
+    )
+    same(
+        requests.offset_commit(name, {TopicPartition(name, index): StoredOffset(offset, epoch, metadata)}),
+        group.OffsetCommitRequest(
+            group_id=name,
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            group_instance_id=None,
+            topics=[topic(name=name, partitions=[partition])],
+        ),
+    )
+
+
+@given(names, st.integers(0, 9))
+def test_offset_delete_request_has_the_same_bytes(name, index):
+    topic = group.OffsetDeleteRequest.OffsetDeleteRequestTopic
+    partition = topic.OffsetDeleteRequestPartition(partition_index=index)
+    same(
+        requests.offset_delete(name, (TopicPartition(name, index),)),
+        group.OffsetDeleteRequest(group_id=name, topics=[topic(name=name, partitions=[partition])]),
     )
 
 
@@ -202,8 +233,79 @@ def test_stable_offsets_answer_is_read_whole(name, offset, code):
         group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name=name, partitions=[partition])], error_code=16),
         7,
     )
-    expected = {TopicPartition(name, 4): responses.CommittedOffset(code, offset)}
+    expected = {TopicPartition(name, 4): responses.CommittedOffset(code, offset, -1, "m")}
     assert responses.stable_offset_fetch(reader) == (16, expected)
+
+
+@given(names, names, st.one_of(st.none(), names), st.booleans())
+def test_members_answer_is_read_whole(name, topic, instance, consumes):
+    described = admin.DescribeGroupsResponse.DescribedGroup
+    assigned = Writer().i16(0).i32(1).string(topic).array((2, 0), Writer.i32).blob(b"").done()
+    member = described.DescribedGroupMember(
+        member_id="m",
+        group_instance_id=instance,
+        client_id="c",
+        client_host="/h",
+        member_metadata=b"x",
+        member_assignment=assigned,
+    )
+    one = described(
+        error_code=0,
+        group_id=name,
+        group_state="Stable",
+        protocol_type="consumer" if consumes else "connect",
+        protocol_data="range",
+        members=[member],
+        authorized_operations=set(),
+    )
+    found = group_answers.describe_members(answer(admin.DescribeGroupsResponse(throttle_time_ms=0, groups=[one]), 4))
+    tps = (TopicPartition(topic, 2), TopicPartition(topic, 0)) if consumes else ()
+    assert found.members == (GroupMember("m", "c", "/h", instance or "", tps),)
+    assert (found.error, found.state) == (0, "Stable")
+
+
+@given(names, st.integers(-1, 1 << 40))
+def test_committed_offsets_answer_is_read_whole(name, offset):
+    topic = group.OffsetFetchResponse.OffsetFetchResponseTopic
+    partition = topic.OffsetFetchResponsePartition(
+        partition_index=4, committed_offset=offset, committed_leader_epoch=-1, metadata="m", error_code=29
+    )
+    reader = answer(
+        group.OffsetFetchResponse(throttle_time_ms=0, topics=[topic(name=name, partitions=[partition])], error_code=16),
+        5,
+    )
+    expected = {TopicPartition(name, 4): responses.CommittedOffset(29, offset)}
+    assert group_answers.committed_offsets(reader) == (16, expected)
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        ([0, 0], (0, "")),
+        ([25, 25], (25, "t-0")),
+        ([0, 3], (-1, "t-1: UNKNOWN_TOPIC_OR_PARTITION; accepted: 1")),
+    ],
+)
+def test_answers_about_offsets_say_whether_all_or_some_or_none_were_changed(codes, expected):
+    committed = group.OffsetCommitResponse.OffsetCommitResponseTopic
+    rows = [
+        committed.OffsetCommitResponsePartition(partition_index=number, error_code=code)
+        for number, code in enumerate(codes)
+    ]
+    reader = answer(group.OffsetCommitResponse(throttle_time_ms=0, topics=[committed(name="t", partitions=rows)]), 7)
+    assert responses.offset_commit(reader) == responses.PartitionResult(*expected)
+    deleted = group.OffsetDeleteResponse.OffsetDeleteResponseTopic
+    rows = [
+        deleted.OffsetDeleteResponsePartition(partition_index=number, error_code=code)
+        for number, code in enumerate(codes)
+    ]
+    for top in (0, 69):
+        reader = answer(
+            group.OffsetDeleteResponse(error_code=top, throttle_time_ms=0, topics=[deleted(name="t", partitions=rows)]),
+            0,
+        )
+        wanted = (top, "") if top else expected
+        assert responses.offset_delete(reader) == responses.PartitionResult(*wanted)
 
 
 @given(names, st.binary(max_size=40), st.sampled_from([0, 1]))
@@ -246,8 +348,13 @@ def test_answers_to_changes_carry_the_partitions_own_error(code, message):
     assert (said.error, said.message) == (code, message or "")
 
 
-decoders = [v for k, v in vars(responses).items() if callable(v) and k.islower() and not k.startswith("_")]
-decoders = [d for d in decoders if getattr(d, "__module__", "") == responses.__name__]
+decoders = [
+    decode
+    for module in (responses, group_answers)
+    for name, decode in vars(module).items()
+    if callable(decode) and name.islower() and not name.startswith("_")
+    if getattr(decode, "__module__", "") == module.__name__
+]
 
 
 @pytest.mark.parametrize("decode", decoders, ids=lambda d: d.__name__)

@@ -35,6 +35,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from tests.unit.diagnostics.group_readings import reading
 
 TP = TopicPartition("__consumer_offsets", 0)
 HERE = Endpoint("127.0.0.1", 9092)
@@ -69,6 +70,7 @@ def whole(**changes):
         groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
         groups_complete=True,
         probes=(CoordinatorProbe("g", 0, 0, 1, 0, 4, "e", 0.25),),
+        group_readings=(reading(), reading(members=None, partitions=None, endpoint=None, unconnected=None)),
         offsets_logs=(
             OffsetsLog(
                 0, 1, 2, 9, 5, 3, 9, (LoggedGroup("g", 1, (TP,), None),), (OpenTransaction(7, 1000, ("g",)),), "x"
@@ -128,7 +130,16 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 
 
 #: Parts that came after the first release of the format: a file without them is an older one.
-LATER = {"stated_partitions", "offsets_logs", "visible", "epoch_ends", "ensemble", "samples", "vantages"}
+LATER = {
+    "stated_partitions",
+    "group_readings",
+    "offsets_logs",
+    "visible",
+    "epoch_ends",
+    "ensemble",
+    "samples",
+    "vantages",
+}
 
 
 @pytest.mark.parametrize("key", sorted(json.loads(json.dumps(encode(whole())))))

@@ -13,11 +13,13 @@ How kfix knows
     log of the group's partition (the last 20 000 records at most).
 
 Remedies, safest first
-    Stop the group's consumers before they commit new positions. The broker's log names the record that it could not
-    read. Remove that record: write a tombstone for its key, let every replica compact it away, then move the leadership
-    of the partition, so that the next leader loads it. Offsets that were committed since then replace the old ones.
-    The settings segment.ms=1000, min.cleanable.dirty.ratio=0.0, max.compaction.lag.ms=1000 and delete.retention.ms=0 on
-    the topic make compaction quick; remove them afterwards.
+    Stop the group's consumers before they commit new positions. Save the offsets from the log with `kfix offsets save`;
+    `kfix offsets restore` commits them again, so that the consumers continue where they were. That lasts until the
+    leadership moves or the broker restarts: while the record is there, the next leader drops them again. The broker's
+    log names the record. Remove it: write a tombstone for its key, let every replica compact it away, then move the
+    leadership of the partition, so that the next leader loads it. The settings segment.ms=1000,
+    min.cleanable.dirty.ratio=0.0, max.compaction.lag.ms=1000 and delete.retention.ms=0 on the topic make compaction
+    quick; remove them afterwards.
 
 Do not
     Do not restart the broker and do not move the leadership while the record is there: the next leader fails to load
@@ -39,7 +41,8 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several, some
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import partition_options, servers
+from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX109"
@@ -72,7 +75,7 @@ def _not_loaded(broker: int, parts: list[tuple[OffsetsLog, LoggedGroup]], case: 
         ),
         evidence=tuple(row for log, group in parts[:_SHOWN] for row in _rows(log, group)),
         blocked=Blocked("consumers of these groups lose their position: auto.offset.reset applies", groups),
-        remedies=tuple(_remedies(broker, groups[0], tps[0], case)),
+        remedies=tuple(_remedies(broker, groups[0], tps, case)),
         never=(
             _never_reload(broker),
             "Do not let the consumers commit before the old offsets are saved: new commits replace them",
@@ -90,7 +93,7 @@ def _never_reload(broker: int) -> str:
 
 def _rows(log: OffsetsLog, group: LoggedGroup) -> Iterator[Evidence]:
     yield Evidence(
-        f"log of {TopicPartition(OFFSETS_TOPIC, log.partition)} on broker {log.broker}",
+        log_source(log),
         f"group {group.name}",
         f"offsets of {several(group.offsets, 'partition')} (records {log.first} to {log.end - 1} of {log.start} to "
         f"{log.log_end - 1})",
@@ -101,17 +104,19 @@ def _rows(log: OffsetsLog, group: LoggedGroup) -> Iterator[Evidence]:
     )
 
 
-def _remedies(broker: int, group: str, tp: TopicPartition, case: CaseFile) -> Iterator[Remedy]:
+def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
     yield Remedy("Stop the consumers of these groups, before they commit new positions")
+    chosen = partition_options([tp.partition for tp in tps])
+    file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
+    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {servers(case)} {chosen} -o {file}")
     yield Remedy(
-        "Save the offsets that the log holds; the command prints them and waits for more (Ctrl-C ends it)",
-        f"kafka-console-consumer.sh {servers(case, '--consumer.config')} --topic {OFFSETS_TOPIC} --partition "
-        f"{tp.partition} --offset earliest --skip-message-on-error --formatter "
-        "'kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter'",
+        "Commit the saved offsets again (a runbook, behind its gates); then start the consumers",
+        f"kfix offsets restore {file} {servers(case)}",
     )
     yield Remedy(
-        f"Search the log of broker {broker} for `Error loading offsets from {tp}`: the exception below it names the "
-        "record. Write a tombstone for its key, wait until every replica has compacted it, then move the leadership",
+        f"Search the log of broker {broker} for `Error loading offsets from {tps[0]}`: the exception below it names "
+        "the record. Write a tombstone for its key, wait until every replica has compacted it, then move the "
+        "leadership",
         "kfix explain KFX109",
     )
     yield Remedy("Diagnose again", f"kfix diagnose {servers(case)} --group {shlex.quote(group)}")

@@ -31,11 +31,11 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, LoggedGroup, OffsetsLog, OpenTransaction, TopicPartition
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, LoggedGroup, OffsetsLog, OpenTransaction
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import some
 from kfix_diagnostics._advice import servers
+from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX108"
@@ -92,7 +92,7 @@ def _groups_waiting(log: OffsetsLog, transaction: OpenTransaction) -> list[Logge
 
 def _log_row(log: OffsetsLog, transaction: OpenTransaction, case: CaseFile) -> Evidence:
     return Evidence(
-        f"log of {TopicPartition(OFFSETS_TOPIC, log.partition)} on broker {log.broker}",
+        log_source(log),
         f"open transaction of producer id {transaction.producer}",
         f"last stable offset {log.stable}, high watermark {log.log_end}, groups {some(transaction.groups, _SHOWN)}",
         case.taken_at - transaction.since_ms / 1000,
@@ -108,7 +108,7 @@ def _refusal(log: OffsetsLog, group: LoggedGroup) -> Evidence:
 
 
 def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
-    if case.kraft or _newest(case) >= _LISTS_TRANSACTIONS:
+    if case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS:
         yield Remedy(
             f"Find the transactional.id of producer id {producer}",
             f"kafka-transactions.sh {servers(case)} list",
@@ -124,8 +124,8 @@ def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
     )
 
 
-def _newest(case: CaseFile) -> tuple[int, int]:
-    """Returns the oldest of the versions that the brokers' software supports; (0, 0) if none is known."""
+def _oldest_brokers(case: CaseFile) -> tuple[int, int]:
+    """Returns the version of the brokers with the oldest software; (0, 0) if none is known."""
     found = [v.partition("-")[0].split(".") for v in case.settings(NEWEST_PROTOCOL).values()]
     return min(((int(a), int(b)) for a, b, *_ in found if a.isdecimal() and b.isdecimal()), default=(0, 0))
 

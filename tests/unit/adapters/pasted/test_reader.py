@@ -2,14 +2,15 @@
 
 import pytest
 
-from kfix.adapters.describe_text import parse_describe_text
+from kfix.adapters.pasted.reader import parse_pasted
 from kfix.errors import InvalidFileError
 from kfix.model.cluster.snapshot import Assignment, Mode, PartitionView, Snapshot, TopicPartition
+from kfix.report.findings.verdict import exit_code
 from kfix_diagnostics.engine import diagnose
 
 
 def read(text: str) -> Snapshot:
-    return parse_describe_text(text, "paste.txt", 1_800_000_000.0)
+    return parse_pasted(text, "paste.txt", 1_800_000_000.0)
 
 
 def rows(text: str) -> dict[TopicPartition, PartitionView]:
@@ -114,8 +115,8 @@ def test_prompts_warnings_and_blank_lines_do_not_matter() -> None:
             ["paste.txt:2: Partition is 'a', wanted a number", "paste.txt:3: Replicas is 'q', wanted broker ids"],
         ),
         ("Partition: 0 Leader: 1 Replicas: 1 Isr: 1", ["paste.txt:1: a partition row before any topic"]),
-        ("Topic: x Partition: 0 Replicas: 1 Isr: 1", ["paste.txt:1: a partition row without a Leader"]),
-        ('{"leader":1}', ["paste.txt:1: JSON without its path"]),
+        ("Topic: x Partition: 0 Replicas: 1 Isr: 1", ["paste.txt:1: a partition row without a field Leader"]),
+        ('{"leader":1}', ["paste.txt:1: no partition in this text"]),
         ('/brokers/topics/x/partitions/0/state {"leader":1}', ["paste.txt:1: not the content of such a znode"]),
         ("/brokers/topics/x/partitions/0/state {oops}", ["paste.txt:1: not JSON"]),
     ],
@@ -127,3 +128,88 @@ def test_what_cannot_be_read_is_told_with_its_line(text: str, problems: list[str
     for said, wanted in zip(raised.value.problems, problems, strict=True):
         assert said.startswith(wanted)
     assert "kcat" in raised.value.hint
+
+
+KCAT = (
+    "Metadata for all topics (from broker 1: b1:9092/1):\n 3 brokers:\n  broker 1 at b1:9092 (controller)\n"
+    "  broker 2 at b2:9092\n  broker 3 at b3:9092\n 1 topics:\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("leader 1, replicas: 2,3, isrs: 2,3", "leader 1 is not in the ISR [2, 3]"),
+        ("leader 1, replicas: 1,2,3, isrs: 2,3", "leader 1 is not in the ISR [2, 3]"),
+        ("leader 1, replicas: , isrs: ", "leader 1 is not in the ISR []"),
+        ("leader 1, replicas: 1,2, isrs: 1,2,3", "ISR [1, 2, 3] has [3], but the replicas are [1, 2]"),
+        ("leader 1, replicas: 1,1, isrs: 1", "Replicas [1, 1] names a broker twice"),
+        ("leader 1, replicas: 1,2, isrs: 1,1", "Isr [1, 1] names a broker twice"),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_broken_and_never_healthy(row: str, why: str) -> None:
+    text = KCAT + f'  topic "x" with 2 partitions:\n    partition 0, {row}\n'
+    snapshot = read(text + "    partition 1, leader 1, replicas: 1,2,3, isrs: 1,2,3\n")
+    assert list(snapshot.views[1].partitions) == [TopicPartition("x", 1)]
+    broken = next(s for s in snapshot.failed_sources if s.name == "part of the text")
+    assert f"line 8: {why}" in broken.error
+    assert exit_code(diagnose(snapshot)) == 22
+
+
+@pytest.mark.parametrize("topic", ["$(reboot)", "z\u00fcrich", "x" * 250, "..", "a\u202eb"])
+def test_a_name_that_no_topic_can_have_is_a_broken_row(topic: str) -> None:
+    with pytest.raises(InvalidFileError) as raised:
+        read(f"Topic: {topic} Partition: 0 Leader: none Replicas: 1,2 Isr: 1")
+    assert "which no topic of Kafka is called" in raised.value.problems[0]
+
+
+def test_a_negative_replica_is_a_broken_row() -> None:
+    with pytest.raises(InvalidFileError) as raised:
+        read("Topic: x Partition: 0 Leader: 1 Replicas: -1,1 Isr: 1")
+    assert "Replicas [-1, 1] has a negative broker id" in raised.value.problems[0]
+
+
+def test_a_broken_row_takes_no_other_row_with_it() -> None:
+    """The row after it, on the next line or on the same one, is read."""
+    ends = ("\n", " ")
+    for end in ends:
+        text = KCAT + '  topic "x" with 2 partitions:\n    partition 0, leader 9, replicas: 1, isrs: 1' + end
+        snapshot = read(text + "    partition 1, leader -1, replicas: 1,2,3, isrs: 1\n")
+        assert list(snapshot.views[1].partitions) == [TopicPartition("x", 1)]
+
+
+WELL = "    partition {}, leader 1, replicas: 1,2,3, isrs: 1,2,3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (KCAT + '  topic "x" with 2 partitions:\n' + WELL.format(0) + WELL.format(7), "the text shows 1 of the 2"),
+        (KCAT + '  topic "x" with 1 partitions:\n' + WELL.format(0) + WELL.format(1), "the text shows x-1, although"),
+        (
+            KCAT.replace("1 topics", "4 topics") + '  topic "x" with 1 partitions:\n' + WELL.format(0),
+            "the text shows 1 of 4 topics of kcat -L",
+        ),
+        (
+            KCAT.replace("3 brokers", "5 brokers") + '  topic "x" with 1 partitions:\n' + WELL.format(0),
+            "the text shows 3 of 5 brokers of kcat -L",
+        ),
+    ],
+)
+def test_a_text_that_states_more_than_it_shows_is_never_healthy(text: str, why: str) -> None:
+    snapshot = read(text)
+    assert any(why in source.error for source in snapshot.failed_sources)
+    assert exit_code(diagnose(snapshot)) == 22
+
+
+def test_brokers_beyond_the_end_of_a_list_that_is_cut_off_are_not_dead() -> None:
+    row = "    partition 0, leader 1, replicas: 1,4,5, isrs: 1,4,5\n"
+    text = KCAT.replace("3 brokers", "5 brokers") + '  topic "x" with 1 partitions:\n' + row
+    assert {f.code for f in diagnose(read(text)).walk()} == {"KFX901"}
+    assert "KFX401" in {f.code for f in diagnose(read(KCAT + '  topic "x" with 1 partitions:\n' + row)).walk()}
+
+
+def test_every_error_of_a_long_log_is_counted() -> None:
+    lines = (f"[Consumer clientId=c, groupId=g{n}] Offset commit failed: NOT_COORDINATOR.\n" for n in range(700))
+    [found] = [f for f in diagnose(read("".join(lines))).findings if f.code == "KFX117"]
+    assert len(found.blocked.groups) == 700

@@ -1,0 +1,88 @@
+"""KFX110 coordinator-unreachable: the address of a group's coordinator accepts no connection from here.
+
+Why it matters
+    Clients ask any broker for the coordinator of their group, get an address, and connect to that one only. If it is
+    wrong for the place where they run, every other request works and the group hangs with disconnects or timeouts.
+
+How kfix knows
+    `kfix diagnose --group G` asks for the coordinator as a client does and connects to the host and port of the answer.
+    The host name does not resolve here, or the connection is refused or gets no answer. This is the view from the host
+    of kfix: run it where the consumers run.
+
+Remedies, safest first
+    Compare the address with advertised.listeners of that broker, and with DNS and the firewall where the clients run.
+    Correct whichever is wrong. advertised.listeners is a dynamic setting since 1.1: no restart is needed where it was
+    set with kafka-configs.sh, and a restart of that one broker where it is in server.properties.
+
+Do not
+    Do not move the partition to another broker to get another coordinator: the other groups of the broker stay cut
+    off. Do not restart brokers before the address is corrected.
+
+Sources
+    FindCoordinator names the listener on which it was asked. Reproduced on real brokers of 2.7.1. See
+    docs/facts/consumer-groups.md.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import GroupReading, by_group
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix_diagnostics._advice import servers
+
+CODE = "KFX110"
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    found: dict[tuple[int, str], list[GroupReading]] = {}
+    for readings in by_group(case.snapshot.group_readings).values():
+        last = readings[-1]
+        if last.unconnected and last.coordinator is not None:
+            found.setdefault((last.coordinator, str(last.endpoint)), []).append(last)
+    for (broker, address), reached in sorted(found.items()):
+        yield _unreachable(broker, address, reached, case)
+
+
+def _unreachable(broker: int, address: str, readings: list[GroupReading], case: CaseFile) -> Finding:
+    groups = tuple(sorted(each.group for each in readings))
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"coordinator on broker {broker}",
+        summary=f"the coordinator is broker {broker} at {address}, and this address accepts no connection from here: "
+        f"{readings[0].unconnected}",
+        cause=Cause(
+            f"advertised.listeners of broker {broker}, DNS or a firewall is wrong for this place, or the process has "
+            "just ended",
+            Confidence.LIKELY,
+        ),
+        evidence=(Evidence("FindCoordinator", f"group {groups[0]}", f"broker {broker} at {address}"),),
+        blocked=Blocked("clients of these groups at this place", groups),
+        remedies=(
+            Remedy(
+                f"Compare {address} with advertised.listeners of broker {broker}, and correct it there or in DNS",
+                f"kafka-configs.sh {servers(case)} --describe --all --entity-type brokers --entity-name {broker}",
+            ),
+            Remedy(
+                "Repeat this where the consumers run: only their place counts",
+                f"kfix diagnose {servers(case)} --group {shlex.quote(groups[0])}",
+            ),
+        ),
+        never=("Do not move the offsets partition to get another coordinator: other groups stay cut off",),
+        follows=(f"KFX402:broker {broker}", f"KFX401:broker {broker}", f"KFX807:broker {broker}"),
+        token=address,
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="coordinator-unreachable",
+    title="the address of a group's coordinator accepts no connection from here",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+)

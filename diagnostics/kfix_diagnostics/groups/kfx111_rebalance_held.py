@@ -1,0 +1,119 @@
+"""KFX111 rebalance-held: a group does not leave its rebalance, and the same members are in it all the time.
+
+Why it matters
+    While a group rebalances, its members receive no records. One member that does not rejoin holds up all others until
+    its rebalance timeout, which is max.poll.interval.ms (5 minutes by default), and again at the next rebalance.
+
+How kfix knows
+    Two snapshots of `kfix diagnose --group G` show the group in PreparingRebalance or CompletingRebalance, with members
+    that are in both. A coordinator waits for members that it already knows. So a member that joined between the two
+    snapshots is ruled out, and so is one that the log of the offsets partition does not list in the last generation. No
+    client request shows which of several such members the coordinator waits for.
+
+Remedies, safest first
+    Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart
+    that process; it leaves the group when it stops. A static member (group.instance.id) whose host is gone keeps its
+    place until its session timeout, 30 minutes at most: start it again under the same id.
+
+Do not
+    Do not restart brokers and do not move the coordinator: the next one waits for the same member. Do not restart all
+    members at once: each start is another rebalance.
+
+Sources
+    Kafka 2.7.1: GroupCoordinator.tryCompleteJoin waits for every known member. See docs/facts/consumer-groups.md.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import GroupMember, GroupReading, by_group
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import ago, several, some
+from kfix_diagnostics._advice import servers
+
+CODE = "KFX111"
+_SHOWN = 5
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    for readings in by_group(case.snapshot.group_readings).values():
+        if len(readings) < 2:
+            continue
+        before, last = readings[-2:]
+        stayed = {member.id for member in before.members or ()}
+        members = _awaited(tuple(member for member in last.members or () if member.id in stayed), last, case)
+        if before.rebalances and last.rebalances and members:
+            yield _held(before, last, members, case)
+
+
+def _awaited(stayed: tuple[GroupMember, ...], last: GroupReading, case: CaseFile) -> tuple[GroupMember, ...]:
+    """Returns the members that may hold the rebalance: those of the last generation that the log of the group holds.
+
+    A member that is not of it has joined since. In CompletingRebalance all have joined, and the log does not help.
+    """
+    logged = {m for log in case.offsets_logs for g in log.groups if g.name == last.group for m in g.members}
+    of_it = tuple(member for member in stayed if member.id in logged)
+    return of_it if of_it and last.state == "PreparingRebalance" else stayed
+
+
+def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Finding:
+    lasted = ago(last.taken_at - before.taken_at)
+    new = len(last.members or ()) - len(members)
+    one = len(members) == 1
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"group {last.group}",
+        summary=f"group {last.group} has been rebalancing for {lasted} or longer, so no member gets a record; "
+        f"{'member' if one else 'one of the members'} {some([_called(m) for m in members], _SHOWN)} holds it",
+        cause=Cause(
+            f"{'this member does' if one else 'one of these members does'} not join again: its process hangs, or takes "
+            "longer than max.poll.interval.ms between two polls",
+            Confidence.LIKELY if one else Confidence.POSSIBLE,
+        ),
+        evidence=(
+            Evidence("DescribeGroups", "state", f"{before.state}, and {lasted} later {last.state}"),
+            *(Evidence("DescribeGroups", f"member {m.id}", f"client {m.client} on {m.host}") for m in members[:_SHOWN]),
+            *((Evidence("DescribeGroups", "members that have joined since", str(new)),) if new else ()),
+        ),
+        blocked=Blocked(f"{several(len(last.members or ()), 'member')} of the group", (last.group,)),
+        remedies=tuple(_remedies(last, members, case)),
+        never=(
+            "Do not restart brokers and do not move the coordinator: the next one waits for the same member",
+            "Do not restart all members at once: each start is another rebalance",
+        ),
+        token=",".join(sorted(member.id for member in members)),
+    )
+
+
+def _called(member: GroupMember) -> str:
+    name = f"{member.instance} ({member.client})" if member.instance else member.client
+    return f"{name} on {member.host.removeprefix('/')}"
+
+
+def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Iterator[Remedy]:
+    yield Remedy(
+        "Read the log or a thread dump of these members, and restart the process that does not poll",
+        f"kafka-consumer-groups.sh {servers(case)} --describe --group {shlex.quote(last.group)} --members --verbose",
+    )
+    static = [member.instance for member in members if member.instance]
+    if static:
+        yield Remedy(
+            f"A static member whose host is gone keeps its place until its session timeout: start {some(static)} again "
+            "under the same group.instance.id"
+        )
+    yield Remedy("Or wait for its rebalance timeout (max.poll.interval.ms): the coordinator then removes the member")
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="rebalance-held",
+    title="a group does not leave its rebalance",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.NONE,
+)

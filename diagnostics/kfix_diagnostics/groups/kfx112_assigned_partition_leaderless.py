@@ -1,0 +1,81 @@
+"""KFX112 assigned-partition-leaderless: a group reads partitions that have no leader.
+
+Why it matters
+    The group is stable, its other partitions are read and committed, and no client reports an error: only the records
+    of these partitions never arrive, and their lag is unknown.
+
+How kfix knows
+    `kfix diagnose --group G` reads which partitions are assigned to the members of the group or have a committed
+    offset, and finds some of them among the partitions without a leader. The finding of the partition itself (KFX101
+    to KFX107) gives the cause and the remedies; this one is shown under it.
+
+Remedies, safest first
+    Those of the partition's own finding. The consumers continue by themselves as soon as it has a leader.
+
+Do not
+    Do not reset the offsets of the group and do not restart its members: they are not the problem. Do not delete the
+    partition or its topic.
+
+Sources
+    Metadata reports LEADER_NOT_AVAILABLE for such a partition. See docs/facts/controller.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import by_group
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
+from kfix.wording import several
+from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._evidence import view_rows
+from kfix_diagnostics._words import has, per_topic
+
+CODE = "KFX112"
+_SHOWN = 3
+#: The findings that say why a partition has no leader.
+_CAUSES = ("KFX101", "KFX102", "KFX103", "KFX104", "KFX105", "KFX107")
+
+
+def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    leaderless = {row.tp for row in rows}
+    for group, readings in by_group(case.snapshot.group_readings).items():
+        mine = readings[-1].assigned | (readings[-1].partitions or {}).keys()
+        if stuck := tuple(sorted(mine & leaderless)):
+            yield _stuck(group, stuck, case)
+
+
+def _stuck(group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL,
+        obj=f"group {group}",
+        summary=f"{several(len(tps), 'partition')} of group {group} {has(len(tps))} no leader, so it gets no record of "
+        f"{per_topic(tps)}, and no error",
+        cause=Cause("no replica leads these partitions; the finding of each partition says why", Confidence.CERTAIN),
+        evidence=tuple(row for tp in tps[:_SHOWN] for row in view_rows(case, tp)),
+        blocked=Blocked(groups=(group,)),
+        remedies=(
+            Remedy(
+                "Restore a leader as the finding of the partition describes; then the consumers continue by themselves"
+            ),
+            diagnose_again(case, "See the finding of the partition"),
+        ),
+        never=("Do not reset the offsets of the group and do not restart its members: they are not the problem",),
+        partitions=tps,
+        follows_codes=_CAUSES,
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="assigned-partition-leaderless",
+    title="a group reads partitions that have no leader",
+    severity=Severity.CRITICAL,
+    check=check,
+    rows="leaderless and not deleting",
+    debounce=Debounce.HELD,
+)

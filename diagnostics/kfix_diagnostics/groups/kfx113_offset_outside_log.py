@@ -1,0 +1,103 @@
+"""KFX113 offset-outside-log: a committed offset of a group is below the start of the log, or above its end.
+
+Why it matters
+    A consumer that starts there gets OFFSET_OUT_OF_RANGE, and auto.offset.reset decides: `latest` skips every unread
+    record, `earliest` reads everything again, and `none` stops the client with an error.
+
+How kfix knows
+    `kfix diagnose --group G` reads the committed offsets first and the log start and high watermark of their leaders
+    after that, so that a commit in between is not mistaken for this. Below the start: retention or DeleteRecords
+    removed records that the group had not read. Above the end: the log has become shorter, by an unclean election or
+    because the topic was created again.
+
+Remedies, safest first
+    Above the end: find out which records were lost before anything else. Below the start: those records no longer
+    exist. Then choose the new position of the group deliberately, while its members are stopped.
+
+Do not
+    Do not start consumers before the position is chosen: they reset it by auto.offset.reset. Do not raise retention in
+    the hope that records return.
+
+Sources
+    Fetch answers OFFSET_OUT_OF_RANGE (1). See docs/facts/consumer-groups.md.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.group_reading import GroupPartition, GroupReading, by_group
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.wording import several
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics._words import are, per_topic
+
+CODE = "KFX113"
+_SHOWN = 5
+_Outside = dict[TopicPartition, GroupPartition]
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    for readings in by_group(case.snapshot.group_readings).values():
+        last = readings[-1]
+        outside = {tp: each for tp, each in sorted((last.partitions or {}).items()) if each.outside}
+        if outside:
+            yield _outside(last, outside, case)
+
+
+def _outside(reading: GroupReading, outside: _Outside, case: CaseFile) -> Finding:
+    above = {tp: each for tp, each in outside.items() if each.committed > each.end}
+    below = {tp: each for tp, each in outside.items() if tp not in above}
+    group, tps = reading.group, tuple(outside)
+    sides = ((above, "above the end"), (below, "below the start"))
+    parts = [f"{per_topic(side)} ({where})" for side, where in sides if side]
+    n = len(outside)
+    return Finding(
+        code=CODE,
+        severity=Severity.CRITICAL if above or reading.members else Severity.WARNING,
+        obj=f"group {group}",
+        summary=f"{several(n, 'committed offset')} of group {group} {are(n)} outside the log: {', '.join(parts)}; "
+        "auto.offset.reset decides where its consumers start",
+        cause=_cause(above, below),
+        evidence=tuple(
+            Evidence("OffsetFetch and ListOffsets", str(tp), f"committed {e.committed}, log {e.start} to {e.end}")
+            for tp, e in [*above.items(), *below.items()][:_SHOWN]
+        ),
+        blocked=Blocked("consumers of this group lose their position", (group,)),
+        remedies=tuple(_remedies(group, next(iter(outside)), case, lost=bool(above))),
+        never=("Do not start consumers of this group before its position is chosen: they reset it on their own",),
+        partitions=tps,
+        token=",".join(f"{tp}:{e.committed}" for tp, e in outside.items()),
+    )
+
+
+def _cause(above: _Outside, below: _Outside) -> Cause:
+    if above:
+        text = "the log has become shorter: by an unclean election, or the topic was deleted and created again"
+        return Cause(text + ("; retention removed unread records elsewhere" if below else ""), Confidence.LIKELY)
+    return Cause("retention or DeleteRecords removed records that the group had not read", Confidence.LIKELY)
+
+
+def _remedies(group: str, tp: TopicPartition, case: CaseFile, *, lost: bool) -> Iterator[Remedy]:
+    if lost:
+        yield Remedy("First find out which records were lost: `kfix diagnose --before` compares with a saved snapshot")
+    yield Remedy(
+        "Stop the consumers of the group, and see which position a reset to the log start gives each partition of the "
+        "topic; --execute instead of --dry-run sets it",
+        f"kafka-consumer-groups.sh {servers(case)} --group {shlex.quote(group)} --topic "
+        f"{shlex.quote(f'{tp.topic}:{tp.partition}')} --reset-offsets --to-earliest --dry-run",
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="offset-outside-log",
+    title="a committed offset is below the start of the log or above its end",
+    severity=Severity.CRITICAL,
+    check=check,
+    debounce=Debounce.HELD,
+)

@@ -1,0 +1,1 @@
+"""`kfix diagnose --group G`: a ladder of questions about one consumer group. `ladder.py` has their order."""

@@ -1,0 +1,101 @@
+"""The rungs of the group's position: committed offsets within the log, last stable offset, lag, and rights."""
+
+from __future__ import annotations
+
+from kfix.model.cluster.group_reading import GroupPartition
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Evidence
+from kfix.model.diagnosis.group_story import Rung
+from kfix.wording import ago, several, some
+from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused, unread
+
+_OFFSETS = ("group offsets", "group coordinator", "coordinator")
+_LOGS = ("group logs", *_OFFSETS)
+_AUTHORIZER = "authorizer.class.name"
+
+
+def position(asked: Asked) -> Rung:
+    name, known = "position", _known(asked)
+    found = asked.of_group("KFX113")
+    if found is not None:
+        return fails(name, found)
+    if asked.latest is None or asked.latest.partitions is None:
+        return unread(name, asked.why_unread(*_OFFSETS))
+    committed = [tp for tp, each in asked.latest.partitions.items() if each.committed >= 0]
+    if not committed:
+        return clear(name, "no committed offset: auto.offset.reset decides where a consumer starts")
+    within = [tp for tp in committed if tp in known]
+    if not within:
+        return unread(name, f"the log ends of {some(list(map(str, committed)))} were not read")
+    but = f"; {several(len(committed) - len(within), 'log')} not read" if len(within) < len(committed) else ""
+    return clear(name, f"{several(len(within), 'committed offset')} within the log{but}")
+
+
+def last_stable_offset(asked: Asked) -> Rung:
+    name, known = "last stable offset", _known(asked)
+    found = asked.of_any(known, ("KFX116",))
+    if found is not None:
+        return fails(name, found)
+    if not known:
+        return unread(name, asked.why_unread(*_LOGS) if asked.latest is None else "no log end was read")
+    held = {tp: each for tp, each in known.items() if each.stable < each.end}
+    if not held:
+        return clear(name, f"the last stable offset of {several(len(known), 'partition')} is the high watermark")
+    tp, each = next(iter(held.items()))
+    said = f"{tp} has the last stable offset {each.stable}, below the high watermark {each.end}"
+    before = _before(asked)
+    if before is None:
+        return in_doubt(name, f"{said}: a transaction is open; one snapshot does not show whether it ends")
+    still = {tp: each for tp, each in held.items() if tp in before and before[tp].stable == each.stable}
+    if not still:
+        return clear(name, f"{said}, and it advances")
+    tp, each = next(((tp, e) for tp, e in still.items() if e.committed >= e.stable), next(iter(still.items())))
+    said = (
+        f"{tp} has had the last stable offset {each.stable} for {ago(asked.seconds)}, below the high watermark "
+        f"{each.end}: an open transaction holds back consumers with isolation.level=read_committed"
+    )
+    row = Evidence("ListOffsets with isolation 0 and 1", str(tp), f"{each.end} and {each.stable}, twice")
+    return fails(name, said, (row,)) if each.committed >= each.stable else in_doubt(name, said)
+
+
+def lag(asked: Asked) -> Rung:
+    name, reading, before = "lag", asked.latest, _before(asked)
+    if reading is None or reading.partitions is None or reading.lag is None:
+        unknown = reading is not None and reading.partitions is not None
+        return unread(name, "no committed offset whose log end was read" if unknown else asked.why_unread(*_OFFSETS))
+    if reading.lag == 0:
+        return clear(name, f"no record waits in {several(len(_known(asked)), 'partition')} whose log was read")
+    said = f"{several(reading.lag, 'record')} behind the committed offsets"
+    if reading.members == ():
+        return clear(name, f"{said}, and no member reads them")
+    if before is None:
+        return in_doubt(name, f"{said}; one snapshot does not show whether a member reads them")
+    moved = sum(e.committed - before[tp].committed for tp, e in reading.partitions.items() if tp in before)
+    if moved > 0:
+        return clear(name, f"{said}; committed offsets advanced by {moved} in {ago(asked.seconds)}")
+    return in_doubt(
+        name, f"{said}, and no committed offset advanced in {ago(asked.seconds)}: check what the members do"
+    )
+
+
+def rights(asked: Asked) -> Rung:
+    name, case, probe = "rights", asked.case, asked.probe
+    errors = [each.commit_error for each in (asked.latest.partitions or {}).values()] if asked.latest else []
+    codes = [*((probe.find_error, probe.fetch_error) if probe is not None else ()), *errors]
+    lacking = refused(codes)
+    if lacking:
+        return unread(name, f"kfix's own user was refused ({lacking}); ask with the consumer's properties file")
+    found = case.settings(_AUTHORIZER)
+    if found and found.keys() == case.views.keys() and not any(found.values()):
+        return clear(name, f"no broker has an {_AUTHORIZER}")
+    return unread(name, "only the consumer's own user shows them: repeat this with its file as --command-config")
+
+
+def _known(asked: Asked) -> dict[TopicPartition, GroupPartition]:
+    """Returns the partitions whose log was read."""
+    return {tp: e for tp, e in ((asked.latest and asked.latest.partitions) or {}).items() if not e.log_error}
+
+
+def _before(asked: Asked) -> dict[TopicPartition, GroupPartition] | None:
+    earlier = asked.earlier
+    return None if earlier is None or earlier.partitions is None else dict(earlier.partitions)

@@ -1,0 +1,68 @@
+"""KFX204 text-differs: a pasted text shows a partition twice, with another leader or another ISR.
+
+Why it matters
+    Either the partition changed between two outputs, or two sources disagree: a description is what one broker has
+    cached, a state znode is the record of the controllers. A broker whose cache differs from the record sends clients
+    to the wrong leader, and a partition whose leader changes from one output to the next is not stable.
+
+How kfix knows
+    The text has the same partition on two lines. kfix judges the row with the higher leader epoch if both show one, and
+    the later row otherwise.
+
+Remedies, safest first
+    Diagnose the cluster itself, which asks every broker at the same moment. Otherwise paste each output by itself.
+
+Do not
+    Do not act on either row before it is known which of them is current.
+
+Sources
+    kfix itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
+from kfix.wording import several
+from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._words import per_topic
+
+CODE = "KFX204"
+_SHOWN = 5
+
+
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    rows = case.snapshot.pasted.two_rows if case.snapshot.pasted is not None else ()
+    if not rows:
+        return
+    tps = tuple(sorted({TopicPartition(*row.partition) for row in rows}))
+    evidence = [Evidence("text", str(TopicPartition(*row.partition)), f"{row.earlier}; {row.later}") for row in rows]
+    rest = len(rows) - _SHOWN
+    if rest > 0:
+        evidence = [*evidence[:_SHOWN], Evidence("text", "more differences", several(rest, "pair") + " of rows")]
+    yield Finding(
+        code=CODE,
+        severity=Severity.WARNING,
+        obj="partitions shown twice",
+        summary=f"the text shows {per_topic(tps)} twice, with different leaders or ISRs. This diagnosis rests on the "
+        "row with the higher leader epoch, or else on the later one",
+        cause=Cause("the state changed between two outputs, or two sources disagree", Confidence.UNKNOWN),
+        evidence=tuple(evidence),
+        remedies=(diagnose_again(case, "Diagnose the cluster itself, which asks every broker at the same moment"),),
+        never=("Do not act on either row before it is known which of them is current",),
+        partitions=tps,
+    )
+
+
+CHECK = ClusterCheck(
+    code=CODE,
+    slug="text-differs",
+    title="a pasted text shows a partition twice, differently",
+    severity=Severity.WARNING,
+    check=check,
+    debounce=Debounce.NONE,
+)

@@ -1,0 +1,197 @@
+"""Reads one consumer group in depth for `--group`: its coordinator's address, members, offsets, and their logs.
+
+At most `MOST_PARTITIONS` partitions of a group; each question fails on its own, and its error is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from kfix.adapters.collect.tasks import Questions
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.endpoint import connected, plain_reason
+from kfix.adapters.kafka import group_answers, requests, responses
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.group_answers import GroupDescription
+from kfix.adapters.kafka.responses import CommittedOffset, FoundCoordinator, PartitionOffset
+from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupPartition, GroupReading
+from kfix.model.cluster.snapshot import BrokerView, Endpoint, TopicPartition, ZooKeeperView
+
+T = TypeVar("T")
+MOST_PARTITIONS = 1000
+#: Timeout in seconds for a connection to the address of a coordinator, which a firewall may never answer.
+_CONNECT_SECONDS = 1.5
+_UNREAD = CommittedOffset(0, -1)
+_EACH = ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
+_Bounds = tuple[PartitionOffset | None, ...]
+
+
+def leaders_of(
+    tps: Iterable[TopicPartition], zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+) -> dict[TopicPartition, int]:
+    """Returns {partition: leader}, by ZooKeeper or by the newest metadata; partitions without a leader are missing."""
+    found = {}
+    for tp in tps:
+        state = zookeeper.states.get(tp) if zookeeper is not None else None
+        seen = [view.partitions[tp] for view in views.values() if tp in view.partitions]
+        newest = max(seen, key=lambda each: each.leader_epoch, default=None)
+        leader = state.leader if state is not None else newest.leader if newest is not None else -1
+        if leader >= 0:
+            found[tp] = leader
+    return found
+
+
+@dataclass(slots=True)
+class GroupQuestions:
+    """Asks about groups over the connections of a snapshot, `connections` by broker."""
+
+    questions: Questions
+    connections: Mapping[int, BrokerConnection]
+    deadline: Deadline
+    _errors: dict[str, str] = field(default_factory=dict)
+
+    def read(
+        self, group: str, leaders: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
+    ) -> GroupReading:
+        """Returns what was answered about the group; `leaders` returns the leaders of partitions."""
+        self._errors = {}
+        taken_at = time.time()
+        named = self._named(group)
+        broker = named.broker if named is not None else None
+        line = self.connections.get(broker) if broker is not None else None
+        described = offsets = None
+        if line is not None:
+            described = self._described(line, group)
+            offsets = self._offsets(line, group, described)
+        elif broker is not None:
+            self._errors["coordinator"] = f"broker {broker} does not respond to kfix"
+        chosen = dict(list((offsets or {}).items())[:MOST_PARTITIONS])
+        logs = self._logs(leaders(chosen))
+        return GroupReading(
+            group=group,
+            taken_at=taken_at,
+            coordinator=broker,
+            endpoint=named.endpoint if named is not None else None,
+            unconnected=self._unconnected(named.endpoint) if named is not None else None,
+            state=described.state if described is not None else "",
+            kind=described.kind if described is not None else "",
+            members=described.members if described is not None else None,
+            partitions=None if offsets is None else {tp: _partition(each, logs.get(tp)) for tp, each in chosen.items()},
+            left_out=len(offsets or ()) - len(chosen),
+            errors=dict(self._errors),
+        )
+
+    def _asked(self, name: str, ask: Callable[[], T]) -> T | None:
+        """Returns the answer, or None, with the error in `_errors`."""
+        task = self.questions.start(name, ask)
+        answer = task.result(self.deadline)
+        if task.error:
+            self._errors[name] = task.error
+        return answer
+
+    def _named(self, group: str) -> FoundCoordinator | None:
+        """Returns the coordinator that the first broker with an answer names."""
+        request = requests.find_coordinator(group)
+
+        def ask() -> FoundCoordinator:
+            error = UnreachableError("no broker responds")
+            for line in self.connections.values():
+                try:
+                    found = line.call(request, responses.find_coordinator, self.deadline)
+                except UnreachableError as problem:
+                    error = problem
+                    continue
+                if found.error == 0:
+                    return found
+                error = UnreachableError(name_of(found.error))
+            raise error
+
+        return self._asked("group coordinator", ask)
+
+    def _unconnected(self, endpoint: Endpoint) -> str:
+        """Returns why the address does not accept a connection, "" if it does; resolving its name is bounded, too."""
+
+        def ask() -> str:
+            try:
+                connected(endpoint, _CONNECT_SECONDS).close()
+            except (OSError, UnicodeError) as error:
+                return plain_reason(error)
+            return ""
+
+        answer = self.questions.start("group address", ask).result(self.deadline.within(_CONNECT_SECONDS))
+        return "no answer in time" if answer is None else answer
+
+    def _described(self, line: BrokerConnection, group: str) -> GroupDescription | None:
+        def ask() -> GroupDescription:
+            found = line.call(requests.describe_members(group), group_answers.describe_members, self.deadline)
+            if found.error:
+                raise UnreachableError(f"DescribeGroups: {name_of(found.error)}")
+            return found
+
+        return self._asked("group members", ask)
+
+    def _offsets(
+        self, line: BrokerConnection, group: str, described: GroupDescription | None
+    ) -> dict[TopicPartition, CommittedOffset] | None:
+        """Returns the committed offsets, with those of assigned partitions; stable where the broker can tell."""
+
+        def ask() -> dict[TopicPartition, CommittedOffset]:
+            error, found = line.call(requests.offset_fetch(group), group_answers.committed_offsets, self.deadline)
+            if error:
+                raise UnreachableError(f"OffsetFetch: {name_of(error)}")
+            assigned = (
+                {tp for member in described.members for tp in member.assigned} if described is not None else set()
+            )
+            wanted = dict.fromkeys(sorted(assigned | found.keys()), _UNREAD) | found
+            named = tuple(sorted(wanted)[:MOST_PARTITIONS])
+            if not line.supports(requests.OFFSET_FETCH, requests.STABLE_OFFSETS, self.deadline):
+                self._errors["stable offsets"] = "brokers before 2.5 cannot be asked for stable offsets"
+            elif named:
+                request = requests.stable_offset_fetch(group, named)
+                error, stable = line.call(request, responses.stable_offset_fetch, self.deadline)
+                # An offset that is refused with 88 was committed before; it stays known.
+                refused = {tp: CommittedOffset(s.error, wanted[tp].offset) for tp, s in stable.items() if s.error}
+                wanted |= {} if error else refused
+            return {tp: wanted[tp] for tp in sorted(wanted)}
+
+        return self._asked("group offsets", ask)
+
+    def _logs(self, leaders: Mapping[TopicPartition, int]) -> dict[TopicPartition, _Bounds]:
+        """Returns {partition: (log start, high watermark, last stable offset)} of the partitions that have a leader."""
+        led: dict[int, list[TopicPartition]] = {}
+        for tp, leader in leaders.items():
+            if leader in self.connections:
+                led.setdefault(leader, []).append(tp)
+        tasks = {b: self.questions.start(f"group logs broker {b}", self._bounds(b, tuple(led[b]))) for b in led}
+        found: dict[TopicPartition, _Bounds] = {}
+        for broker, task in tasks.items():
+            answers = task.result(self.deadline)
+            if answers is None:
+                self._errors["group logs"] = task.error
+            else:
+                found |= {tp: tuple(each.get(tp) for each in answers) for tp in led[broker]}
+        return found
+
+    def _bounds(
+        self, broker: int, tps: tuple[TopicPartition, ...]
+    ) -> Callable[[], list[dict[TopicPartition, PartitionOffset]]]:
+        asked = [
+            requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
+            for when, isolation in _EACH
+        ]
+        return lambda: self.connections[broker].call_many(asked, responses.list_offsets, self.deadline)
+
+
+def _partition(committed: CommittedOffset, bounds: _Bounds | None) -> GroupPartition:
+    start, end, stable = bounds or (None, None, None)
+    if start is None or end is None or stable is None:
+        return GroupPartition(committed.offset, committed.error, -1, -1, -1, "not read")
+    error = start.error or end.error or stable.error
+    if error:
+        return GroupPartition(committed.offset, committed.error, -1, -1, -1, name_of(error))
+    return GroupPartition(committed.offset, committed.error, start.offset, end.offset, stable.offset, "")

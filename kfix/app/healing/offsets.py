@@ -1,0 +1,63 @@
+"""Compares saved offsets with a cluster as it is, to find which of them a plan commits again."""
+
+from __future__ import annotations
+
+from kfix.derive.restoring import Restoration, RestoreRules, Restoring, restorations
+from kfix.errors import RefusedError, UnreachableError, UsageError
+from kfix.model.cluster.offsets import GroupOffsets, SavedOffsets
+from kfix.model.cluster.snapshot import LogEnd, TopicPartition
+from kfix.model.plan.args import Args
+from kfix.ports import ClusterReader
+from kfix.probes.groups.positions import leader_log
+from kfix.wording import several, some
+
+_SHOWN = 3
+
+
+def rules_of(params: Args) -> RestoreRules:
+    """Returns the rules that the parameters of restore-offsets set."""
+    named = str(params.get("group", ""))
+    return RestoreRules(bool(params.get("back")), bool(params.get("outside")), frozenset({named} - {""}))
+
+
+def compared(saved: SavedOffsets, reader: ClusterReader, rules: RestoreRules) -> tuple[Restoration, ...]:
+    """Returns one row per saved offset.
+
+    Raises RefusedError if the file is of another cluster, UsageError if it lacks the group, UnreachableError if a
+    coordinator does not answer.
+    """
+    here = reader.identity()
+    if saved.cluster and here.id and saved.cluster != here.id:
+        raise RefusedError(f"the offsets were saved on cluster {saved.cluster}; this one is {here.id}")
+    groups = [group for group in saved.groups if not rules.groups or group.name in rules.groups]
+    if rules.groups and not groups:
+        raise UsageError(f"the file has no group {', '.join(sorted(rules.groups))}")
+    logs = _logs(reader, {tp for group in groups for tp in group.offsets})
+    now: dict[str, GroupOffsets] = {}
+    for group in groups:
+        now[group.name] = reader.group(group.name, tuple(sorted(group.offsets)))
+    return restorations(saved, now, logs, rules)
+
+
+def _logs(reader: ClusterReader, tps: set[TopicPartition]) -> dict[TopicPartition, LogEnd | None]:
+    found: dict[TopicPartition, LogEnd | None] = {}
+    counts = {topic: reader.partition_count(topic) or 0 for topic in sorted({tp.topic for tp in tps})}
+    for tp in sorted(tps):
+        if tp.partition < counts[tp.topic]:
+            try:
+                found[tp] = leader_log(tp, reader)
+            except UnreachableError:
+                found[tp] = None
+    return found
+
+
+def left_out(rows: tuple[Restoration, ...]) -> tuple[str, ...]:
+    """Returns a sentence for each reason why saved offsets are not committed, with the first of them."""
+    found: dict[Restoring, list[str]] = {}
+    for row in rows:
+        if not row.commits and row.verdict is not Restoring.SAME:
+            now = "none" if row.now is None else str(row.now.offset)
+            note = f", {row.note}" if row.note else ""
+            text = f"group {row.group} {row.tp} (saved {row.saved.offset}, committed {now}{note})"
+            found.setdefault(row.verdict, []).append(text)
+    return tuple(f"{several(len(each), 'saved offset')} {why}: {some(each, _SHOWN)}" for why, each in found.items())

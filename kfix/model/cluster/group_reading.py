@@ -1,0 +1,104 @@
+"""One consumer group in depth, as its coordinator and the leaders of its partitions report it: read for `--group` only.
+
+Times are seconds since the epoch, UTC. What was not read is None or -1, with the reason in `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kfix.model.cluster.naming import Endpoint, TopicPartition
+
+
+class GroupMember(NamedTuple):
+    """A member as DescribeGroups lists it. `instance` is its group.instance.id, "" for a dynamic member.
+
+    `assigned` are its partitions; empty while the group rebalances, and for groups of other protocols.
+    """
+
+    id: str
+    client: str
+    host: str
+    instance: str
+    assigned: tuple[TopicPartition, ...]
+
+
+class GroupPartition(NamedTuple):
+    """A partition that the group has committed an offset for, or that is assigned to one of its members.
+
+    `committed` is -1 if there is none; `commit_error` is Kafka's code of OffsetFetch with require_stable, such as 88.
+    `start`, `end` (high watermark) and `stable` (last stable offset) are by the leader; -1 with `log_error` if unknown.
+    """
+
+    committed: int
+    commit_error: int
+    start: int
+    end: int
+    stable: int
+    log_error: str
+
+    @property
+    def lag(self) -> int | None:
+        """The number of records behind the committed offset; None if it or the log end is unknown."""
+        return None if min(self.committed, self.end) < 0 else max(self.end - self.committed, 0)
+
+    @property
+    def outside(self) -> bool:
+        """Whether the committed offset is below the log start or above the log end."""
+        return self.committed >= 0 and min(self.start, self.end) >= 0 and not self.start <= self.committed <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReading:
+    """The answers about one group at one moment.
+
+    `endpoint` is the address that FindCoordinator names; `unconnected` is why it does not accept connections from here,
+    "" if it does, None if that was not tried. `state` is "" and `members` None if DescribeGroups was not answered.
+    `partitions` is None if OffsetFetch was not answered. `left_out` is the number of partitions beyond the limit.
+    `errors` is {question: why it was not answered}.
+    """
+
+    group: str
+    taken_at: float
+    coordinator: int | None
+    endpoint: Endpoint | None
+    unconnected: str | None
+    state: str = ""
+    kind: str = ""
+    members: tuple[GroupMember, ...] | None = None
+    partitions: Mapping[TopicPartition, GroupPartition] | None = None
+    left_out: int = 0
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def assigned(self) -> frozenset[TopicPartition]:
+        return frozenset(tp for member in self.members or () for tp in member.assigned)
+
+    @property
+    def rebalances(self) -> bool:
+        return self.state in {"PreparingRebalance", "CompletingRebalance"}
+
+    @property
+    def lag(self) -> int | None:
+        """The sum over the partitions whose lag is known; None if none is."""
+        known = [each.lag for each in (self.partitions or {}).values() if each.lag is not None]
+        return sum(known) if known else None
+
+    @property
+    def needs_second(self) -> bool:
+        """Whether a later reading shows more: members that hold a rebalance, or a lag that does not fall."""
+        held = any(0 <= each.stable < each.end for each in (self.partitions or {}).values())
+        return self.rebalances or bool(self.members and (self.lag or held))
+
+
+def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:
+    """Returns {group: its readings, oldest first}."""
+    found = tuple(readings)
+    return {name: readings_of(found, name) for name in sorted({each.group for each in found})}
+
+
+def readings_of(readings: Iterable[GroupReading], group: str) -> tuple[GroupReading, ...]:
+    """Returns the readings of one group, oldest first."""
+    return tuple(sorted((each for each in readings if each.group == group), key=lambda each: each.taken_at))

@@ -1,0 +1,60 @@
+"""What a pasted text has beyond a snapshot: which of its lines were read, and signs of which brokers are alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+#: A topic and the number of a partition; equals the `TopicPartition` of a snapshot.
+Key = tuple[str, int]
+
+
+class Complaint(NamedTuple):
+    """An error of a tool or a client in a pasted text, about a `group`, a `topic`, a `broker`, the `controller` or the
+    `quorum`.
+
+    `code` is Kafka's error code, -1 if the text names none; `text` is the line, and `line` its number.
+    """
+
+    about: str
+    name: str
+    code: int
+    line: int
+    text: str
+
+
+class TwoRows(NamedTuple):
+    """A partition that a text shows twice, with different content; `earlier` and `later` name their lines."""
+
+    partition: Key
+    earlier: str
+    later: str
+
+
+@dataclass(frozen=True, slots=True)
+class PastedText:
+    """Counts, errors and signs of a text.
+
+    `formats` is {format: number of lines}, `unused` the same of tools whose output shows nothing to judge. `skipped`
+    lines belong to no known format, and `repeated` ones show what an earlier one shows; the first of each is kept.
+    `registered` is the list of live brokers if the text has one (None: it has none); `alive` and `dead` are
+    {broker: sign of it} of lines about one broker; a sign continues the sentence "broker 3 ...". `observers` are
+    replicas that join no ISR (Confluent), `deleting` topics that are marked for deletion.
+    """
+
+    formats: Mapping[str, int] = field(default_factory=dict)
+    unused: Mapping[str, int] = field(default_factory=dict)
+    skipped: int = 0
+    first_skipped: str = ""
+    repeated: int = 0
+    first_repeated: str = ""
+    two_rows: tuple[TwoRows, ...] = ()
+    complaints: tuple[Complaint, ...] = ()
+    registered: tuple[int, ...] | None = None
+    alive: Mapping[int, str] = field(default_factory=dict)
+    dead: Mapping[int, str] = field(default_factory=dict)
+    elr: Mapping[Key, tuple[int, ...]] = field(default_factory=dict)
+    last_known_elr: Mapping[Key, tuple[int, ...]] = field(default_factory=dict)
+    observers: Mapping[Key, tuple[int, ...]] = field(default_factory=dict)
+    deleting: frozenset[str] = frozenset()

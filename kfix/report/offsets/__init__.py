@@ -1,0 +1,1 @@
+"""Saved offsets, and what restoring them would change."""

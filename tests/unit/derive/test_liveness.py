@@ -1,0 +1,44 @@
+"""Who is likely alive or dead by a text that lists no brokers."""
+
+import pytest
+
+from kfix.adapters.pasted.reader import parse_pasted
+from kfix.derive.liveness import Likely, likely_of
+
+LED = "Topic: x Partition: {} Leader: {} Replicas: {} Isr: {}\n"
+
+
+def likely(text: str) -> Likely:
+    return likely_of(parse_pasted(text, "paste.txt", 1_800_000_000.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "alive", "dead"),
+    [
+        (LED.format(0, 1, "1,2,3", "1,3"), {1, 3}, set()),  # one partition without 2: it may only lag
+        (LED.format(0, 1, "1,2", "1") + LED.format(1, 3, "3,2", "3"), {1, 3}, {2}),
+        (LED.format(0, 1, "1,2", "1") + LED.format(1, "none", "2", "2"), {1}, {2}),
+        (LED.format(0, 1, "1,2", "1") + LED.format(1, 2, "2,1", "2"), {1, 2}, set()),
+        (LED.format(0, "none", "1,2", "2"), set(), set()),  # nobody leads: nothing to compare with
+        (LED.format(0, "none", "1,2", "2").strip() + " Offline: 2", set(), {2}),
+        (LED.format(0, 1, "1,2", "1,2").strip() + " Offline: 2", {1}, {2}),  # Offline outweighs a place in an ISR
+        (LED.format(0, 1, "1,2", "1,2").strip() + " Offline: 1", {2}, set()),  # a leader that is offline: a doubt
+        (LED.format(0, 1, "1,2", "1").strip() + " Offline: LiveObservers: 2", {1, 2}, set()),
+        (
+            LED.format(0, 1, "1,2", "1").strip() + " Adding Replicas: 2 Removing Replicas:\n"
+            + LED.format(1, 1, "1,2", "1").strip() + " Adding Replicas: 2 Removing Replicas:",
+            {1}, set(),
+        ),
+    ],
+)  # fmt: skip
+def test_who_is_alive_and_who_is_dead(text: str, alive: set[int], dead: set[int]) -> None:
+    found = likely(text)
+    assert (set(found.alive), set(found.dead)) == (alive, dead)
+    assert not found.alive.keys() & found.dead.keys()
+
+
+def test_a_list_of_brokers_leaves_nothing_to_infer() -> None:
+    rows = LED.format(0, 1, "1,2", "1") + LED.format(1, 1, "1,2", "1")
+    assert likely(rows).dead
+    assert likely("ls /brokers/ids\n[1, 2]\n" + rows) == Likely()
+    assert likely("  broker 1 at h:9092\n" + rows) == Likely()

@@ -1,0 +1,59 @@
+"""Readings of group g2 on paper: a healthy one, and one for each way in which it hangs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.model.cluster.snapshot import Endpoint, Snapshot, TopicPartition
+from tests.unit.diagnostics.build import NOW
+from tests.unit.diagnostics.clusters import base
+
+ORDERS = tuple(TopicPartition("orders", number) for number in range(3))
+AT_END = GroupPartition(20, 0, 0, 20, 20, "")
+MEMBER = GroupMember("c1-uuid", "c1", "/10.0.0.7", "", ORDERS)
+
+
+def reading(**changes: Any) -> GroupReading:
+    """Returns a stable group with one member, no lag, and a coordinator on broker 2 that accepts connections."""
+    healthy = GroupReading(
+        "g2", NOW, 2, Endpoint("localhost", 9092), "", "Stable", "consumer", (MEMBER,), dict.fromkeys(ORDERS, AT_END)
+    )
+    return replace(healthy, **changes)
+
+
+def read(*readings: GroupReading, **changes: Any) -> Snapshot:
+    """Returns a healthy cluster with these readings, 10 s apart."""
+    last = len(readings) - 1
+    return base().snapshot(
+        group_readings=tuple(replace(each, taken_at=NOW - 10 * (last - at)) for at, each in enumerate(readings)),
+        **changes,
+    )
+
+
+def position(**changes: Any) -> dict[TopicPartition, GroupPartition]:
+    """Returns the partitions of the group, the first of which is changed."""
+    return dict.fromkeys(ORDERS, AT_END) | {ORDERS[0]: AT_END._replace(**changes)}
+
+
+def coordinator_unreachable() -> Snapshot:
+    return read(reading(unconnected="connection refused, nothing listens there"))
+
+
+def rebalance_held() -> Snapshot:
+    """One member does not join again; the other has come since, so it cannot be the one."""
+    new = GroupMember("c2-uuid", "c2", "/10.0.0.8", "", ())
+    held = reading(state="PreparingRebalance", members=(MEMBER._replace(assigned=()),))
+    return read(held, replace(held, members=(*(held.members or ()), new)))
+
+
+def assigned_partition_leaderless() -> Snapshot:
+    """Partition logs-0 of the group lost its only in-sync replica; everything else of the group works."""
+    paper = base().topic("logs", 1, replicas=[[1, 2]])
+    paper.part("logs", 0).isr = (1,)
+    paper.kill(1)
+    tp = TopicPartition("logs", 0)
+    lost = GroupPartition(7, 0, -1, -1, -1, "not read")
+    mine = reading(members=(MEMBER._replace(assigned=(*ORDERS, tp)),), partitions={**position(), tp: lost})
+    return paper.snapshot(group_readings=(mine,))

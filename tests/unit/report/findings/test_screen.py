@@ -1,0 +1,91 @@
+"""One screen: who is blocked, why and the next command first; never longer than that, and nothing is left unsaid."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Remedy, Severity
+from kfix.report.console import console_for_text, console_on
+from kfix.report.findings.screen import MOST_LINES, print_first, screen_lines
+from kfix.report.lines import lines_text
+
+WORDS = "the leader epoch of the record is newer than that of the metadata that the brokers have " * 2
+
+
+def fault(number: int, severity: Severity = Severity.CRITICAL, *folded: Finding) -> Finding:
+    return Finding(
+        code=f"KFX{100 + number % 800}",
+        severity=severity,
+        obj=f"topic-{number}",
+        summary=f"topic-{number} has no leader: {WORDS}",
+        cause=Cause(WORDS, Confidence.LIKELY),
+        blocked=Blocked(f"producers of topic-{number}", (f"group-{number}",)),
+        remedies=(Remedy(f"Elect {number}", f"kfix runbook apply fix-{number} --bootstrap-server a:1"),),
+        never=(f"Do not restart broker {number}", "Do not wait"),
+        folded=folded,
+    )
+
+
+def diagnosis(*findings: Finding, cluster: str = "prod") -> Diagnosis:
+    return Diagnosis(cluster, 1_800_000_000.0, findings, (), {"partitions": 7, "brokers": 3})
+
+
+def screen_text(found: Diagnosis, width: int = 100) -> str:
+    return lines_text(screen_lines(found, width), width)
+
+
+def test_the_first_lines_are_who_is_blocked_why_and_what_to_do_next() -> None:
+    lines = screen_text(diagnosis(fault(1), fault(2)), 300).splitlines()
+    assert lines[0].startswith("prod: 2 critical")
+    assert lines[1] == "blocked: 2 groups: group-1, group-2; producers of topic-1; producers of topic-2"
+    assert lines[2].startswith("why: topic-1 has no leader")
+    assert lines[3] == "next: kfix runbook apply fix-1 --bootstrap-server a:1"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
+@pytest.mark.parametrize("count", [1, 2, 6, 30, 500])
+def test_any_number_of_faults_fits_a_screen_of_a_usual_width(count: int, width: int) -> None:
+    said = screen_text(diagnosis(*map(fault, range(count))), width)
+    if width >= 60:
+        assert said.count("\n") <= MOST_LINES
+    named = len(set(re.findall(r"^CRITICAL KFX\d+ (topic-\d+)", said, re.MULTILINE)))
+    rest = re.search(r"^and (\d+) more finding", said, re.MULTILINE)
+    assert named + (int(rest[1]) if rest else 0) == count
+    assert named >= min(count, 12)
+
+
+def test_six_faults_are_all_named_and_the_first_ones_explained() -> None:
+    said = screen_text(diagnosis(*map(fault, range(6))), 100)
+    assert [f"topic-{n}" in said for n in range(6)] == [True] * 6
+    assert "next: kfix runbook apply fix-1 " in said
+
+
+def test_consequences_take_one_line_each_and_the_rest_is_counted() -> None:
+    children = [fault(n, Severity.WARNING) for n in range(10, 15)]
+    said = screen_text(diagnosis(fault(1, Severity.CRITICAL, *children)), 100).splitlines()
+    assert len([line for line in said if line.startswith("  WARNING")]) == 2
+    assert "  and 3 more consequences: KFX112 warning, KFX113 warning, KFX114 warning" in said
+
+
+def test_advice_alone_blocks_nobody() -> None:
+    advice = replace(fault(1, Severity.INFO), blocked=Blocked())
+    said = screen_text(diagnosis(advice))
+    assert said.startswith("prod: healthy, with advice")
+    assert "blocked:" not in said
+    assert "why:" not in said
+
+
+def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
+    out = io.StringIO()
+    print_first(diagnosis(), console_for_text(out, 100))
+    assert out.getvalue() == ""
+    print_first(diagnosis(fault(1)), console_for_text(out, 100))
+    assert out.getvalue().startswith("confirming a first verdict:\nblocked: group group-1; producers of topic-1\nwhy: ")
+
+
+@pytest.mark.parametrize(("said", "width"), [("77", 77), ("", 120), ("0", 120), ("wide", 120)])
+def test_piped_text_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert console_on(io.StringIO()).width == width
