@@ -22,14 +22,32 @@ NEVER_UNCLEAN_CONFIG = (
 
 
 _FEW = 3
+_SERVERS = 2
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
 
 def servers(case: CaseFile, config_option: str = "--command-config") -> str:
-    """Returns the options of a command for this cluster: its address, and the client properties it was read with."""
-    at = f"--bootstrap-server {shlex.quote(case.bootstrap) if case.bootstrap else 'HOST:PORT'}"
+    """Returns the options of Kafka's own tools for this cluster: its address, and its client properties."""
+    at = f"--bootstrap-server {shlex.quote(_enough_servers(case) or 'HOST:PORT')}"
     return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
+
+
+def cluster_options(case: CaseFile) -> str:
+    """Returns the options of kfix for this cluster: its name in the inventory, or its address as in `servers`."""
+    reached = case.snapshot.reached_by
+    if reached.profile:
+        return f"-c {shlex.quote(reached.profile)}"
+    return servers(case) + (f" --zookeeper {shlex.quote(reached.zookeeper)}" if reached.zookeeper else "")
+
+
+def _enough_servers(case: CaseFile) -> str:
+    """Returns one or two of the bootstrap servers, those of brokers that answered first: a command needs no more."""
+    given = [server for server in case.bootstrap.split(",") if server]
+    answered = {str(case.snapshot.addresses[b]) for b in case.views if b in case.snapshot.addresses}
+    silent = {str(endpoint) for b, endpoint in case.snapshot.addresses.items() if b not in case.views}
+    given.sort(key=lambda server: (server not in answered) + (server in silent))
+    return ",".join(given[:_SERVERS])
 
 
 def partition_options(numbers: Sequence[int]) -> str:
@@ -68,7 +86,7 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     if why:
         return Remedy(f"Wait {why}. Then: {continued(text)}", "", name)
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
-    return Remedy(text, f"kfix runbook apply {name}{given} {servers(case)}", name)
+    return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name)
 
 
 def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
@@ -80,7 +98,7 @@ def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
 
 
 def diagnose_again(case: CaseFile, text: str) -> Remedy:
-    return Remedy(text, f"kfix diagnose {servers(case)}")
+    return Remedy(text, f"kfix diagnose {cluster_options(case)}")
 
 
 def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:

@@ -16,11 +16,12 @@ from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.model.expected import EXPECTED, Expected
 from kfix.model.timing import TIMING
+from kfix.wording import brokers_named
 from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.sources._pasted import text_notes
-from kfix_diagnostics.sources._unread import unread
+from kfix_diagnostics.sources._unread import broker_of, unread
 
 _LACK_REPLICAS = frozenset({"KFX301", "KFX302", "KFX304"})
 
@@ -115,6 +116,7 @@ def diagnose(
         prevention=seen.options.prevention,
         vantages=judged.vantages,
         notes=tuple(_notes(seen.case)),
+        profile=judged.reached_by.profile,
     )
 
 
@@ -130,6 +132,14 @@ def _could_not_read(case: CaseFile) -> Iterator[str]:
     if not case.snapshot.views and case.snapshot.zookeeper is None:
         yield "the cluster: this snapshot holds no broker and no ZooKeeper"
     yield from (f"{s.name}: {s.error or 'no answer'}" for s in unread(case))
+    if case.snapshot.pasted is None and (lost := _lost_answers(case)):
+        yield f"{brokers_named(lost)}: registered in ZooKeeper, and this snapshot does not hold their answers"
+
+
+def _lost_answers(case: CaseFile) -> list[int]:
+    """Returns the live brokers of which the snapshot has neither an answer nor an error: its file was changed."""
+    named = {broker_of(source.name) for source in case.failed_sources}
+    return sorted((case.live or frozenset()) - case.views.keys() - case.silent.keys() - named)
 
 
 def _examined(snapshot: Snapshot | Examination, options: Options) -> Examination:

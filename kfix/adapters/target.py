@@ -9,18 +9,27 @@ from kfix.adapters.endpoint import parse_endpoints
 from kfix.adapters.kafka.security import Security, load_security
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.errors import UsageError
-from kfix.model.cluster.snapshot import Endpoint
+from kfix.model.cluster.snapshot import Endpoint, ReachedBy
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together."""
+    """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
+
+    `name` is the cluster's name in an inventory, "" if it was given by its address.
+    """
 
     bootstrap: tuple[Endpoint, ...]
     zookeeper: Connect | None = None
     security: Security = field(default_factory=Security)
     timeout: float = 5.0
     command_config: Path | None = None
+    name: str = ""
+
+    @property
+    def reached_by(self) -> ReachedBy:
+        given = "" if self.zookeeper is None else str(self.zookeeper)
+        return ReachedBy(self.name, str(self.command_config or ""), given)
 
     @property
     def bootstrap_text(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kfix.adapters.target import Target, make_target
@@ -15,23 +15,35 @@ class Access:
 
     `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
     `command_config` is the file of client properties for TLS and SASL. `timeout` is in seconds, for reading all sources
-    of the cluster once.
+    of the cluster once. `name` is the cluster's name in the inventory that the rest was taken from (app/profiles.py).
     """
 
     bootstrap_servers: str | None = None
     zookeeper: str | None = None
     command_config: Path | None = None
     timeout: float = 5.0
+    name: str = ""
+
+    def options(self) -> list[str]:
+        """Returns the options that reach the same cluster, as words of a command to paste."""
+        if self.name:
+            return ["-c", self.name]
+        named = {
+            "--bootstrap-server": self.bootstrap_servers,
+            "--zookeeper": self.zookeeper,
+            "--command-config": self.command_config,
+        }
+        return [word for option, value in named.items() if value for word in (option, str(value))]
 
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
-        return make_target(self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout)
+        target = make_target(self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout)
+        return replace(target, name=self.name)
 
     def for_plan(self, plan: Plan) -> Access:
         """What the plan knows of its cluster stands in for what the caller left out."""
-        return Access(
-            self.bootstrap_servers or plan.cluster.bootstrap or None,
-            self.zookeeper or plan.cluster.zookeeper or None,
-            self.command_config,
-            self.timeout,
+        return replace(
+            self,
+            bootstrap_servers=self.bootstrap_servers or plan.cluster.bootstrap or None,
+            zookeeper=self.zookeeper or plan.cluster.zookeeper or None,
         )

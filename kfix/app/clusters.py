@@ -35,6 +35,7 @@ class DiagnoseOptions:
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
     remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
     and `first`, before that, the diagnosis of the first one, which the second may correct; without it, none is made.
+    `interrupted` hears it if Ctrl-C ends the wait for the second.
     """
 
     groups: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class DiagnoseOptions:
     before: Path | None = None
     waiting: Callable[[float], None] = lambda _seconds: None
     first: Callable[[Diagnosis], None] | None = None
+    interrupted: Callable[[Diagnosis], None] = lambda _diagnosis: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,13 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
             if asked.first is not None:
                 asked.first(diagnose(seen))
             asked.waiting(pause)
-            time.sleep(pause)
-            again = _after(
-                read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample), seen.case.snapshot
-            )
+            try:
+                time.sleep(pause)
+                second = read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample)
+            except KeyboardInterrupt:
+                asked.interrupted(diagnose(seen))
+                raise
+            again = _after(second, seen.case.snapshot)
             seen, earlier = examine(again, options), seen
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)

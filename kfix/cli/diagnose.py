@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.diagnosis import EVERYTHING, Choice, choice_of, chosen, diagnose_saved, group_story, require_topics
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, FromFiles, Timeout, ZooKeeper
+from kfix.cli.options import AsJson, BootstrapServer, ClusterName, CommandConfig, FromFiles, Timeout, ZooKeeper
 from kfix.cli.pasting import ask_for_paste
+from kfix.cli.reaching import access_of
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
@@ -33,6 +34,7 @@ _LONGEST = 86_400
 def diagnose(
     ctx: typer.Context,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     from_files: FromFiles = None,
@@ -94,8 +96,8 @@ def diagnose(
     if from_files:
         if before is not None:
             raise UsageError("--before needs a live cluster; leave out --from")
-        if bootstrap_server or zookeeper:
-            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
+        if bootstrap_server or cluster or zookeeper:
+            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         diagnosis, snapshot = diagnose_saved(
             from_files,
@@ -104,7 +106,7 @@ def diagnose(
             saying=lambda sentence: say(sentence, err=True),
         )
     else:
-        access = Access(bootstrap_server, zookeeper, command_config, timeout)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
         options = DiagnoseOptions(
             groups=(group,) if group else (),
             debounce=debounce,
@@ -114,8 +116,9 @@ def diagnose(
             before=before,
             # Where errors are piped, only the confirmed verdict counts.
             first=partial(_first_verdict, choice) if sys.stderr.isatty() else None,
+            interrupted=_not_confirmed(choice, verbose=verbose, machine=json_output or nagios or group is not None),
             waiting=lambda seconds: say(
-                f"this may be an ordinary election: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
+                f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
@@ -127,6 +130,17 @@ def diagnose(
 
 def _first_verdict(choice: Choice, diagnosis: Diagnosis) -> None:
     print_first(chosen(diagnosis, choice), console_on(sys.stderr))
+
+
+def _not_confirmed(choice: Choice, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
+    """Returns what shows the first snapshot's diagnosis if Ctrl-C ends the command; a program gets the error only."""
+
+    def show(diagnosis: Diagnosis) -> None:
+        if not machine:
+            say("interrupted before the second snapshot: not confirmed, some of this may pass by itself", err=True)
+            _report(chosen(diagnosis, choice), json_output=False, nagios=False, verbose=verbose)
+
+    return show
 
 
 def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool, verbose: bool) -> int:

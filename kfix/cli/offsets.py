@@ -9,9 +9,18 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.access import Access
 from kfix.app.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, PlanOut, PolicyFile, Timeout, ZooKeeper
+from kfix.cli.options import (
+    AsJson,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    PlanOut,
+    PolicyFile,
+    Timeout,
+    ZooKeeper,
+)
+from kfix.cli.reaching import access_of
 from kfix.cli.runbook.plan import apply, plan
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
@@ -25,8 +34,10 @@ _RUNBOOK = "restore-offsets"
 
 
 def save(
+    ctx: typer.Context,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the offsets to a new file.")],
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -60,22 +71,23 @@ def save(
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output}: no such folder", hint="create it first")
     wanted = _wanted(partition or [], group or [], disks=bool(log_dir))
-    now = time.time()
+    now, access = time.time(), None
     if log_dir:
-        if bootstrap_server or zookeeper:
-            raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server and --zookeeper")
+        if bootstrap_server or cluster or zookeeper:
+            raise UsageError("--log-dir reads this machine's disks: leave out --bootstrap-server, -c and --zookeeper")
         rescued = save_from_disks(log_dir, wanted, now)
     else:
-        rescued = save_live(Access(bootstrap_server, zookeeper, command_config, timeout), wanted, now)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
+        rescued = save_live(access, wanted, now)
     write_offsets(rescued.saved, output)
     if json_output:
         say_json(encode_offsets(rescued.saved), indent=2)
     else:
         for line in saved_lines(rescued):
             say(line)
-        at = f"--bootstrap-server {shlex.quote(bootstrap_server or 'HOST:PORT')}"
-        config = f" --command-config {shlex.quote(str(command_config))}" if command_config is not None else ""
-        command = f"kfix offsets restore {shlex.quote(str(output))} {at}{config}"
+        words = [] if access is None else access.options()
+        at = shlex.join(words or ["--bootstrap-server", "HOST:PORT"])
+        command = f"kfix offsets restore {shlex.quote(str(output))} {at}"
         say(f"{output}: commit them again with: {command}" if rescued.saved.groups else f"{output}: holds no offset")
     if not rescued.saved.complete:
         raise typer.Exit(_INCOMPLETE)
@@ -108,6 +120,7 @@ def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that kfix offsets save wrote.")],
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -132,7 +145,7 @@ def restore(
     """
     params = [f"group={group}"] if group is not None else []
     params += [f"{name}=true" for name, wanted in (("back", back), ("outside", outside)) if wanted]
-    where = (bootstrap_server, zookeeper, command_config, timeout)
+    where = (bootstrap_server, cluster, zookeeper, command_config, timeout)
     if dry_run or output is not None:
         plan(
             ctx,

@@ -16,6 +16,15 @@ BootstrapServer = Annotated[
         help="Brokers for the initial connection.",
     ),
 ]
+ClusterName = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        "-c",
+        metavar="NAME",
+        help="The cluster of this name in the inventory: KFIX_FLEET, else fleet.yaml in the settings folder.",
+    ),
+]
 ZooKeeper = Annotated[
     str | None,
     typer.Option(

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.access import Access
 from kfix.app.clusters import SnapshotOptions
 from kfix.app.snapshots import load_snapshot, save_snapshot, snapshot_dict
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Timeout, Vantage, ZooKeeper
+from kfix.cli.options import AsJson, BootstrapServer, ClusterName, CommandConfig, Timeout, Vantage, ZooKeeper
+from kfix.cli.reaching import access_of
 from kfix.cli.seam import the_app
 from kfix.derive.vantage import LONGEST_NAME, as_name, is_name
 from kfix.errors import UsageError
@@ -24,6 +24,7 @@ def save(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="The file to write; compressed if its name ends in .gz.")],
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -40,7 +41,7 @@ def save(
     if file.exists() and not force:
         raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
     place = _here() if vantage is None else _checked(vantage)
-    access = Access(bootstrap_server, zookeeper, command_config, timeout)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
     size = save_snapshot(snapshot, file)

@@ -7,11 +7,20 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.access import Access
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.whatif import forecast_live, forecast_saved
-from kfix.cli.options import AsJson, BootstrapServer, CommandConfig, Debounce, FromFiles, Timeout, ZooKeeper
+from kfix.cli.options import (
+    AsJson,
+    BootstrapServer,
+    ClusterName,
+    CommandConfig,
+    Debounce,
+    FromFiles,
+    Timeout,
+    ZooKeeper,
+)
 from kfix.cli.pasting import ask_for_paste
+from kfix.cli.reaching import access_of
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
 from kfix.model.timing import TIMING
@@ -34,6 +43,7 @@ def whatif(
         ),
     ] = None,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     from_files: FromFiles = None,
@@ -48,18 +58,18 @@ def whatif(
     if not 0 <= debounce <= _LONGEST:
         raise UsageError(f"--debounce must be 0 to {_LONGEST} seconds")
     if from_files:
-        if bootstrap_server or zookeeper:
-            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server and --zookeeper")
+        if bootstrap_server or cluster or zookeeper:
+            raise UsageError("--from reads a saved snapshot; leave out --bootstrap-server, --cluster and --zookeeper")
         ask_for_paste(from_files)
         found = forecast_saved(from_files, down, lambda sentence: say(sentence, err=True))
     else:
         options = DiagnoseOptions(
             debounce=debounce,
             waiting=lambda seconds: say(
-                f"this may be an ordinary election: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
+                f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)", err=True
             ),
         )
-        access = Access(bootstrap_server, zookeeper, command_config, timeout)
+        access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
         found = forecast_live(the_app(ctx), access, down, options)
     if json_output:
         say_document(forecast_json(found))

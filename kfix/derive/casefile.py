@@ -317,7 +317,7 @@ class CaseFile:
     @property
     def command_config(self) -> str:
         """Returns the file of client properties that the snapshot was read with, "" if there is none."""
-        return self.snapshot.cluster.command_config
+        return self.snapshot.reached_by.command_config
 
     @property
     def racks(self) -> Mapping[int, str]:

@@ -151,7 +151,7 @@ def _told(error: Exception) -> KfixError:
 
 
 def _unanswered(error: Exception, said: str) -> bool:
-    """Tells whether Java gave no answer at all: py4j's error then has neither an exception of Java nor a trace."""
+    """Returns whether Java gave no answer at all: py4j's error then has neither an exception of Java nor a trace."""
     return isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError) and "Trace:" not in said
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kfix.lab import Lab, LabSpec
+from kfix.lab.healing.health import trouble
 
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
@@ -97,7 +98,7 @@ class Kfix:
 @pytest.fixture(scope="session")
 def shared_lab(tmp_path_factory):
     os.environ["KFIX_LAB_HOME"] = str(tmp_path_factory.mktemp("labs"))
-    lab = Lab.up(LabSpec(name="tests", racks=("a", "b", "c")))
+    lab = WatchedLab.up(LabSpec(name="tests", racks=("a", "b", "c")))
     yield lab
     lab.down()
 
@@ -105,6 +106,34 @@ def shared_lab(tmp_path_factory):
 def again(request):
     """The second try of a test: whatever the first one met, the cluster is mended before it."""
     return getattr(request.node, "execution_count", 1) > 1
+
+
+def comes_out(lab, broken):
+    """Asserts that an incident says what it did, and names the brokers that are dead."""
+    assert broken.did
+    assert broken.expect
+    dead = {each.id for each in lab.status().processes if each.role == "broker" and each.condition == "dead"}
+    assert dead <= set(broken.dead)
+    assert broken.partitions or broken.incident == "healthy"
+    return broken
+
+
+class WatchedLab(Lab):
+    """A lab whose incidents come out as they say, in every test."""
+
+    def break_(self, incident, **options):
+        return comes_out(self, super().break_(incident, **options))
+
+
+def mended(lab):
+    """Mends the cluster, which must then be as if nothing had happened to it."""
+    lab.mend()
+    assert lab.status().incident is None
+    with lab.access() as access:
+        assert trouble(access, lab.broker_ids) == ()
+        assert access.topics() == ("__consumer_offsets",)
+        assert access.configs("brokers") == {}
+        assert "min.insync.replicas" not in access.configs("topics")["__consumer_offsets"]
 
 
 @pytest.fixture
@@ -115,7 +144,7 @@ def lab(shared_lab, request):
         shared_lab.mend()
     yield shared_lab
     if shared_lab.status().incident is not None:
-        shared_lab.mend()
+        mended(shared_lab)
 
 
 @pytest.fixture(scope="session")

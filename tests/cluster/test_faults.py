@@ -1,9 +1,12 @@
 """Wrong addresses, hung and dead servers, against real ones: one clear line, the documented exit code, in time."""
 
+import os
 import socket
 
+import pexpect
 import pytest
 
+from tests.cluster.conftest import KFIX
 from tests.cluster.seen import wait_until
 
 
@@ -81,6 +84,19 @@ def test_a_hung_broker_is_told_within_the_deadline(kfix, lab):
     assert any(f"End the frozen process of broker {hung}, then start it" in r["text"] for r in frozen["remedies"])
 
 
+def interrupted_on_a_terminal(kfix, lab, *options):
+    """Returns the exit code and all output of a diagnosis that gets Ctrl-C after its first verdict."""
+    command = ["diagnose", "--bootstrap-server", lab.bootstrap_servers, *options]
+    env = os.environ | {"KFIX_STATE_HOME": str(kfix.home), "TERM": "dumb"}
+    child = pexpect.spawn(KFIX, command, env=env, encoding="utf-8", dimensions=(60, 160), timeout=60)
+    child.expect("taking a second snapshot")
+    said = child.before
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.exitstatus, said + child.before
+
+
 def test_within_the_restart_grace_the_first_line_says_what_is_missing(kfix, lab):
     """Before and after the grace: no word of health, and when it becomes an alarm."""
     lab.break_("healthy")
@@ -93,6 +109,9 @@ def test_within_the_restart_grace_the_first_line_says_what_is_missing(kfix, lab)
     line = kfix.on("diagnose", "--nagios", "--debounce", "0", "--restart-grace", "600")
     assert (line.code, f"broker {gone} has been gone" in line.out) == (0, True)
     assert kfix.diagnose("--debounce", "0").code in {20, 21}
+    code, said = interrupted_on_a_terminal(kfix, lab, "--restart-grace", "0", "--debounce", "300")
+    assert (code, "not confirmed" in said) == (130, True), said
+    assert said.count(f"broker {gone}") > 1, said  # the first verdict, and the whole screen
     lab.mend()
 
 

@@ -148,7 +148,7 @@ def test_a_standalone_spark_cluster_collects_and_judges_it(kfix, fleet, tmp_path
     (tmp_path / "spark").mkdir()
     given = ("audit", "-i", fleet, "--json", "--fail-on", "never", "-q")
     with Standalone(tmp_path / "spark", workers=2) as spark:
-        on_spark = ("--spark", spark.url, "--collect", "spark", "--sql-on-spark")
+        on_spark = ("--spark", spark.url, "--collect", "spark")
         there = kfix.run(*given, "--store", tmp_path / "there", *on_spark, timeout=250)
     assert there.code == 0, there.err
     here = kfix.run(*given, "--store", tmp_path / "here", timeout=120)

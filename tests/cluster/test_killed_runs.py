@@ -1,6 +1,8 @@
 """Runs that die by SIGKILL at every kind of record, are gone on with, die again, and heal without a call too many.
 
-`make test` walks through a chain of deaths on one incident; KFIX_ALL_KILLS=1 kills a run after each record in turn.
+`make test` walks through a short chain of deaths on one incident, since each costs the session of a lock; the proofs
+kill after every record on a cluster in memory. KFIX_ALL_KILLS=1 walks through long chains, and kills a run after each
+record in turn.
 """
 
 import os
@@ -17,7 +19,14 @@ from tests.cluster.seen import throttles, wait_until
 
 DRIVER = Path(__file__).with_name("killed.py")
 KILLED = -9
+ALL = "KFIX_ALL_KILLS" in os.environ
 STUCK_CHAIN = (
+    "run.start",
+    "-step.result:nudge",
+    "step.result:nudge",
+    "-run.end",
+)
+LONG_STUCK_CHAIN = (
     "run.start",
     "run.resumed",
     "-step.intent:nudge",
@@ -30,6 +39,12 @@ STUCK_CHAIN = (
     "-run.end",
 )
 RAISE_CHAIN = (
+    "step.intent:throttle-brokers:2",
+    "-step.result:grow",
+    "-step.verified:grow",
+    "-step.result:brokers-free",
+)
+LONG_RAISE_CHAIN = (
     "lock.taken",
     "step.intent:throttle-brokers:2",
     "-step.result:throttle-brokers:2",
@@ -91,7 +106,7 @@ def stuck(cluster):
 
 def test_the_nudge_is_made_once_however_often_its_run_dies(operator, cluster):
     broken, where, epoch = stuck(cluster)
-    run = chain(operator, cluster, operator.plan("coordinator-stuck"), STUCK_CHAIN)
+    run = chain(operator, cluster, operator.plan("coordinator-stuck"), LONG_STUCK_CHAIN if ALL else STUCK_CHAIN)
     made_once(run)
     # The controller raises the epoch once a nudge.
     assert cluster.access.state(*where).leader_epoch == epoch + 1
@@ -102,7 +117,7 @@ def test_a_raise_is_made_once_however_often_its_run_dies(operator, cluster):
     cluster.lab.break_("offsets-rf1", kill="no")
     epochs = epochs_of(cluster)
     planned = operator.plan("raise-offsets-rf", params={"batch": 2})
-    run = chain(operator, cluster, planned, RAISE_CHAIN)
+    run = chain(operator, cluster, planned, LONG_RAISE_CHAIN if ALL else RAISE_CHAIN)
     made_once(run)
     raised(cluster, planned, epochs)
 
@@ -155,7 +170,7 @@ def killed_and_gone_on_with(operator, cluster, planned, number):
     return died
 
 
-if "KFIX_ALL_KILLS" in os.environ:
+if ALL:
 
     @pytest.mark.timeout(7200)
     def test_a_nudge_killed_after_each_record_in_turn(operator, cluster):

@@ -61,6 +61,10 @@ def spark(request, local):
         yield engine
 
 
+#: For tests that take long: Spark's own setting, which is the stricter one.
+ONLY_ANSI = pytest.mark.parametrize("spark", ["true"], ids=["ansi"], indirect=True)
+
+
 @pytest.mark.parametrize("prevention", [False, True])
 def test_every_cluster_is_judged_the_same(spark, run, prevention):
     work = partial(judge_stored, prevention=prevention)
@@ -88,6 +92,7 @@ def test_files_are_the_same_table(spark, run, asked):
     assert found.column("cluster").to_pylist() == sorted(run.clusters)
 
 
+@ONLY_ANSI
 def test_every_reader_counts_the_same_rows_of_every_table(spark, tmp_path):
     """deltalake's own reader, pyarrow and DuckDB over the files that the log names, and Spark, with kfix and bare."""
     engine = EmbeddedEngine(1)
@@ -157,6 +162,7 @@ def test_an_empty_table_answers(spark):
     assert spark.query(sql, tables) == EmbeddedEngine(1).query(sql, tables)
 
 
+@ONLY_ANSI
 def test_audits_over_several_days_are_the_same_with_all_sql_on_spark(spark, tmp_path):
     """New, still, worse, fixed, unknown, mutes, trends, offenders: every statement of the second stage on each."""
     inventory = Inventory(

@@ -34,7 +34,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, LoggedGroup, OffsetsLog, OpenTransaction
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import some
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
@@ -120,7 +120,7 @@ def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
     yield Remedy(
         "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, unless "
         "transaction.max.timeout.ms was raised), and diagnose again",
-        f"kfix diagnose {servers(case)} --group {shlex.quote(group)}",
+        f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}",
     )
 
 

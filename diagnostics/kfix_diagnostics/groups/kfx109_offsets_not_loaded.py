@@ -41,7 +41,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several, some
-from kfix_diagnostics._advice import partition_options, servers
+from kfix_diagnostics._advice import cluster_options, partition_options
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
@@ -108,10 +108,10 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
     yield Remedy("Stop the consumers of these groups, before they commit new positions")
     chosen = partition_options([tp.partition for tp in tps])
     file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
-    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {servers(case)} {chosen} -o {file}")
+    yield Remedy("Save the offsets that the log holds", f"kfix offsets save {cluster_options(case)} {chosen} -o {file}")
     yield Remedy(
         "Commit the saved offsets again (a runbook, behind its gates); then start the consumers",
-        f"kfix offsets restore {file} {servers(case)}",
+        f"kfix offsets restore {file} {cluster_options(case)}",
     )
     yield Remedy(
         f"Search the log of broker {broker} for `Error loading offsets from {tps[0]}`: the exception below it names "
@@ -119,7 +119,7 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
         "leadership",
         "kfix explain KFX109",
     )
-    yield Remedy("Diagnose again", f"kfix diagnose {servers(case)} --group {shlex.quote(group)}")
+    yield Remedy("Diagnose again", f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}")
 
 
 CHECK = ClusterCheck(

@@ -32,7 +32,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.group_reading import GroupReading, by_group
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import cluster_options, servers
 
 CODE = "KFX110"
 
@@ -69,7 +69,7 @@ def _unreachable(broker: int, address: str, readings: list[GroupReading], case: 
             ),
             Remedy(
                 "Repeat this where the consumers run: only their place counts",
-                f"kfix diagnose {servers(case)} --group {shlex.quote(groups[0])}",
+                f"kfix diagnose {cluster_options(case)} --group {shlex.quote(groups[0])}",
             ),
         ),
         never=("Do not move the offsets partition to get another coordinator: other groups stay cut off",),

@@ -32,7 +32,7 @@ from kfix.model.cluster.pasted import Complaint
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import some
-from kfix_diagnostics._advice import diagnose_again, servers
+from kfix_diagnostics._advice import cluster_options, diagnose_again, servers
 from kfix_diagnostics._words import are, error_name
 
 CODE = "KFX117"
@@ -117,7 +117,7 @@ def _group_remedies(names: tuple[str, ...], case: CaseFile) -> Iterator[Remedy]:
     if names:
         yield Remedy(
             "Ask the coordinator of the group itself",
-            f"kfix diagnose {servers(case)} --group {shlex.quote(names[0])}",
+            f"kfix diagnose {cluster_options(case)} --group {shlex.quote(names[0])}",
         )
     else:
         yield diagnose_again(case, "Diagnose the cluster itself, which asks every coordinator")

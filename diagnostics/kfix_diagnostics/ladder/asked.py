@@ -11,7 +11,7 @@ from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy
 from kfix.model.diagnosis.group_story import Rung, RungState
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import cluster_options
 from kfix_diagnostics._words import error_name
 
 #: TOPIC, GROUP and CLUSTER_AUTHORIZATION_FAILED.
@@ -68,7 +68,7 @@ class Asked:
         return next((self.latest.errors[q] for q in questions if q in self.latest.errors), "no coordinator to ask")
 
     def again(self) -> Remedy:
-        command = f"kfix diagnose {servers(self.case)} --group {shlex.quote(self.group)}"
+        command = f"kfix diagnose {cluster_options(self.case)} --group {shlex.quote(self.group)}"
         return Remedy("Ask the cluster itself", command)
 
 

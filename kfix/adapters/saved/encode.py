@@ -15,8 +15,8 @@ from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicParti
 FORMAT = "kfix.snapshot"
 VERSION = 1
 
-#: Known of a live cluster only. A path of this host means nothing elsewhere.
-_LIVE_ONLY = frozenset({"security", "command_config"})
+#: Known of a live cluster only.
+_LIVE_ONLY = frozenset({"security"})
 
 
 def encode(snapshot: Snapshot) -> dict[str, Any]:

@@ -51,6 +51,14 @@ def _logs(reader: ClusterReader, tps: set[TopicPartition]) -> dict[TopicPartitio
     return found
 
 
+def gaps(saved: SavedOffsets) -> tuple[str, ...]:
+    """Returns a sentence if the file says that it does not hold every offset of its partitions."""
+    if saved.complete:
+        return ()
+    missing = (f"__consumer_offsets-{source.partition}: {m}" for source in saved.sources for m in source.missing)
+    return (f"the file is incomplete, newer offsets may exist: {some([*saved.not_saved, *missing], _SHOWN)}",)
+
+
 def left_out(rows: tuple[Restoration, ...]) -> tuple[str, ...]:
     """Returns a sentence for each reason why saved offsets are not committed, with the first of them."""
     found: dict[Restoring, list[str]] = {}

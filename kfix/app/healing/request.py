@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kfix.adapters.saved.offsets import read_offsets
-from kfix.app.healing.offsets import compared, left_out, rules_of
+from kfix.app.healing.offsets import compared, gaps, left_out, rules_of
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
 from kfix.derive.restoring import items_of
@@ -176,7 +176,7 @@ def plan_for(
         params = params.with_(topic=next(iter(topics)))
     warnings = _judged(asked, snapshot, reader) if asked.moves else ()
     rows = () if asked.saved is None else compared(asked.saved, reader, rules_of(complete(asked.runbook, params)))
-    warnings += left_out(rows)
+    warnings += (() if asked.saved is None else gaps(asked.saved)) + left_out(rows)
     made = make_plan(
         asked.runbook,
         finding,

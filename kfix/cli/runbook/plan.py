@@ -30,6 +30,7 @@ from kfix.cli.options import (
     Approve,
     AsJson,
     BootstrapServer,
+    ClusterName,
     CommandConfig,
     Countersign,
     Debounce,
@@ -46,6 +47,7 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
+from kfix.cli.reaching import access_of
 from kfix.cli.runbook.screen import Out, after
 from kfix.cli.seam import the_app
 from kfix.errors import UsageError
@@ -66,6 +68,7 @@ def plan(
     ctx: typer.Context,
     name: RunbookName,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -93,7 +96,8 @@ def plan(
     ] = False,
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, debounce)
     _refuse_existing(output, json_out)
     older = None if diff is None else read_plan(diff)
@@ -115,7 +119,7 @@ def plan(
         if json_out is not None:
             _write_moves(made, json_out, out)
         if output is not None:
-            write(made, output, out)
+            write(made, output, access, out)
         if json_output and older is None:
             say_document(plan_json(made))
         if exit_code:
@@ -178,10 +182,13 @@ def _refuse_existing(*files: Path | None) -> None:
         raise UsageError(f"{named[0]} is named for both the plan and its moves", hint="name two files")
 
 
-def write(made: Plan, output: Path, out: Out) -> None:
+def write(made: Plan, output: Path, access: Access, out: Out) -> None:
+    """Writes the plan, and prints the command that carries it out, with client properties: a plan names none."""
     write_plan(made, output)
+    reach = access.options() if access.name or access.command_config else []
     out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
-    out.people.print(f"  kfix runbook apply --plan {output} {approval_flags(made)}", soft_wrap=True, highlight=False)
+    command = f"kfix runbook apply --plan {shlex.quote(str(output))} {approval_flags(made)} {shlex.join(reach)}"
+    out.people.print(f"  {command.rstrip()}", soft_wrap=True, highlight=False)
 
 
 def _show_differences(older: Plan, made: Plan, out: Out) -> None:
@@ -207,6 +214,7 @@ def apply(
         str | None, typer.Argument(metavar="[NAME]", help="Plan this runbook, show the plan, ask, and carry it out.")
     ] = None,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -230,7 +238,8 @@ def apply(
 
     --approve, --ack and --countersign require --plan.
     """
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     out = Out.of(json_output)
     approval = Approval(tuple(approve or ()), tuple(ack or ()), countersign, step)
     if plan_file is not None:

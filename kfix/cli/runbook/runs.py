@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from kfix.app.access import Access
 from kfix.app.healing.plans import plan_json
 from kfix.app.healing.runs import rethrottle
 from kfix.app.healing.session import Approval, healing
@@ -17,6 +16,7 @@ from kfix.cli.options import (
     Approve,
     AsJson,
     BootstrapServer,
+    ClusterName,
     CommandConfig,
     Countersign,
     PlanOut,
@@ -26,6 +26,7 @@ from kfix.cli.options import (
     Timeout,
     ZooKeeper,
 )
+from kfix.cli.reaching import access_of
 from kfix.cli.runbook.plan import write
 from kfix.cli.runbook.screen import Out
 from kfix.cli.seam import the_app
@@ -40,6 +41,7 @@ def resume(
     ctx: typer.Context,
     run: RunId,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -55,7 +57,8 @@ def resume(
     json_output: AsJson = False,
 ) -> None:
     """Continue a run that was killed or stopped; no change is sent twice."""
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     plan = found.plan()
@@ -72,13 +75,15 @@ def abort(
     run: RunId,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded in the journal.")],
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """End a killed or stopped run: remove its throttles; its other changes stay."""
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     why = a_reason(reason)
     found = Site(app.environ).store().find(run)
     plan = found.plan()
@@ -92,6 +97,7 @@ def rollback(
     ctx: typer.Context,
     run: RunId,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
@@ -107,7 +113,8 @@ def rollback(
 
     Without a terminal, -o FILE writes that plan, and kfix runbook apply --plan FILE carries it out.
     """
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
@@ -115,7 +122,7 @@ def rollback(
         undo = session.plan_rollback(found, rules, everything=everything)
         out.show(undo)
         if output is not None:
-            write(undo, output, out)
+            write(undo, output, access, out)
             if json_output:
                 say_document(plan_json(undo))
             return
@@ -146,13 +153,15 @@ def verify(
     ctx: typer.Context,
     run: RunId,
     bootstrap_server: BootstrapServer = None,
+    cluster: ClusterName = None,
     zookeeper: ZooKeeper = None,
     command_config: CommandConfig = None,
     timeout: Timeout = 5.0,
     json_output: AsJson = False,
 ) -> None:
     """Prove again that what a run healed is still healthy. Nothing is changed."""
-    app, access = the_app(ctx), Access(bootstrap_server, zookeeper, command_config, timeout)
+    app = the_app(ctx)
+    access = access_of(ctx, bootstrap_server, cluster, zookeeper, command_config, timeout)
     found = Site(app.environ).store().find(run)
     with healing(app, access.for_plan(found.plan())) as session:
         proof, standing = session.verify(found)

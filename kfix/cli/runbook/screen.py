@@ -48,7 +48,7 @@ class Out:
         self.people.print(words, soft_wrap=True)
 
     def waiting(self, seconds: float) -> None:
-        self.people.print(f"taking a second snapshot in {seconds:.0f} s, to rule out an ordinary election (--debounce)")
+        self.people.print(f"some of this may pass by itself: taking a second snapshot in {seconds:.0f} s (--debounce)")
 
 
 @contextmanager

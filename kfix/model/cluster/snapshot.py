@@ -283,8 +283,7 @@ class Vantage:
 class ClusterIdentity:
     """`id` is Kafka's own cluster id, "" if it is unknown.
 
-    `security` and `command_config`, the file of client properties that commands to paste have to name, are known of a
-    live cluster only: no file stores them.
+    `security` is known of a live cluster only: no snapshot file stores it.
     """
 
     id: str
@@ -292,11 +291,23 @@ class ClusterIdentity:
     bootstrap: str = ""
     zookeeper: str = ""
     security: ClientSecurity = field(default_factory=ClientSecurity)
-    command_config: str = ""
 
     @property
     def name(self) -> str:
         return self.id or self.bootstrap or self.zookeeper or "unknown cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedBy:
+    """How the caller named the cluster, as commands to paste have to name it again; each is "" if it was not given.
+
+    `profile` is the cluster's name in an inventory, `command_config` the file of client properties, and `zookeeper` the
+    address of ZooKeeper, where it is not left to the brokers' settings.
+    """
+
+    profile: str = ""
+    command_config: str = ""
+    zookeeper: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +319,7 @@ class Snapshot:
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
-    `pasted` is what only a pasted text has; no file stores it.
+    `pasted` is what only a pasted text has; no file stores it. Nor is `reached_by` stored.
     """
 
     taken_at: float
@@ -339,6 +350,7 @@ class Snapshot:
     origin: str = ""
     stated_partitions: Mapping[str, int] | None = None
     pasted: PastedText | None = None
+    reached_by: ReachedBy = field(default_factory=ReachedBy)
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

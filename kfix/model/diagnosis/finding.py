@@ -135,7 +135,8 @@ class Diagnosis:
 
     `prevention` is true if latent risks were judged too. `vantages` are the named places the snapshot was taken from.
     `notes` are sentences about what is under way and is no fault. `unfinished` are runs on this cluster that were
-    begun on this host and not finished; no snapshot shows them.
+    begun on this host and not finished; no snapshot shows them. `profile` is the cluster's name in the inventory that
+    it was read with, "" without one.
     """
 
     cluster: str
@@ -147,6 +148,7 @@ class Diagnosis:
     vantages: tuple[Vantage, ...] = ()
     unfinished: tuple[UnfinishedRun, ...] = ()
     notes: tuple[str, ...] = ()
+    profile: str = ""
 
     def walk(self) -> Iterator[Finding]:
         for finding in self.findings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from rich.console import Console
 
@@ -33,8 +33,11 @@ def group_lines(story: GroupStory) -> Iterator[Line]:
     yield Line(story.verdict, style=_STYLES[story.blocked], hang=2)
     yield Line("")
     cause = story.cause
+    reason = ""
     for rung in story.rungs:
-        yield from _rung_lines(rung, is_cause=rung is cause)
+        again = rung.state is RungState.UNREAD and rung.said == reason
+        reason = rung.said
+        yield from _rung_lines(replace(rung, said="for the same reason") if again else rung, is_cause=rung is cause)
     if cause is not None and cause.evidence:
         yield Line("")
         yield from evidence_lines(cause.evidence, 0)

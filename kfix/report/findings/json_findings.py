@@ -2,6 +2,7 @@
 
 schema          "kfix.diagnosis/v1"
 cluster         id, or address if the id is unknown
+profile         the cluster's name in the inventory it was read with (--cluster), "" without one
 taken_at        seconds since the epoch, UTC
 worst           "info", "warning", "critical", or null where nothing was found
 exit_code       exit code of `kfix diagnose`: 0, 20, 21, 22
@@ -61,6 +62,7 @@ def as_dict(diagnosis: Diagnosis) -> Mapping[str, Any]:
     return {
         "schema": SCHEMA,
         "cluster": diagnosis.cluster,
+        "profile": diagnosis.profile,
         "taken_at": diagnosis.taken_at,
         "worst": None if diagnosis.worst is None else diagnosis.worst.word,
         "exit_code": exit_code(diagnosis),

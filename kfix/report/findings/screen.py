@@ -18,7 +18,6 @@ from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.table import (
     STEP,
     STYLES,
-    UNREAD,
     cause_line,
     headline,
     looked_at_line,
@@ -29,6 +28,7 @@ from kfix.report.findings.table import (
     worst_of,
 )
 from kfix.report.findings.unfinished_runs import unfinished_lines
+from kfix.report.findings.verdict import UNREAD
 from kfix.report.lines import NARROWEST, Line, lines_text, print_lines
 from kfix.wording import several, some
 

@@ -18,13 +18,11 @@ from kfix.model.diagnosis.finding import (
 )
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.unfinished_runs import unfinished_lines
-from kfix.report.findings.verdict import counts, cut_short
+from kfix.report.findings.verdict import UNREAD, counts, cut_short
 from kfix.report.lines import Line, lines_text, print_lines
 from kfix.wording import ago, several, some, utc_text
 
 STYLES = {Severity.CRITICAL: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
-#: Sources that were not read are listed together at the end.
-UNREAD = "KFX901"
 GROUPS_SHOWN = 12
 STEP = 2
 
@@ -69,7 +67,8 @@ def headline(diagnosis: Diagnosis) -> Line:
             verdict = "nothing found, but a run is unfinished"
         numbers = f"{verdict}{', with advice' if worst is not None and verdict == 'healthy' else ''}"
     style = "bold green" if numbers.startswith("healthy") else STYLES.get(worst or Severity.INFO, "")
-    return Line(f"{diagnosis.cluster}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
+    name = f"{diagnosis.profile} ({diagnosis.cluster})" if diagnosis.profile else diagnosis.cluster
+    return Line(f"{name}: {numbers} ({utc_text(diagnosis.taken_at)})", style=style, hang=STEP)
 
 
 def note_lines(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -100,6 +99,10 @@ def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
         yield Line("not read:", style=STYLES[Severity.WARNING])
     for finding in unread:
         yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
+    if not unread and diagnosis.could_not_read:
+        yield Line("")
+        yield Line("not read:", style=STYLES[Severity.WARNING])
+        yield from (Line(each, STEP, hang=STEP) for each in diagnosis.could_not_read)
 
 
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:

@@ -11,6 +11,8 @@ from kfix.model.run import UnfinishedRun
 from kfix.wording import several
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
+#: A source that was not read: reports list it as such, and not among the findings.
+UNREAD = "KFX901"
 #: Exit codes of monitoring plugins.
 _NAGIOS = {HEALTHY: 0, WARNINGS: 1, CRITICAL: 2, CANNOT_TELL: 3}
 
@@ -30,8 +32,8 @@ def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:
-    """Returns the number of findings by severity, folded ones included."""
-    found = Counter(f.severity for f in diagnosis.walk())
+    """Returns the number of findings by severity, folded ones included; sources that were not read are no findings."""
+    found = Counter(f.severity for f in diagnosis.walk() if f.code != UNREAD)
     return {severity: found[severity] for severity in sorted(Severity, reverse=True)}
 
 

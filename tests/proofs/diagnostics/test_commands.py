@@ -12,11 +12,12 @@ from typer.testing import CliRunner
 from kfix.adapters.saved.offsets import write_offsets
 from kfix.cli.app import app
 from kfix.model.cluster.offsets import SavedOffsets
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.snapshot import ReachedBy, Snapshot
 from kfix_diagnostics.engine import Options, diagnose
 from tests.unit.diagnostics.cases import SICK
 
 CONFIG = "my client's.properties"
+PROFILE = "the paper's"
 
 
 def commands(snapshot: Snapshot) -> set[str]:
@@ -35,7 +36,8 @@ def all_commands() -> list[str]:
         for case in cases:
             snapshot = case.make()
             found |= commands(snapshot)
-            found |= commands(replace(snapshot, cluster=replace(snapshot.cluster, command_config=CONFIG)))
+            found |= commands(replace(snapshot, reached_by=ReachedBy(command_config=CONFIG)))
+            found |= commands(replace(snapshot, reached_by=ReachedBy(profile=PROFILE, command_config=CONFIG)))
     return sorted(found)
 
 
@@ -51,6 +53,9 @@ def test_a_shell_splits_them_into_the_words_that_are_meant(all_commands):
 
 def test_a_cluster_that_is_read_with_client_properties_is_named_with_them(all_commands):
     with_config = [command for command in all_commands if CONFIG in shlex.split(command)]
+    named = [command for command in all_commands if PROFILE in shlex.split(command)]
+    assert named
+    assert all(shlex.split(command)[0] == "kfix" for command in named)
     without = [c for c in all_commands if "--bootstrap-server" in c and CONFIG not in shlex.split(c)]
     assert len(with_config) >= len(without)
     for command in with_config:

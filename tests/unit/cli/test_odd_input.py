@@ -91,6 +91,13 @@ def test_a_look_in_which_nothing_was_read_is_not_healthy(saved: Path) -> None:
     assert "healthy" not in result.stdout
 
 
+def test_brokers_whose_answers_were_taken_out_of_a_file_were_not_read(saved: Path) -> None:
+    result = kfix("diagnose", "--from", changed(saved, views={}))
+    assert result.exit_code == 22
+    assert "healthy" not in result.stdout
+    assert "does not hold their answers" in " ".join(result.stdout.split())
+
+
 def test_a_full_disk_behind_the_output_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         told = [sys.executable, "-m", "kfix", "explain"]

@@ -1,6 +1,7 @@
 """`kfix offsets`: the words on the command line, what is written and shown, and the exit codes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 from kfix.adapters.memory.incidents import ALL
 from kfix.adapters.saved.offsets import read_offsets, write_offsets
 from kfix.cli.app import app
-from kfix.model.cluster.offsets import LoggedOffset, SavedGroup, SavedOffsets, StoredOffset
+from kfix.model.cluster.offsets import LoggedOffset, SavedGroup, SavedOffsets, SavedSource, StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
 from tests.places import ROOT
 from tests.unit.runbook.fake_wiring import FakeWiring
@@ -114,6 +115,17 @@ def test_a_dry_run_shows_the_table_and_what_is_left_out(wired):
     assert "1 saved offset left out: outside the log: group mail orders-2 (saved 4000" in text
     assert "1 saved offset left out: the group has members: group payments orders-0" in text
     assert wiring.cluster.faults.calls == []
+
+
+def test_a_file_that_is_incomplete_says_so_before_the_gate(wired):
+    _, behind, file = wired
+    assert "incomplete" not in kfix("restore", file, *SERVER, "--dry-run", obj=behind).output
+    source = SavedSource(3, "replica", "broker 2", 0, 4, 9, missing=("records 4 to 8 were not served",))
+    write_offsets(replace(read_offsets(file), sources=(source,), not_saved=("group x has no offset",)), file)
+    said = one_line(kfix("restore", file, *SERVER, "--dry-run", obj=behind).output)
+    assert (
+        "the file is incomplete, newer offsets may exist: group x has no offset, __consumer_offsets-3: records" in said
+    )
 
 
 def test_without_a_terminal_nothing_is_committed(wired):

@@ -134,7 +134,7 @@ def test_what_was_not_read_is_unknown(tmp_path):
     [
         (("--down", "broker=7"), "broker 7 does not exist; alive: brokers 1001, 1002, 1003"),
         (("--down", "rack=z"), "no rack 'z'; the racks of live brokers are a, b, c"),
-        (("--zookeeper", "zk1:2181"), "leave out --bootstrap-server and --zookeeper"),
+        (("--zookeeper", "zk1:2181"), "leave out --bootstrap-server, --cluster and --zookeeper"),
         (("--debounce", "-1"), "--debounce must be"),
     ],
 )

@@ -44,6 +44,21 @@ def test_the_first_lines_are_who_is_blocked_why_and_what_to_do_next() -> None:
     assert lines[3] == "next: kfix runbook apply fix-1 --bootstrap-server a:1"
 
 
+def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
+    unread = replace(fault(1, Severity.INFO), code="KFX901")
+    found = replace(diagnosis(fault(2, Severity.WARNING), unread), could_not_read=("broker 1: no answer",))
+    assert screen_text(found).splitlines()[0].startswith("prod: 1 warning (")
+    assert "not read:" in screen_text(found)
+    # Without a finding about them, the sources themselves are listed.
+    alone = replace(diagnosis(), could_not_read=("broker 1: no answer",))
+    assert "not read:\n  broker 1: no answer\n" in screen_text(alone)
+
+
+def test_the_name_of_the_cluster_stands_beside_its_id() -> None:
+    named = replace(diagnosis(cluster="Kx3"), profile="orders-eu")
+    assert screen_text(named).startswith("orders-eu (Kx3): healthy")
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
 @pytest.mark.parametrize("count", [1, 2, 6, 30, 500])
 def test_any_number_of_faults_fits_a_screen_of_a_usual_width(count: int, width: int) -> None:

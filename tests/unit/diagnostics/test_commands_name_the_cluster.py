@@ -1,0 +1,37 @@
+"""How commands to paste name the cluster: by its name in the inventory, or by as few servers as are needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kfix.derive.casefile import open_case
+from kfix.model.cluster.snapshot import ReachedBy, Snapshot
+from kfix_diagnostics._advice import cluster_options, servers
+from tests.unit.diagnostics.clusters import coordinator_stuck
+
+
+def snapshot_with(bootstrap: str) -> Snapshot:
+    snapshot = coordinator_stuck().snapshot()
+    return replace(snapshot, cluster=replace(snapshot.cluster, bootstrap=bootstrap))
+
+
+def test_two_servers_are_enough_and_those_that_answered_come_first() -> None:
+    snapshot = snapshot_with("")
+    dead = next(b for b in snapshot.addresses if b not in snapshot.views)
+    alive = [str(snapshot.addresses[b]) for b in snapshot.views]
+    given = f"{snapshot.addresses[dead]},elsewhere:9092,{','.join(alive)}"
+    assert servers(open_case(snapshot_with(given))) == f"--bootstrap-server {alive[0]},{alive[1]}"
+    unknown = f"{snapshot.addresses[dead]},elsewhere:9092,another:9092"
+    assert servers(open_case(snapshot_with(unknown))) == "--bootstrap-server elsewhere:9092,another:9092"
+    only = str(snapshot.addresses[dead])
+    assert servers(open_case(snapshot_with(only))) == f"--bootstrap-server {only}"
+    assert servers(open_case(snapshot_with(""))) == "--bootstrap-server HOST:PORT"
+
+
+def test_a_name_and_a_given_zookeeper_are_repeated() -> None:
+    snapshot = snapshot_with("one:9092")
+    named = replace(snapshot, reached_by=ReachedBy(profile="orders eu", command_config="its own"))
+    assert cluster_options(open_case(named)) == "-c 'orders eu'"
+    assert servers(open_case(named)) == "--bootstrap-server one:9092 --command-config 'its own'"
+    given = replace(snapshot, reached_by=ReachedBy(zookeeper="zk1:2181,zk2:2181/kafka"))
+    assert cluster_options(open_case(given)) == "--bootstrap-server one:9092 --zookeeper zk1:2181,zk2:2181/kafka"
