@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Remedy
+from kfix.model.diagnosis.finding import Blocked, ChangeKind, Remedy
 from kfix.wording import brokers_named, continued, some
+from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
@@ -84,9 +85,9 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
-        return Remedy(f"Wait {why}. Then: {continued(text)}", "", name)
+        return Remedy(f"Wait {why}. Then: {continued(text)}", "", name, CHANGES_OF[name])
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
-    return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name)
+    return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
 
 
 def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
@@ -106,6 +107,7 @@ def preferred_election(case: CaseFile, tp: TopicPartition, text: str) -> Remedy:
         text,
         f"kafka-leader-election.sh {servers(case, '--admin.config')} --election-type preferred"
         f" --topic {shlex.quote(tp.topic)} --partition {tp.partition}",
+        changes=(ChangeKind.ELECTION,),
     )
 
 

@@ -20,6 +20,7 @@ from kfix.wording import brokers_named
 from kfix_diagnostics._words import are, per_topic
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
+from kfix_diagnostics.holding import held_back
 from kfix_diagnostics.sources._pasted import text_notes
 from kfix_diagnostics.sources._unread import broker_of, unread
 
@@ -110,7 +111,7 @@ def diagnose(
     return Diagnosis(
         cluster=judged.cluster.id or judged.cluster.bootstrap or judged.origin or judged.cluster.name,
         taken_at=judged.taken_at,
-        findings=fold(findings),
+        findings=fold(held_back(findings)),
         could_not_read=tuple(_could_not_read(seen.case)),
         looked_at=_looked_at(seen.case),
         prevention=seen.options.prevention,

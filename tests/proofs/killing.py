@@ -67,13 +67,13 @@ class Uninterrupted:
 
 
 def distinct(moments: list[Moment]) -> list[Moment]:
-    """Moments of which no other is the like: two of each kind of record of each kind of step, and every fifteenth."""
+    """Moments of which no other is the like: one of each kind of record of each kind of step, and every thirtieth."""
     seen: Counter[str] = Counter()
     found = []
     for number, moment in enumerate(moments):
         kind = moment.what.partition(" ")[2].partition(":")[0].lstrip("0123456789 ")
         seen[kind] += 1
-        if seen[kind] <= 2 or number % 15 == 0 or number >= len(moments) - 2:
+        if seen[kind] == 1 or number % 30 == 0 or number >= len(moments) - 2:
             found.append(moment)
     return found
 

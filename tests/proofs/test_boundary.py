@@ -18,7 +18,7 @@ from tests.proofs.fuzz.counting import MOST_MEMORY
 from tests.proofs.fuzz.kinds import KINDS
 
 #: Of each kind; the other proofs share theirs.
-CASES = int(os.environ.get("KFIX_FUZZ", "300"))
+CASES = int(os.environ.get("KFIX_FUZZ", "150"))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -17,7 +17,7 @@ from tests.proofs.scenarios import SCENARIOS, Scenario
 from tests.proofs.stage import Moment, Stage, too_often, world
 
 # Long runs of moves are killed at the moments that differ, by `make fuzz` at all; one of them always at all.
-LONG, WHOLE = 90, "raise-topic-rf"
+LONG, WHOLE = 40, "coordinator-stuck"
 
 
 def goes_on(good: Uninterrupted, stage: Stage, what: str, spare: int = 0) -> None:

@@ -27,8 +27,10 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
+from kfix_diagnostics._bans import no_election, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import are
 
@@ -62,17 +64,27 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
         blocked=Blocked(f"clients of the partitions and groups that broker {broker} serves" if leads else ""),
         remedies=(
             Remedy(f"Check from another host whether broker {broker} responds there"),
-            Remedy(
+            restart(
                 "If it is frozen: end its process, which ends its session and lets "
-                f"{'another broker become controller' if controls else 'others be elected'}, then start it"
+                f"{'another broker become controller' if controls else 'others be elected'}, then start it",
+                broker,
             ),
         ),
         never=(
-            "Do not trigger elections while it is registered: it may be elected again",
-            "Do not restart the other brokers",
+            f"Do not trigger elections where broker {broker} is in the ISR: it may be elected while it is registered",
+            "Do not restart other brokers because of it",
         ),
+        forbids=(no_election(_in_isr(broker, case)),),
         token=str(case.registrations[broker].czxid) if broker in case.registrations else "",
     )
+
+
+def _in_isr(broker: int, case: CaseFile) -> Iterator[TopicPartition]:
+    zookeeper = case.snapshot.zookeeper
+    states = {} if zookeeper is None else zookeeper.states
+    yield from (tp for tp, state in states.items() if broker in state.isr)
+    only_viewed = {tp for view in case.views.values() for tp in view.partitions.keys() - states.keys()}
+    yield from (tp for tp in only_viewed if broker in case.isr(tp))
 
 
 def _cause(why: str) -> str:

@@ -29,6 +29,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several
+from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
@@ -50,7 +51,7 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
     remedies = [
         Remedy(f"Repair the network between broker {broker} and ZooKeeper. The broker then recovers by itself"),
         # Seen on 2.7.1: a ZooKeeper server that had served read-only can lose a session for good.
-        Remedy(f"If it stays unregistered although the network is healthy: restart broker {broker}"),
+        restart(f"If it stays unregistered although the network is healthy: restart broker {broker}", broker),
     ]
     if cut:
         remedies.append(
@@ -71,6 +72,7 @@ def _shut_out(broker: int, rows: Rows, case: CaseFile) -> Finding:
             "Do not trigger elections or reassignments while it lasts",
             "Do not restart the rest of the cluster; producers should use acks=all",
         ),
+        forbids=(NO_MOVES,),
         partitions=tuple(twice),
         follows=explained_by((broker,), case),
     )

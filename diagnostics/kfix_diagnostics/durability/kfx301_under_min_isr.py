@@ -28,6 +28,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
@@ -57,6 +58,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
         blocked=Blocked(f"producers of {per_topic(tps)} with acks=all, but no consumers"),
         remedies=tuple(_remedies(missing, case)),
         never=("Do not trigger an election of any kind: the partitions have leaders, and it brings no replica back",),
+        forbids=(no_election(tps),),
         partitions=tps,
         follows=explained(missing, case),
     )

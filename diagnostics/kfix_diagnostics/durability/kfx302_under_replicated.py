@@ -30,6 +30,7 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
+from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import are, has, per_topic
 from kfix_diagnostics.durability._missing import (
@@ -66,6 +67,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         evidence=partition_rows(case, first),
         remedies=tuple(_remedies(missing, case)),
         never=("Do not trigger an election, and do not restart the brokers that are in sync",),
+        forbids=(no_election(tps),),
         partitions=tps,
         headline=_headline(missing, case) if case.calm(missing) else "",
         follows=(*explained(missing, case), *others, *lag_keys(missing, case)),

@@ -31,6 +31,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Finding, Remedy, Severity
 from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import Missing, about, all_missing, bring_back, cause_of, explained, object_of
@@ -62,6 +63,7 @@ def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
             "Do not trigger an election: the partitions have leaders",
             "Do not restart the leaders: they are the last complete replicas",
         ),
+        forbids=(no_election(tps),),
         partitions=tps,
         follows=explained(missing, case),
     )

@@ -30,6 +30,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import Lag, Pace
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
+from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._words import per_topic
 
@@ -62,6 +63,7 @@ def _lagging(case: CaseFile, broker: int, pace: Pace, lags: list[Lag]) -> Findin
             "Do not trigger an election, and do not restart the brokers that are in sync",
             *((f"Do not restart broker {broker}: it would start over",) if pace is Pace.CATCHING_UP else ()),
         ),
+        forbids=(no_election(tps), *((no_restart([broker]),) if pace is Pace.CATCHING_UP else ())),
         partitions=tps,
         facts={"broker": broker, "pace": str(pace), "behind": worst.now},
     )
@@ -98,7 +100,7 @@ def _remedies(pace: Pace, broker: int) -> Iterator[Remedy]:
         return
     yield Remedy(f"Check for a left-over throttle on broker {broker} or on the topics (runbook sweep-throttles)")
     if pace is Pace.STUCK:
-        yield Remedy(f"If there is none: restart broker {broker} with a clean shutdown, and no other broker")
+        yield restart(f"If there is none: restart broker {broker} with a clean shutdown, and no other broker", broker)
     else:
         yield Remedy(f"Check the disk, the network and the garbage collection of broker {broker}")
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Rows
 from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
+from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -41,6 +42,7 @@ def _one(code: str, row: PartitionFacts, case: CaseFile) -> Finding:
         blocked=stuck,
         remedies=tuple(_remedies(row, case)),
         never=_never(case, live_isr),
+        forbids=(no_restart(live_isr),),
         partitions=(tp,),
         facts=_facts(row, case, stuck.groups),
         token=f"{row.zk_version}/{row.leader_epoch}",
@@ -120,7 +122,8 @@ def _remedies(row: PartitionFacts, case: CaseFile) -> Iterator[Remedy]:
     which = f" {ids(replicas)}" if replicas else ""  # a pasted state znode does not hold them
     yield Remedy(
         f"By hand: reassign the partition to its own replicas{which} through the admin API, which makes the "
-        "controller elect. kafka-reassign-partitions.sh refuses this while one of these brokers is dead"
+        "controller elect. kafka-reassign-partitions.sh refuses this while one of these brokers is dead",
+        changes=(ChangeKind.ELECTION,),
     )
     yield from _last_resorts(case, [row])
 
@@ -130,7 +133,7 @@ def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy
     members = {b for row in rows for b in case.isr(row.tp)}
     outside = sorted((case.live or frozenset()) - members)
     if outside:
-        yield Remedy(f"Last resort: restart {either(outside)}, which is not in the ISR")
+        yield restart(f"Last resort: restart {either(outside)}, which is not in the ISR", *outside)
 
 
 def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
@@ -174,6 +177,7 @@ def _many(code: str, rows: Rows, case: CaseFile) -> Finding:
             diagnose_again(case, "Diagnose again: after a broker start, elections may still be under way"),
         ),
         never=_never(case, tuple(live)),
+        forbids=(no_restart(live),),
         partitions=tps,
         facts={"controller": _controller(case), "dead": case.dead},
     )

@@ -33,6 +33,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
+from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic, start_any
@@ -69,6 +70,7 @@ def _down(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) 
             "Do not trigger an unclean election: it cannot help, because no assigned replica is alive",
             "Do not delete the topic or its log directories, and do not start that broker with an empty disk",
         ),
+        forbids=(no_unclean_election(tps),),
         partitions=tuple(tps),
         follows=explained_by(replicas, case),
     )

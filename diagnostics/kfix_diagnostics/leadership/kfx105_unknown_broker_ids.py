@@ -34,6 +34,7 @@ from kfix.derive.checks import PartitionCheck, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, runbook
+from kfix_diagnostics._bans import CHANGES_OF, no_election
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import either, has, per_topic
@@ -69,12 +70,13 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         blocked=blocked(case, down),
         remedies=tuple(_remedies(lost, rows, bool(down), case)),
         never=(
-            "Do not trigger an election, preferred or unclean: it cannot elect a replica that does not exist",
+            *(("Do not trigger an election of any kind where no replica is alive: it elects none",) if down else ()),
             (
                 "Do not start the old id with an empty disk while it is the only member of an ISR: the others would "
                 "truncate to it"
             ),
         ),
+        forbids=(no_election(down),) if down else (),
         partitions=tuple(row.tp for row in rows),
         facts={"lost": tuple(lost)},
         follows=explained_by(lost, case),
@@ -126,6 +128,7 @@ def _replace(lost: list[int], case: CaseFile) -> Remedy:
         return Remedy(
             f"{text}their replacements. {ask}: kfix runbook plan replace-broker -p 'renamed={asked}'",
             runbook="replace-broker",
+            changes=CHANGES_OF["replace-broker"],
         )
     renamed = " ".join(f"{b}={heir}" for b, heir in found.items())
     return runbook(case, "replace-broker", text + brokers_named(h for h in found.values() if h), f"renamed={renamed}")

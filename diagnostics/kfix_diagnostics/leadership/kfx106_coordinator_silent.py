@@ -32,6 +32,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import diagnose_again, runbook
+from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
@@ -82,6 +83,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
             "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",
             "Do not trigger an unclean election: the partition has a leader",
         ),
+        forbids=(no_unclean_election(tps),),
         partitions=tps,
         follows=(f"KFX402:broker {leader}", *explained_by((leader,), case)),
         headline=f"the coordinator on broker {leader} is still loading" if fresh else "",

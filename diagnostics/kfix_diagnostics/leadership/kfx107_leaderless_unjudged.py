@@ -34,6 +34,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import blocked, diagnose_again
+from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
 from kfix_diagnostics._words import are, because, either, has, ids, per_topic
 
@@ -95,6 +96,7 @@ def _finding(kind: _Kind, tps: tuple[TopicPartition, ...], case: CaseFile) -> Fi
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(kind, tps, able, case)),
         never=(_NEVER,),
+        forbids=(no_unclean_election(tps),),
         partitions=tps,
     )
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
 from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._evidence import live_row, state_row
@@ -93,7 +93,9 @@ def _remedies(dead: tuple[int, ...], partitions: int, case: CaseFile) -> Iterato
         yield Remedy(f"{start(dead, case)}. The reassignment then continues by itself")
         text = "Cancel it. The runbook refuses where the original replicas are dead"
         yield runbook(case, "cancel-reassignment", text)
-        yield Remedy(f"Or reassign {several(partitions, 'partition')} again, to live brokers")
+        yield Remedy(
+            f"Or reassign {several(partitions, 'partition')} again, to live brokers", changes=(ChangeKind.REASSIGNMENT,)
+        )
         return
     yield Remedy("Check whether the new replica grows: a throttle that is too low, or a full disk, stops it")
 

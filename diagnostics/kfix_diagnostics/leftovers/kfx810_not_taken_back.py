@@ -27,8 +27,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.lag import LeftOut
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.wording import ago, brokers_named
+from kfix_diagnostics._bans import no_restart, no_unclean_election, restart
 from kfix_diagnostics._evidence import log_end_row, state_row
 from kfix_diagnostics._words import per_topic
 
@@ -64,14 +65,16 @@ def _left_out(case: CaseFile, leader: int, found: list[LeftOut]) -> Finding:
             *(Evidence("ISR unchanged", str(each.tp), f"for {ago(each.since)}") for each in found[:5]),
         ),
         remedies=(
-            Remedy(
-                f"Restart broker {leader} with a clean shutdown, and no other broker: a new leader computes a new ISR"
+            restart(
+                f"Restart broker {leader} with a clean shutdown, and no other broker: a new leader computes a new ISR",
+                leader,
             ),
         ),
         never=(
             f"Do not restart or wipe {brokers_named(brokers)}: nothing is wrong there",
             "Do not trigger an unclean election",
         ),
+        forbids=(no_unclean_election(tps), no_restart(brokers)),
         partitions=tps,
         facts={"leader": leader, "brokers": brokers},
     )

@@ -22,6 +22,7 @@ from kfix.model.diagnosis.finding import (
 )
 from kfix.model.numbers import whole_number
 from kfix.wording import ago, brokers_named, several, some
+from kfix_diagnostics._bans import NO_CHANGES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import has, per_topic
 
@@ -74,6 +75,7 @@ def cut_finding(code: str, case: CaseFile, cut: Cut, words: CutWords) -> Finding
         blocked=Blocked(words.blocked),
         remedies=remedies(cut, words.where),
         never=(*NEVER, *words.never),
+        forbids=(NO_CHANGES,),
         partitions=tuple(sorted(set(words.partitions))),
         facts={"brokers": cut.brokers, **words.facts, **(losses_as_facts(cut) if foretold else {})},
     )
@@ -183,7 +185,7 @@ def remedies(cut: Cut, where: str) -> tuple[Remedy, ...]:
         outlived = (
             f"If it persists although the network is healthy: restart {brokers_named(cut.brokers)}, and no other broker"
         )
-        advice = (Remedy(outlived), *advice)
+        advice = (restart(outlived, *cut.brokers), *advice)
     total = sum(loss.records for loss in cut.losses)
     if not total:
         return (first, *advice)

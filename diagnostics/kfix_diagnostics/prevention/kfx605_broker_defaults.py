@@ -33,6 +33,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
+from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import MIN_ISR, NEVER_ABOVE_RF, UNCLEAN, n_brokers, number, setting_rows
 
 CODE = "KFX605"
@@ -87,7 +88,7 @@ def _never(key: str) -> str:
 
 def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if key not in {MIN_ISR, UNCLEAN}:
-        yield Remedy(f"Set {key}={wanted} in the server.properties of every broker, then do a rolling restart")
+        yield restart(f"Set {key}={wanted} in the server.properties of every broker, then do a rolling restart")
         return
     least = 0 if key == UNCLEAN else int(wanted)
     short = [f for f in rows if 0 < f.n_replicas <= least and not f.deleting]

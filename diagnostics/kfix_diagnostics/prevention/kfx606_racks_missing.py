@@ -30,6 +30,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, some
 from kfix_diagnostics._advice import runbook
+from kfix_diagnostics._bans import restart
 from kfix_diagnostics._words import has
 
 CODE = "KFX606"
@@ -77,7 +78,7 @@ def _some(without: list[int], case: CaseFile) -> Finding:
             Evidence("brokers", "broker.rack", some(known)),
         ),
         remedies=(
-            Remedy(f"Set broker.rack on {brokers_named(without)} and restart, one broker after the other"),
+            restart(f"Set broker.rack on {brokers_named(without)} and restart, one broker after the other"),
             runbook(case, "spread-replicas", "Afterwards spread the existing replicas over racks"),
         ),
         never=("Do not leave it set on some brokers only", "Do not expect it to move existing replicas"),

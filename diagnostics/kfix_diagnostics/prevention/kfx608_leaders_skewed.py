@@ -32,6 +32,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
 from kfix_diagnostics._advice import cluster_options, runbook
+from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics.prevention._prevention import overloaded, setting_rows, tps_of
 
 CODE = "KFX608"
@@ -84,6 +85,7 @@ def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> It
             "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
             f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
             "move-replicas",
+            CHANGES_OF["move-replicas"],
         )
 
 

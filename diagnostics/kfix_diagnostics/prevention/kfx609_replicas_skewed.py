@@ -29,6 +29,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._advice import cluster_options
+from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
 
 CODE = "KFX609"
@@ -64,6 +65,7 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
                 "Reassign replicas to the brokers that hold little, throttled and in batches",
                 f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
                 "move-replicas",
+                CHANGES_OF["move-replicas"],
             ),
         ),
         never=(NEVER_AT_ONCE,),

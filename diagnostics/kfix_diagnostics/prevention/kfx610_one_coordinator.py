@@ -32,6 +32,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
 from kfix_diagnostics._advice import cluster_options, runbook
+from kfix_diagnostics._bans import CHANGES_OF
 from kfix_diagnostics._words import ids
 from kfix_diagnostics.prevention._prevention import tps_of
 
@@ -91,6 +92,7 @@ def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
         "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
         f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
         "move-replicas",
+        CHANGES_OF["move-replicas"],
     )
 
 

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.wording import brokers_named
+from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import number, setting_rows
 
 CODE = "KFX612"
@@ -79,7 +80,7 @@ def _finding(obj: str, summary: str, case: CaseFile) -> Finding:
         cause=Cause("the brokers' settings", Confidence.CERTAIN),
         evidence=(*setting_rows(case.settings(SESSION), SESSION), *setting_rows(case.settings(LAG), LAG)),
         remedies=(
-            Remedy(f"Set {SESSION}=18000 and {LAG}=30000 in every server.properties, then do a rolling restart"),
+            restart(f"Set {SESSION}=18000 and {LAG}=30000 in every server.properties, then do a rolling restart"),
         ),
         never=NEVER,
     )

@@ -30,8 +30,9 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL
-from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, Confidence, Finding, Severity
 from kfix.wording import brokers_named
+from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import Line, line_of, setting_rows
 
 CODE = "KFX614"
@@ -85,7 +86,7 @@ def _finding(obj: str, summary: str, helps: str, case: CaseFile, severity: Sever
             *setting_rows(case.settings(PROTOCOL), PROTOCOL),
             *setting_rows(case.settings(NEWEST_PROTOCOL), "protocol version that the software supports"),
         ),
-        remedies=(Remedy(f"Finish the upgrade: {helps}"),),
+        remedies=(restart(f"Finish the upgrade: {helps}"),),
         never=("Do not raise the protocol version before every broker has the new software",),
     )
 

@@ -30,6 +30,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several, some
 from kfix_diagnostics._advice import servers
+from kfix_diagnostics._bans import restart
 from kfix_diagnostics.prevention._prevention import setting_rows
 
 CODE = "KFX615"
@@ -77,7 +78,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         cause=Cause("a file or a dynamic setting was changed on some brokers only", Confidence.LIKELY),
         evidence=rows,
         remedies=(
-            Remedy("Give every broker the same server.properties, then do a rolling restart"),
+            restart("Give every broker the same server.properties, then do a rolling restart"),
             Remedy(
                 "Check for temporary dynamic settings of single brokers",
                 f"kafka-configs.sh {servers(case)} --describe --entity-type brokers "

@@ -34,9 +34,10 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import PartitionCheck, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import PartitionState, TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
+from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._words import MANY, are, either, ids, per_topic
 
@@ -64,6 +65,7 @@ def _one(row: PartitionFacts, case: CaseFile) -> Finding:
         evidence=_evidence(row, case),
         remedies=tuple(_remedies(case, _noop(tp, case))),
         never=_never(row.zk_leader),
+        forbids=(no_election([row.tp]), no_restart([row.zk_leader])),
         partitions=(tp,),
         facts=_facts(row, case),
         token=f"{row.zk_version}/{row.leader_epoch}",
@@ -144,7 +146,7 @@ def _noop(tp: TopicPartition, case: CaseFile) -> str:
 
 def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:
     yield runbook(case, "metadata-divergence", "Have the controller read the record again while all replicas are alive")
-    yield Remedy(by_hand)
+    yield Remedy(by_hand, changes=(ChangeKind.ELECTION,))
     yield Remedy("Or have another controller elected: it reads the records of all partitions again")
 
 
@@ -171,6 +173,7 @@ def _many(rows: Rows, case: CaseFile) -> Finding:
         evidence=(*_evidence(rows[0], case), Evidence("all of them", "partitions", some(tps, 10))),
         remedies=tuple(_remedies(case, "By hand: reassign each partition to its own replicas")),
         never=_never(leaders[0]),
+        forbids=(no_election(tps), no_restart(leaders[:1])),
         partitions=tps,
     )
 

@@ -31,7 +31,8 @@ from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, brokers_named, several
-from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._advice import diagnose_again, runbook
+from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import has, per_topic
@@ -76,6 +77,7 @@ def _missing(case: CaseFile, epoch: int) -> Finding:
             ),
         ),
         never=NEVER,
+        forbids=(NO_MOVES,),
         token=str(epoch),
     )
 
@@ -93,6 +95,7 @@ def _not_registered(case: CaseFile, broker: int) -> Finding:
             Remedy(f"If it persists: stop the process of broker {broker}, which ends the session"),
         ),
         never=NEVER,
+        forbids=(NO_MOVES,),
         follows=explained_by((broker,), case),
         token=str(broker),
     )
@@ -129,9 +132,15 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
             ),
         ),
         never=(NEVER[1],),
+        forbids=(NO_MOVES,),
         follows=tuple(k for b in astray for k in (*explained_by((b,), case), f"KFX203:broker {b}")),
         token=said,
     )
+
+
+def _another(case: CaseFile) -> Iterator[Remedy]:
+    if not case.kraft:
+        yield runbook(case, "controller-reelect", "Have another controller elected: it reads all state again")
 
 
 def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
@@ -148,9 +157,11 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
         evidence=signs,
         remedies=(
             diagnose_again(case, "Diagnose again: a busy controller catches up"),
-            Remedy(f"Restart broker {controller} with a clean shutdown. Another broker takes over within seconds"),
+            *_another(case),
+            restart(f"Restart broker {controller} with a clean shutdown. Another takes over in seconds", controller),
         ),
         never=NEVER,
+        forbids=(NO_MOVES,),
         follows=explained_by((controller,), case),
         token=str(controller),
     )

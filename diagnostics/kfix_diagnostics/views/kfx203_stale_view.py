@@ -34,6 +34,7 @@ from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.wording import several
+from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import code_of, explained_by
 from kfix_diagnostics._words import per_topic
@@ -103,6 +104,7 @@ def _finding(broker: int, stale: Stale, case: CaseFile) -> Finding:
             "Do not trigger elections or reassignments while it lasts: they deepen the split",
             f"Do not restart the brokers that agree. Records that only broker {broker} has are lost when it returns",
         ),
+        forbids=(NO_MOVES,),
         partitions=tuple(stale.all),
         follows=(*explained_by((broker,), case),),
         headline=f"the metadata of broker {broker}, which has just come back, is stale" if not severity else "",
@@ -114,7 +116,7 @@ def _remedies(broker: int, case: CaseFile) -> Iterator[Remedy]:
         f"Repair the network between broker {broker} and the controller or ZooKeeper, and change nothing in Kafka"
     )
     if case.cut is None or not case.cut.explains((broker,)):
-        yield Remedy(f"If the network is healthy: restart broker {broker}, and no other broker")
+        yield restart(f"If the network is healthy: restart broker {broker}, and no other broker", broker)
 
 
 def _what(stale: Stale) -> str:

@@ -62,13 +62,39 @@ class Blocked:
         return bool(self.who or self.groups or self.others_unknown)
 
 
+class ChangeKind(StrEnum):
+    """A kind of change that one finding may forbid while the remedy of another one makes it."""
+
+    ELECTION = "election"
+    UNCLEAN_ELECTION = "unclean election"
+    REASSIGNMENT = "reassignment"
+    RESTART = "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """Changes that must not be made while a finding lasts, to these partitions or brokers; None: to any of them."""
+
+    changes: tuple[ChangeKind, ...]
+    partitions: frozenset[TopicPartition] | None = None
+    brokers: frozenset[int] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker."""
+    """One remedy, safest first. `command` is ready to paste; "" if an operator has to act, such as start a broker.
+
+    `changes` are the kinds of change that it makes, as far as another finding may forbid them, and `brokers` those that
+    it restarts; none: one after the other. `after` is the key of the finding that forbids it and has to be resolved
+    first, "" if none does; it then has no command.
+    """
 
     text: str
     command: str = ""
     runbook: str = ""
+    changes: tuple[ChangeKind, ...] = ()
+    brokers: tuple[int, ...] = ()
+    after: str = ""
 
 
 #: The code of a change that was requested without any finding, such as another replication factor.
@@ -89,6 +115,8 @@ class Finding:
     agree on it. `headline` is what the first line says in place of "healthy" while this finding is only advice, such as
     that a broker may be restarting. `prevention` is set by the engine for a latent risk: nothing is broken today.
 
+    `forbids` is what `never` says to other findings' remedies, which the engine then holds back.
+
     Summary, remedies and `never` are sentences without the final period; reports add it.
     """
 
@@ -101,6 +129,7 @@ class Finding:
     blocked: Blocked = Blocked()
     remedies: tuple[Remedy, ...] = ()
     never: tuple[str, ...] = ()
+    forbids: tuple[Ban, ...] = ()
     partitions: tuple[TopicPartition, ...] = ()
     facts: Mapping[str, FactValue] = field(default_factory=dict)
     follows: tuple[str, ...] = ()

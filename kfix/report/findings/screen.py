@@ -75,8 +75,24 @@ def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
     if parts := _blocked([f.blocked for f in diagnosis.walk() if f.severity is Severity.CRITICAL] or [head.blocked]):
         yield Line(f"blocked: {'; '.join(parts)}", style="bold", hang=STEP)
     yield Line(f"why: {sentence(head.summary)}", hang=STEP)
-    if head.remedies:
-        yield from _next(head.remedies[0], 0)
+    if remedy := _first_step(head, diagnosis):
+        yield from _next(remedy, 0)
+
+
+def _first_step(head: Finding, diagnosis: Diagnosis) -> Remedy | None:
+    """Returns the first remedy of a finding, or that of a finding which has to be resolved before."""
+    by_key = {finding.key: finding for finding in diagnosis.walk()}
+    at: Finding | None = head
+    for _ in by_key:
+        if at is None or not at.remedies:
+            break
+        first = at.remedies[0]
+        if not first.after:
+            return first
+        at = by_key.get(first.after)
+        if at is not None and (free := next((r for r in at.remedies if not r.after), None)):
+            return free
+    return head.remedies[0] if head.remedies else None
 
 
 def _blocked(each: Iterable[Blocked]) -> list[str]:

@@ -103,7 +103,8 @@ def test_the_json_is_versioned_and_whole() -> None:
     assert said["worst"] == "critical"
     [head] = said["findings"]
     assert head["key"] == "KFX101:__consumer_offsets-3"
-    assert head["remedies"] == [{"text": "elect", "command": COMMAND, "runbook": "coordinator-stuck"}]
+    wanted = {"text": "elect", "command": COMMAND, "runbook": "coordinator-stuck"}
+    assert head["remedies"] == [wanted | {"changes": [], "brokers": [], "after": ""}]
     assert head["folded"][0]["facts"] == {"isr": [1, 2]}
     assert as_dict(diagnosis())["worst"] is None
 

@@ -1,0 +1,46 @@
+"""What findings forbid while they last, and remedies that another finding may forbid (`holding`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kfix.model.cluster.snapshot import TopicPartition
+from kfix.model.diagnosis.finding import Ban, ChangeKind, Remedy
+
+#: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
+CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
+    "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
+    "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
+    "coordinator-stuck": (ChangeKind.ELECTION,),
+    "leader-balance": (ChangeKind.ELECTION,),
+    "metadata-divergence": (ChangeKind.ELECTION,),
+    "move-replicas": (ChangeKind.REASSIGNMENT,),
+    "raise-offsets-rf": (ChangeKind.REASSIGNMENT,),
+    "raise-topic-rf": (ChangeKind.REASSIGNMENT,),
+    "replace-broker": (ChangeKind.REASSIGNMENT,),
+    "spread-replicas": (ChangeKind.REASSIGNMENT,),
+    "unclean-election": (ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION),
+}
+
+#: Leaders and replicas have to stay where they are.
+NO_MOVES: Final = Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION, ChangeKind.REASSIGNMENT))
+#: Nothing is wrong with Kafka itself.
+NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.RESTART))
+
+
+def no_election(tps: Iterable[TopicPartition]) -> Ban:
+    return Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION), frozenset(tps))
+
+
+def no_unclean_election(tps: Iterable[TopicPartition]) -> Ban:
+    return Ban((ChangeKind.UNCLEAN_ELECTION,), frozenset(tps))
+
+
+def no_restart(brokers: Iterable[int]) -> Ban:
+    return Ban((ChangeKind.RESTART,), brokers=frozenset(brokers))
+
+
+def restart(text: str, *brokers: int) -> Remedy:
+    """Returns a remedy that restarts these brokers, or all of them in turn if none is named."""
+    return Remedy(text, changes=(ChangeKind.RESTART,), brokers=brokers)

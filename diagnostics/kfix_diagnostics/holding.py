@@ -1,0 +1,41 @@
+"""No advice is forbidden by another finding of the same diagnosis: such a remedy waits, and names what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kfix.model.diagnosis.finding import Ban, Finding, Remedy
+from kfix.wording import continued
+
+
+def held_back(findings: Iterable[Finding]) -> list[Finding]:
+    """Returns the findings; a remedy that another finding forbids says to wait for that one, and has no command."""
+    every = [*findings]
+    banning = [finding for finding in every if finding.forbids]
+    return [_held(finding, banning) for finding in every] if banning else every
+
+
+def _held(finding: Finding, banning: list[Finding]) -> Finding:
+    remedies = tuple(_waiting(remedy, finding, banning) for remedy in finding.remedies)
+    return finding if remedies == finding.remedies else replace(finding, remedies=remedies)
+
+
+def _waiting(remedy: Remedy, finding: Finding, banning: list[Finding]) -> Remedy:
+    first = next((other for other in banning if _forbids(other, remedy, finding)), None)
+    if first is None:
+        return remedy
+    text = f"Wait until {first.code} ({first.obj}) is resolved. Then: {continued(remedy.text)}"
+    return replace(remedy, text=text, command="", after=first.key)
+
+
+def _forbids(other: Finding, remedy: Remedy, finding: Finding) -> bool:
+    return other is not finding and any(_covers(ban, remedy, finding) for ban in other.forbids)
+
+
+def _covers(ban: Ban, remedy: Remedy, finding: Finding) -> bool:
+    if not set(ban.changes) & set(remedy.changes):
+        return False
+    if ban.brokers is not None:
+        return not remedy.brokers or not ban.brokers.isdisjoint(remedy.brokers)
+    return ban.partitions is None or not ban.partitions.isdisjoint(finding.partitions)
