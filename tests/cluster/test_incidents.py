@@ -5,12 +5,18 @@ import shlex
 import threading
 import time
 
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka.admin import AdminClient
+
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.view import read_view
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import KfixError
 from kfix.lab.clients.commits import Groups
+from kfix.lab.clients.groups import name_for
+from kfix.lab.incidents.setup.context import STEMS
 from kfix.model.cluster.snapshot import TopicPartition
 
 
@@ -58,6 +64,36 @@ def test_a_healthy_cluster_gives_no_alarm_and_says_what_was_looked_at(kfix, lab)
     group = kfix.on("diagnose", "--group", "nosuch")
     assert group.code == 22
     assert "no source names it and it has no committed offset" in group.out
+
+
+def blocked_for_a_client(lab, groups):
+    """Returns the groups whose committed offsets an ordinary client cannot read."""
+    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
+    asked = [ConsumerGroupTopicPartitions(group) for group in groups]
+    found = {group.group_id: admin.list_consumer_group_offsets([group], request_timeout=4) for group in asked}
+    blocked = set()
+    for group, answer in found.items():
+        try:
+            answer[group].result(8)
+        except KafkaException:
+            blocked.add(group)
+    return blocked
+
+
+@pytest.mark.parametrize("incident", ["coordinator-stuck", "offsets-rf1", "coordinator-silent"])
+def test_triage_names_every_group_that_a_client_finds_blocked(incident, kfix, lab):
+    looked_at_while_well(kfix, lab)
+    lab.break_(incident)
+    # One group in each offsets partition, as incidents make them.
+    blocked = blocked_for_a_client(lab, [name_for(number, 5, STEMS[number % len(STEMS)]) for number in range(5)])
+    assert blocked
+    said = kfix.diagnose()
+    named = {group for finding in said.every for group in finding["blocked"]["groups"]}
+    assert blocked <= named, said.out
+    # A group that a client can read is named only by a finding about what else hangs.
+    told = kfix.on("diagnose", "--debounce", "3", "--restart-grace", "0").out.splitlines()[1]
+    assert told.startswith("blocked: ")
+    assert all(group in told for group in sorted(blocked)[:3]), told
 
 
 def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
