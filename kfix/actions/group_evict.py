@@ -49,7 +49,7 @@ class GroupEvict(Action):
             raise NotApplicable(f"group {group} has no member {member}")
         if not holds:
             raise RefusedError(f"group {group}: {member} has joined since, so another member holds the rebalance")
-        return args.with_(client=str(client), host=str(host), instance=str(instance), awaited=count)
+        return args.with_(client=str(client), host=str(host), instance=str(instance or ""), awaited=count)
 
     def preview(self, args: Args) -> Preview:
         group, member, host = args.text("group"), args.text("member"), args.text("host").removeprefix("/")

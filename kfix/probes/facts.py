@@ -125,11 +125,12 @@ def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:
             return Fact(key, last.number, f"log of the offsets partition of group {parts.group}")
         value = found.state if parts.name == "state" else len(waited_for)
         return Fact(key, value, f"DescribeGroups of group {parts.group}")
-    values: dict[str, dict[str, FactJson]] = {
-        each.id: {"client": each.client, "host": each.host, "instance": each.instance, "awaited": each in waited_for}
-        for each in found.members
-    }
-    return Fact(key, values.get(parts.member, {}).get(parts.name), f"DescribeGroups of group {parts.group}")
+    member = next((each for each in found.members if each.id == parts.member), None)
+    values: dict[str, FactJson] = {}
+    if member is not None:
+        values = {"client": member.client, "host": member.host, "instance": member.instance or None}
+        values["awaited"] = member in waited_for
+    return Fact(key, values.get(parts.name), f"DescribeGroups of group {parts.group}")
 
 
 def _about_cluster(once: FactReader, key: str, name: str) -> Fact:
