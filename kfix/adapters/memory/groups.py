@@ -44,7 +44,7 @@ class MemoryGroup:
         static = next((each for each in self.members.values() if instance and each.instance == instance), None)
         if static is not None and static.id != member:
             return ChangeResult(82, "FENCED_INSTANCE_ID", f"member {instance}")
-        if member not in self.members or (instance and static is None):
+        if member not in self.members:
             return ChangeResult(25, "UNKNOWN_MEMBER_ID", f"member {instance or member}")
         del self.members[member]
         self.waiting.discard(member)
