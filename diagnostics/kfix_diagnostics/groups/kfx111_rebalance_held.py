@@ -19,7 +19,7 @@ Remedies, safest first
 
 Do not
     Do not restart brokers and do not move the coordinator: the next one waits for the same member. Do not restart all
-    members at once: each start is another rebalance. Do not evict members one after the other on a guess.
+    members at once: each start is another rebalance. Do not evict one member after the other on a guess.
 
 Sources
     Kafka 2.7.1: GroupCoordinator.tryCompleteJoin waits for every known member. See docs/facts/consumer-groups.md.
@@ -84,6 +84,7 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         never=(
             "Do not restart brokers and do not move the coordinator: the next one waits for the same member",
             "Do not restart all members at once: each start is another rebalance",
+            *(() if one else ("Do not evict one member after the other on a guess: each is another rebalance",)),
         ),
         token=",".join(sorted(member.id for member in members)),
     )
