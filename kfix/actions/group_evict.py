@@ -7,6 +7,7 @@ rebalance, and nothing is sent. The process of the member is not stopped: it joi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -96,9 +97,10 @@ class GroupEvict(Action):
 def _command(args: Args) -> str:
     """No tool of Kafka removes one member; its Java client removes static ones."""
     if args.text("instance"):
+        group, instance = json.dumps(args.text("group")), json.dumps(args.text("instance"))
         return (
-            f"# with Kafka's Java client: admin.removeMembersFromConsumerGroup({args.text('group')!r}, new "
-            f"RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove({args.text('instance')!r}))))"
+            f"# with Kafka's Java client: admin.removeMembersFromConsumerGroup({group}, "
+            f"new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove({instance}))))"
         )
     where = f"client {args.text('client')} on {args.text('host').removeprefix('/')}"
     return f"# no tool of Kafka removes one member: stop the process of {where}, it leaves the group when it stops"

@@ -239,7 +239,7 @@ def _another_holds(cluster: MemoryCluster, key: FactKey) -> None:
     joined.last = frozenset(set(joined.members) - joined.last)
 
 
-def _as(**changes: str) -> Mutation:
+def _as(**changes: Any) -> Mutation:
     """Another process has taken the place of the member."""
 
     def mutate(cluster: MemoryCluster, key: FactKey) -> None:

@@ -101,7 +101,7 @@ def test_a_lost_answer_is_read_from_the_group() -> None:
 def test_the_way_by_hand_names_the_process_and_for_a_static_member_the_java_client() -> None:
     assert "stop the process of client slow on 10.0.0.7" in ACTIONS[NAME].preview(planned(held())).command
     static = held("rebalance-held-by-a-static-member")
-    assert "MemberToRemove('worker-7')" in ACTIONS[NAME].preview(planned(static)).command
+    assert 'MemberToRemove("worker-7")' in ACTIONS[NAME].preview(planned(static)).command
 
 
 def test_what_another_member_holds_is_named_by_the_guard() -> None:
