@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     ChangeResult,
@@ -84,6 +85,14 @@ class ClusterReader(Protocol):
         """Returns state and committed offsets of these partitions, requested from the group's coordinator."""
         ...
 
+    def group_members(self, group: str) -> GroupMembers:
+        """Returns state and members, requested from the group's coordinator."""
+        ...
+
+    def last_generation(self, group: str) -> LastGeneration:
+        """Reads the end of the log of the group's offsets partition, some megabytes at most, at its coordinator."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -104,6 +113,10 @@ class ClusterChanger(Protocol):
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
         """Commits offsets of a group without members; `None` deletes the committed offset."""
+        ...
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        """Removes one member from a group; `instance` is its group.instance.id, "" for a dynamic member."""
         ...
 
 

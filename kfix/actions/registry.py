@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kfix.actions import (
     config_set,
     controller_reelect,
+    group_evict,
     leader_elect_isr,
     leader_elect_preferred,
     leader_elect_unclean,
@@ -29,6 +30,7 @@ from kfix.model.plan.args import ABSENT, ArgKind, Args, ArgValue
 ALL: Mapping[str, Action] = {
     "config.set": config_set.ACTION,
     "controller.reelect": controller_reelect.ACTION,
+    "group.evict": group_evict.ACTION,
     "leader.elect_isr": leader_elect_isr.ACTION,
     "leader.elect_preferred": leader_elect_preferred.ACTION,
     "leader.elect_unclean": leader_elect_unclean.ACTION,
@@ -85,6 +87,10 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "tails": "1:0/1",
     "do": "WHAT TO DO",
     "group": "GROUP",
+    "member": "MEMBER_ID",
+    "client": "CLIENT",
+    "host": "HOST",
+    "instance": "",
     "offsets": '{"0":"5"}',
     "offsets_before": '{"0":null}',
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, awaited
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import LogDirs, PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
-from kfix.model.plan.facts import Fact, FactJson, split_key
+from kfix.model.plan.facts import Fact, FactJson, FactKey, split_key
 from kfix.ports import ClusterReader
 from kfix.probes.configs.resource import effective_value, own_value
 
@@ -42,6 +43,7 @@ class FactReader:
         self._log_dirs: dict[int, LogDirs | None] = {}
         self._moves: Mapping[TopicPartition, Assignment] | None = None
         self._groups: dict[tuple[str, str], GroupOffsets] = {}
+        self._members: dict[str, tuple[GroupMembers, LastGeneration]] = {}
 
     def __call__(self, key: str) -> Fact:
         if key not in self._found:
@@ -80,6 +82,11 @@ class FactReader:
         stored = found.committed.get(tp)
         return None if stored is None else stored.text
 
+    def members(self, group: str) -> tuple[GroupMembers, LastGeneration]:
+        if group not in self._members:
+            self._members[group] = self.reader.group_members(group), self.reader.last_generation(group)
+        return self._members[group]
+
     def log_dirs(self, broker: int) -> LogDirs | None:
         """A broker holds thousands of replicas and is asked once. Returns None where it does not answer."""
         if broker not in self._log_dirs:
@@ -97,8 +104,8 @@ def _read(once: FactReader, key: str) -> Fact:
         found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
         read = own_value if parts.own else effective_value
         return Fact(key, read(found, parts.name), f"config of {parts.owner}")
-    if parts.group and parts.tp is not None:
-        return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
+    if parts.group:
+        return _about_group(once, key, parts)
     if parts.broker is not None:
         return Fact(key, parts.broker in once.registered(), "/brokers/ids")
     if parts.tp is None:
@@ -106,6 +113,24 @@ def _read(once: FactReader, key: str) -> Fact:
     if parts.name in _ASKED_APART:
         return _ASKED_APART[parts.name](once, key, parts.tp)
     return _about_partition(once, key, parts.tp, parts.name)
+
+
+def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:
+    if parts.tp is not None:
+        return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
+    found, last = once.members(parts.group)
+    waited_for = awaited(found.members, found.state, last.members)
+    if not parts.member:
+        if parts.name == "generation":
+            return Fact(key, last.number, f"log of the offsets partition of group {parts.group}")
+        value = found.state if parts.name == "state" else len(waited_for)
+        return Fact(key, value, f"DescribeGroups of group {parts.group}")
+    member = next((each for each in found.members if each.id == parts.member), None)
+    values: dict[str, FactJson] = {}
+    if member is not None:
+        values = {"client": member.client, "host": member.host, "instance": member.instance or None}
+        values["awaited"] = member in waited_for
+    return Fact(key, values.get(parts.name), f"DescribeGroups of group {parts.group}")
 
 
 def _about_cluster(once: FactReader, key: str, name: str) -> Fact:

@@ -11,7 +11,14 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.probes.brokers import brokers_live_at_least, brokers_registered, cluster_reachable, free_space, room_for
 from kfix.probes.configs import config_is, no_throttles, throttles_are
-from kfix.probes.groups import group_is_empty, offsets_are, offsets_in_log
+from kfix.probes.groups import (
+    group_is_empty,
+    group_is_settled,
+    member_holds_rebalance,
+    member_is_gone,
+    offsets_are,
+    offsets_in_log,
+)
 from kfix.probes.isr import (
     enough_stay,
     isr_at_least,
@@ -51,6 +58,7 @@ ALL: Mapping[str, Probe] = {
     "enough_stay": enough_stay.PROBE,
     "free_space": free_space.PROBE,
     "group_is_empty": group_is_empty.PROBE,
+    "group_is_settled": group_is_settled.PROBE,
     "holds_longest_log": holds_longest_log.PROBE,
     "isr_at_least": isr_at_least.PROBE,
     "isr_full": isr_full.PROBE,
@@ -61,6 +69,8 @@ ALL: Mapping[str, Probe] = {
     "leader_is": leader_is.PROBE,
     "leader_is_preferred": leader_is_preferred.PROBE,
     "log_tails_known": log_tails_known.PROBE,
+    "member_holds_rebalance": member_holds_rebalance.PROBE,
+    "member_is_gone": member_is_gone.PROBE,
     "min_isr_satisfied": min_isr_satisfied.PROBE,
     "no_foreign_reassignment": no_foreign_reassignment.PROBE,
     "no_open_transactions": no_open_transactions.PROBE,

@@ -48,6 +48,7 @@ def _commit(args: Args) -> Call:
 CALLS: Mapping[str, Callable[[Args], Call]] = {
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
+    "group.evict": lambda a: Call("evict_member", (a.text("group"), a.text("member"), a.text("instance"))),
     "leader.elect_isr": _elect(True),
     "leader.elect_preferred": _elect(False),
     "leader.elect_unclean": _elect(True),

@@ -9,12 +9,20 @@ from kfix.adapters.memory.cluster import MemoryCluster
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.reading import ResourceKind
 from kfix.model.cluster.snapshot import Assignment, LogEnd, TopicPartition
-from kfix.model.plan.facts import CLUSTER_FACTS, PARTITION_FACTS, FactKey, split_key
+from kfix.model.plan.facts import (
+    CLUSTER_FACTS,
+    GROUP_FACTS,
+    MEMBER_FACTS,
+    PARTITION_FACTS,
+    FactKey,
+    split_key,
+)
 
 Mutation = Callable[[MemoryCluster, FactKey], None]
 
 #: Every kind of fact that a plan may rest on.
-KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, "registered", "config", "effective", "committed"})
+OF_GROUPS = frozenset({*GROUP_FACTS, *MEMBER_FACTS, "committed"})
+KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, "registered", "config", "effective"})
 
 
 def kind_of(key: str) -> str:
@@ -204,6 +212,43 @@ def _forgotten(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.committed.get(key.group, {}).pop(_tp(key), None)
 
 
+def _settled(cluster: MemoryCluster, key: FactKey) -> None:
+    """The member joins again by itself."""
+    joined = cluster.joined[key.group]
+    joined.join_again(*joined.members)
+
+
+def _assigning(cluster: MemoryCluster, key: FactKey) -> None:
+    """All have joined, and the assignment is missing."""
+    cluster.joined[key.group].state = "CompletingRebalance"
+
+
+def _held_again(cluster: MemoryCluster, key: FactKey) -> None:
+    """The rebalance ended, and the same member holds the next one."""
+    joined = cluster.joined[key.group]
+    joined.join_again(*joined.members)
+    joined.rebalance(again=tuple(each for each in joined.members if each != key.member)[1:])
+
+
+def _log_unread(cluster: MemoryCluster, key: FactKey) -> None:
+    cluster.joined[key.group].last = frozenset()
+
+
+def _another_holds(cluster: MemoryCluster, key: FactKey) -> None:
+    joined = cluster.joined[key.group]
+    joined.last = frozenset(set(joined.members) - joined.last)
+
+
+def _as(**changes: Any) -> Mutation:
+    """Another process has taken the place of the member."""
+
+    def mutate(cluster: MemoryCluster, key: FactKey) -> None:
+        members = cluster.joined[key.group].members
+        members[key.member] = members[key.member]._replace(**changes)
+
+    return mutate
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -223,6 +268,12 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "migrating": (_migrating,),
     "registered": (_unregistered, _one_registers),
     "committed": (_committed, _forgotten),
+    "state": (_settled, _assigning),
+    "generation": (_held_again, _log_unread),
+    "awaited": (_log_unread, _another_holds),
+    "client": (_as(client="other"),),
+    "host": (_as(host="/10.0.0.9"),),
+    "instance": (_as(instance="other"),),
     "config": (_config, _same_made_own),
     "effective": (_config, _default),
 }

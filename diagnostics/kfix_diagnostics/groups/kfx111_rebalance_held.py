@@ -13,11 +13,13 @@ How kfix knows
 Remedies, safest first
     Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart
     that process; it leaves the group when it stops. A static member (group.instance.id) whose host is gone keeps its
-    place until its session timeout, 30 minutes at most: start it again under the same id.
+    place until its session timeout, 30 minutes at most: start it again under the same id. If that cannot be done now,
+    the runbook evict-member removes the member on its behalf, so that the others get its partitions: they read again
+    what it has read and not committed. A process that still runs joins again by itself, and may hold the group again.
 
 Do not
     Do not restart brokers and do not move the coordinator: the next one waits for the same member. Do not restart all
-    members at once: each start is another rebalance.
+    members at once: each start is another rebalance. Do not evict one member after the other on a guess.
 
 Sources
     Kafka 2.7.1: GroupCoordinator.tryCompleteJoin waits for every known member. See docs/facts/consumer-groups.md.
@@ -30,13 +32,14 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.group_reading import GroupMember, GroupReading, by_group
+from kfix.model.cluster.group_reading import GroupMember, GroupReading, awaited, by_group
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several, some
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import runbook, servers
 
 CODE = "KFX111"
 _SHOWN = 5
+_EVICTED_SHOWN = 3
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -51,13 +54,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _awaited(stayed: tuple[GroupMember, ...], last: GroupReading, case: CaseFile) -> tuple[GroupMember, ...]:
-    """Returns the members that may hold the rebalance: those of the last generation that the log of the group holds.
-
-    A member that is not of it has joined since. In CompletingRebalance all have joined, and the log does not help.
-    """
+    """Returns the members that may hold the rebalance, by the last generation that the log of the group holds."""
     logged = {m for log in case.offsets_logs for g in log.groups if g.name == last.group for m in g.members}
-    of_it = tuple(member for member in stayed if member.id in logged)
-    return of_it if of_it and last.state == "PreparingRebalance" else stayed
+    return awaited(stayed, last.state, logged)
 
 
 def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Finding:
@@ -85,6 +84,7 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         never=(
             "Do not restart brokers and do not move the coordinator: the next one waits for the same member",
             "Do not restart all members at once: each start is another rebalance",
+            *(() if one else ("Do not evict one member after the other on a guess: each is another rebalance",)),
         ),
         token=",".join(sorted(member.id for member in members)),
     )
@@ -107,6 +107,14 @@ def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFi
             "under the same group.instance.id"
         )
     yield Remedy("Or wait for its rebalance timeout (max.poll.interval.ms): the coordinator then removes the member")
+    yield from (_eviction(last.group, member, case, alone=len(members) == 1) for member in members[:_EVICTED_SHOWN])
+
+
+def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
+    text = f"If {_called(member)} cannot be restarted now: evict it (a runbook, behind its gates)"
+    if not alone:
+        text = f"If it is {_called(member)} that hangs and cannot be restarted: evict it (a runbook, behind its gates)"
+    return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
 
 
 CHECK = ClusterCheck(

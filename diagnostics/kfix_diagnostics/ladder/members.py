@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 from kfix.model.diagnosis.finding import Evidence, Remedy
 from kfix.model.diagnosis.group_story import Rung
@@ -38,7 +39,8 @@ def rebalance(asked: Asked) -> Rung:
     name, reading, before = "rebalance", asked.latest, asked.earlier
     found = asked.of_group("KFX111")
     if found is not None:
-        return fails(name, found)
+        # The last of its remedies is the command that evicts the member.
+        return replace(fails(name, found), next_steps=found.remedies)
     if reading is None or reading.members is None:
         return unread(name, asked.why_unread(*_MEMBERS))
     if not reading.rebalances:

@@ -113,7 +113,8 @@ def read_parts(
     return [_read(line, broker, part, deadline, compare=compare) for part in parts]
 
 
-def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *, compare: bool) -> OffsetsLog:
+def read_records(line: BrokerConnection, part: Part, deadline: Deadline) -> tuple[GroupRecords, int, str]:
+    """Returns (the records of this part, the offset before which they were read, why reading ended early or "")."""
     found, at, left, error = GroupRecords(), part.first, part.most_bytes, ""
     while at < part.log_end and left > 0 and not error:
         piece = line.call(requests.fetch(part.tp, at, min(left, _PIECE)), responses.fetch, deadline)
@@ -128,6 +129,11 @@ def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *
         left -= len(piece.batches)
         if at == before:
             break
+    return found, at, error
+
+
+def _read(line: BrokerConnection, broker: int, part: Part, deadline: Deadline, *, compare: bool) -> OffsetsLog:
+    found, at, error = read_records(line, part, deadline)
     log = OffsetsLog(
         part.tp.partition, broker, part.start, part.log_end, part.stable, part.first, at, _named(found), error=error
     )

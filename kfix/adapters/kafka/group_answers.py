@@ -1,11 +1,11 @@
-"""Decoders of the responses about one group in depth: its members with their partitions, its committed offsets."""
+"""Decoders of the responses about one group in depth: its members, its committed offsets, a removed member."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
-from kfix.adapters.kafka.responses import CommittedOffset
+from kfix.adapters.kafka.responses import CommittedOffset, PartitionResult
 from kfix.model.cluster.group_reading import GroupMember
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -75,3 +75,16 @@ def committed_offsets(r: ByteReader) -> tuple[int, dict[TopicPartition, Committe
 
     r.array(topic)
     return r.i16(), found
+
+
+def leave_group(r: ByteReader) -> PartitionResult:
+    """Returns the error of the request, or else that of the one member that was to be removed."""
+    r.i32()
+    error = r.i16()
+    members = r.array(lambda: (r.string(), r.nullable_string(), r.i16()))
+    if error:
+        return PartitionResult(error, "")
+    if len(members) != 1:
+        raise ProtocolError(f"LeaveGroup returned {len(members)} members for one")
+    [(member, instance, refused)] = members
+    return PartitionResult(refused, f"member {instance or member}" if refused else "")

@@ -37,6 +37,8 @@ class RecordedGroup:
     members: int | None = None
     #: The ids of the members of its last generation, at most `MOST_MEMBERS`; none if they are unknown.
     member_ids: tuple[str, ...] = ()
+    #: The number of that generation; None if it is unknown.
+    generation: int | None = None
 
     @property
     def there(self) -> bool:
@@ -104,6 +106,7 @@ class GroupRecords:
             group.stored = record.value is not None
             group.members = _members(record.value) if record.value is not None and version == 2 else None
             group.member_ids = _member_ids(record.value) if record.value is not None and version == 2 else ()
+            group.generation = _generation(record.value) if record.value is not None and version == 2 else None
 
 
 def _logged_offset(value: bytes) -> LoggedOffset | None:
@@ -121,6 +124,15 @@ def _logged_offset(value: bytes) -> LoggedOffset | None:
 def _members(value: bytes) -> int | None:
     read = ByteReader(value)
     return _count(read, read.i16())
+
+
+def _generation(value: bytes) -> int | None:
+    read = ByteReader(value)
+    version = read.i16()
+    if not 0 <= version <= 4:
+        return None
+    _ = read.compact_string() if version >= 4 else read.nullable_string()  # protocol type
+    return read.i32()
 
 
 def _count(read: ByteReader, version: int) -> int | None:

@@ -15,7 +15,7 @@ from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
-DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
+LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15, 16, 17, 18
 OFFSET_FOR_LEADER_EPOCH = 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
@@ -221,6 +221,19 @@ def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request:
         w.string(item[0]).array(item[1], Writer.i32)
 
     return Request(OFFSET_DELETE, 0, Writer().string(group).array(_by_topic(tps), topic).done())
+
+
+def leave_group(group: str, member: str, instance: str) -> Request:
+    """Removes one member from its group (KIP-345, Kafka 2.4). `instance` is "" for a dynamic member.
+
+    The coordinator removes a static member by its group.instance.id, and refuses with FENCED_INSTANCE_ID if another
+    member id has that instance by now.
+    """
+
+    def identity(w: Writer, _: None) -> None:
+        w.string(member).string(instance or None)
+
+    return Request(LEAVE_GROUP, 3, Writer().string(group).array((None,), identity).done())
 
 
 def sasl_handshake(mechanism: str) -> Request:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kfix.adapters.deadline import Deadline
-from kfix.adapters.kafka import questions, requests, resources, responses
+from kfix.adapters.kafka import group_answers, questions, requests, resources, responses
 from kfix.adapters.kafka.codec import ByteReader
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
 from kfix.adapters.kafka.connection import BrokerConnection
@@ -74,6 +74,14 @@ class LiveChanger:
         result = self._send(requests.offset_commit(group, stored), responses.offset_commit, coordinator)
         # After a deletion, a refused commit leaves a change behind.
         return result if result.accepted or not deleted else ChangeResult(NO_ANSWER, result.name, result.message)
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        """Sends LeaveGroup to the coordinator, which refuses a member that it no longer has under this id."""
+        try:
+            coordinator = self._reader.coordinator(group)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        return self._send(requests.leave_group(group, member, instance), group_answers.leave_group, coordinator)
 
     @property
     def _timeout_ms(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from kfix.adapters.collect.group_members import ask_members, read_last_generation
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
 from kfix.adapters.deadline import Deadline
@@ -19,6 +20,7 @@ from kfix.adapters.zookeeper.connect import Connect, open_line
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import (
     ConfigValue,
@@ -174,13 +176,27 @@ class LiveReader:
         end = self._deadline()
         return self._lines.ask(coordinator, lambda line: questions.ask_group(line, group, tps, end), end)
 
+    def group_members(self, group: str) -> GroupMembers:
+        coordinator = self.coordinator(group)
+        end = self._deadline()
+        return self._lines.ask(coordinator, lambda line: ask_members(line, group, end), end)
+
+    def last_generation(self, group: str) -> LastGeneration:
+        coordinator, tp = self._coordinated(group)
+        end = self._deadline()
+        return self._lines.ask(coordinator, lambda line: read_last_generation(line, group, tp, end), end)
+
     def coordinator(self, group: str) -> int:
         """Returns the broker that coordinates the group. Raises UnreachableError if none answers for it."""
+        return self._coordinated(group)[0]
+
+    def _coordinated(self, group: str) -> tuple[int, TopicPartition]:
+        """Returns (coordinator, offsets partition of the group)."""
         probe = self.probe_group(group)
         if probe.coordinator is None or not probe.answers:
             error = next((each for each in (probe.find_error, probe.fetch_error) if each), NO_ANSWER)
             raise UnreachableError(f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}")
-        return probe.coordinator
+        return probe.coordinator, TopicPartition(OFFSETS_TOPIC, probe.partition)
 
     def address(self, broker: int) -> Endpoint | None:
         """Returns the registered address, or the last known one."""

@@ -8,6 +8,7 @@ from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import ChangeResult, LogDirs, LogTail, PartitionReading, StableEnd
 from kfix.model.cluster.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
@@ -88,12 +89,36 @@ def stable_end(cluster: MemoryParts, tp: TopicPartition) -> StableEnd:
 
 
 def group(cluster: MemoryParts, name: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
+    _require_coordinator(cluster, name)
+    stored = cluster.committed.get(name, {})
+    return GroupOffsets(name, group_members(cluster, name).state, {tp: stored.get(tp) for tp in tps})
+
+
+def group_members(cluster: MemoryParts, name: str) -> GroupMembers:
+    _require_coordinator(cluster, name)
+    if name in cluster.joined:
+        return cluster.joined[name].described()
+    state = "Stable" if name in cluster.members else "Empty" if cluster.committed.get(name) else "Dead"
+    return GroupMembers(name, state, ())
+
+
+def last_generation(cluster: MemoryParts, name: str) -> LastGeneration:
+    _require_coordinator(cluster, name)
+    return cluster.joined[name].logged() if name in cluster.joined else LastGeneration()
+
+
+def evict_member(cluster: MemoryParts, name: str, member: str, instance: str) -> ChangeResult:
+    if not probe_group(cluster, name).answers:
+        return ChangeResult(41, "NOT_SENT", f"group {name}: its coordinator does not answer")
+    if name not in cluster.joined:
+        return ChangeResult(25, "UNKNOWN_MEMBER_ID", f"member {member}")
+    return cluster.joined[name].leave(member, instance)
+
+
+def _require_coordinator(cluster: MemoryParts, name: str) -> None:
     probe = probe_group(cluster, name)
     if not probe.answers:
         raise UnreachableError(f"group {name}: its coordinator does not answer: {probe.error or probe.find_error}")
-    stored = cluster.committed.get(name, {})
-    state = "Stable" if name in cluster.members else "Empty" if stored else "Dead"
-    return GroupOffsets(name, state, {tp: stored.get(tp) for tp in tps})
 
 
 def commit_offsets(
@@ -101,7 +126,7 @@ def commit_offsets(
 ) -> ChangeResult:
     if not probe_group(cluster, name).answers:
         return ChangeResult(41, "NOT_SENT", f"group {name}: its coordinator does not answer")
-    if name in cluster.members:
+    if name in cluster.members or (name in cluster.joined and cluster.joined[name].members):
         return ChangeResult(25, "UNKNOWN_MEMBER_ID")
     for tp in offsets:
         if tp not in cluster.records.assignments:

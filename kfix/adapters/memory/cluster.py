@@ -21,6 +21,7 @@ from kfix.adapters.memory.snapshot import snapshot_of
 from kfix.adapters.memory.state import ManualClock, MemoryBroker
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets, StoredOffset
 from kfix.model.cluster.reading import (
     ChangeResult,
@@ -239,6 +240,14 @@ class MemoryCluster(MemoryParts):
         self._reading("group")
         return answers.group(self, group, tps)
 
+    def group_members(self, group: str) -> GroupMembers:
+        self._reading("group")
+        return answers.group_members(self, group)
+
+    def last_generation(self, group: str) -> LastGeneration:
+        self._reading("group")
+        return answers.last_generation(self, group)
+
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
@@ -266,6 +275,10 @@ class MemoryCluster(MemoryParts):
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
         args = (group, tuple(sorted(offsets.items())))
         return self._change("commit_offsets", args, lambda: answers.commit_offsets(self, group, offsets))
+
+    def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
+        args = (group, member, instance)
+        return self._change("evict_member", args, lambda: answers.evict_member(self, group, member, instance))
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kfix.adapters.memory.configs import Settings
 from kfix.adapters.memory.controller import MemoryController
 from kfix.adapters.memory.faults import Faults
+from kfix.adapters.memory.groups import MemoryGroup
 from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.offsets import StoredOffset
@@ -14,7 +15,8 @@ from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, T
 class MemoryParts:
     """`groups` is {group: number of committed offsets}; `loading` is {offsets partition: answers until it is loaded}.
 
-    `committed` has the offsets that a group has committed by name, `members` the groups that have members.
+    `committed` has the offsets that a group has committed by name, `members` the groups that have members, `joined` the
+    groups whose members are known one by one.
     """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
@@ -27,6 +29,7 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
+        self.joined: dict[str, MemoryGroup] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)

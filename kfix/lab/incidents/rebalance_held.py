@@ -19,14 +19,15 @@ def run(context: IncidentContext) -> Broken:
     context.require(number in groups.by_partition, f"{OFFSETS_TOPIC} has a partition {number}")
     group = groups.by_partition[number]
     leader = context.live_state(OFFSETS_TOPIC, number).leader
-    held = context.hold_rebalance(group, leader, groups.topic, 3)
+    instance = context.options.get("instance", "")
+    held = context.hold_rebalance(group, leader, groups.topic, 3, instance)
     return context.broken(
         INCIDENT.name,
         INCIDENT.expect,
         group=group,
         topic=OFFSETS_TOPIC,
         partitions=[TopicPartition(OFFSETS_TOPIC, number)],
-        details={"member": held, "coordinator": leader},
+        details={"member": held, "instance": instance, "coordinator": leader},
     )
 
 
@@ -39,5 +40,8 @@ INCIDENT = Incident(
         "every coordinator responds",
     ),
     run=run,
-    options={"partition": "which partition of the offsets topic has the group (0)"},
+    options={
+        "partition": "which partition of the offsets topic has the group (0)",
+        "instance": "group.instance.id of that member (none: a dynamic member)",
+    },
 )

@@ -5,11 +5,13 @@ Times are seconds since the epoch, UTC. What was not read is None or -1, with th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.model.cluster.naming import Endpoint, TopicPartition
+
+_JOINING = "PreparingRebalance"
 
 
 class GroupMember(NamedTuple):
@@ -23,6 +25,45 @@ class GroupMember(NamedTuple):
     host: str
     instance: str
     assigned: tuple[TopicPartition, ...]
+
+
+#: Kafka's states of a group that rebalances: it waits for its members to join, or for the assignment by one of them.
+REBALANCING = frozenset({_JOINING, "CompletingRebalance"})
+
+
+def awaited(members: Iterable[GroupMember], state: str, last: Collection[str]) -> tuple[GroupMember, ...]:
+    """Returns the members that may hold the rebalance. `last` has the ids of the last generation, if it is known.
+
+    A coordinator waits for members that it already knows: one that is not of the last generation has joined since. In
+    CompletingRebalance all have joined, and the last generation excludes none.
+    """
+    found = tuple(members)
+    of_it = tuple(member for member in found if member.id in last)
+    return of_it if of_it and state == _JOINING else found
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMembers:
+    """The state of a group and its members, as its coordinator answers now. `state` is Kafka's: Stable, Dead, ..."""
+
+    group: str
+    state: str
+    members: tuple[GroupMember, ...]
+
+    @property
+    def rebalances(self) -> bool:
+        return self.state in REBALANCING
+
+
+@dataclass(frozen=True, slots=True)
+class LastGeneration:
+    """The last generation of a group that got an assignment, as the log of its partition holds it.
+
+    `number` is None and `members` empty if the log does not show it; `members` are member ids.
+    """
+
+    number: int | None = None
+    members: frozenset[str] = frozenset()
 
 
 class GroupPartition(NamedTuple):
@@ -78,7 +119,7 @@ class GroupReading:
 
     @property
     def rebalances(self) -> bool:
-        return self.state in {"PreparingRebalance", "CompletingRebalance"}
+        return self.state in REBALANCING
 
     @property
     def lag(self) -> int | None:

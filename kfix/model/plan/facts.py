@@ -34,7 +34,10 @@ PARTITION_FACTS = (
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
-_GROUP = "group:"
+_GROUP, _MEMBER = "group:", "member:"
+#: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
+GROUP_FACTS = ("state", "generation", "awaited")
+MEMBER_FACTS = ("client", "host", "instance", "awaited")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ ReadFact = Callable[[str], Fact]
 class FactKey:
     """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
-    With `group`, the fact is the committed offset of the partition. `own` is False for the value in force, wherever it
-    is set.
+    With `group`, the fact is the committed offset of the partition, or one of the group or, with `member`, of a member.
+    `own` is False for the value in force, wherever it is set.
     """
 
     owner: str
@@ -66,10 +69,11 @@ class FactKey:
     resource: tuple[ResourceKind, str] | None = None
     own: bool = True
     group: str = ""
+    member: str = ""
 
     @property
     def words(self) -> str:
-        if self.group:
+        if self.group and self.tp is not None:
             return f"committed offset of {self.tp}"
         if self.resource is None:
             return re.sub(r"\bisr\b", "ISR", self.name.replace("_", " "))
@@ -110,14 +114,26 @@ def about_group(group: str, tp: TopicPartition) -> str:
     return f"{_GROUP}{quote(group, safe='')}/{tp}"
 
 
+def about_rebalance(group: str, *names: str) -> tuple[str, ...]:
+    """Returns facts of a group: its state, its last generation, and how many members may hold its rebalance."""
+    for name in names:
+        if name not in GROUP_FACTS:
+            raise ValueError(f"there is no fact {name!r} about a group")
+    return tuple(f"{_GROUP}{quote(group, safe='')}.{name}" for name in names)
+
+
+def about_member(group: str, member: str, *names: str) -> tuple[str, ...]:
+    """Returns facts of one member of a group, each absent if the group does not have it."""
+    for name in names:
+        if name not in MEMBER_FACTS:
+            raise ValueError(f"there is no fact {name!r} about a member")
+    return tuple(f"{_MEMBER}{quote(group, safe='')}/{quote(member, safe='')}.{name}" for name in names)
+
+
 def split_key(key: str) -> FactKey:
     """Reads a fact's name; raises ValueError where no such fact exists."""
-    if key.startswith(_GROUP):
-        name, slash, partition = key.removeprefix(_GROUP).partition("/")
-        if not name or not slash:
-            raise ValueError(f"there is no fact {key!r}")
-        group, tp = unquote(name), parse_partition(partition)
-        return FactKey(f"group {group}", "committed", tp=tp, group=group)
+    if key.startswith((_GROUP, _MEMBER)):
+        return _of_group(key)
     if key.startswith((_CONFIG, _EFFECTIVE)):
         prefix, _, path = key.partition(":")
         kind, _, rest = path.partition("/")
@@ -134,6 +150,20 @@ def split_key(key: str) -> FactKey:
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")
     return FactKey(owner, name, tp=parse_partition(owner))
+
+
+def _of_group(key: str) -> FactKey:
+    path, _, name = key.rpartition(".")
+    quoted, slash, rest = path.partition(":")[2].partition("/")
+    group = unquote(quoted)
+    if key.startswith(_MEMBER) and group and rest and name in MEMBER_FACTS:
+        return FactKey(f"member {unquote(rest)} of group {group}", name, group=group, member=unquote(rest))
+    if key.startswith(_GROUP) and group and not slash and name in GROUP_FACTS:
+        return FactKey(f"group {group}", name, group=group)
+    quoted, slash, partition = key.partition(":")[2].partition("/")
+    if key.startswith(_MEMBER) or not quoted or not slash:
+        raise ValueError(f"there is no fact {key!r}")
+    return FactKey(f"group {unquote(quoted)}", "committed", tp=parse_partition(partition), group=unquote(quoted))
 
 
 def brokers(fact: Fact) -> tuple[int, ...]:

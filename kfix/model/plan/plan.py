@@ -39,6 +39,7 @@ class Risk(StrEnum):
 
     NOTHING = "nothing"
     ONE_PARTITION = "one partition"
+    ONE_GROUP = "one group"
     ONE_TOPIC = "one topic"
     ONE_BROKER = "one broker"
     WHOLE_CLUSTER = "the whole cluster"

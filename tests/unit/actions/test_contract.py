@@ -34,6 +34,10 @@ def _stuck() -> MemoryCluster:
     return INCIDENTS["coordinator-stuck-preferred-alive"]().cluster
 
 
+def _held() -> MemoryCluster:
+    return INCIDENTS["rebalance-held-by-a-static-member"]().cluster
+
+
 def _throttled() -> MemoryCluster:
     cluster = four_brokers()
     cluster.alter_configs(ResourceKind.BROKER, "2", dict.fromkeys(RATES, "1000"))
@@ -54,6 +58,7 @@ BROKER: Mapping[str, ArgValue] = {"kind": "broker", "name": "2"}
 SAMPLES: Mapping[str, Sample] = {
     "config.set": Sample(four_brokers, {**TOPIC, "key": "min.insync.replicas", "value": "2"}),
     "controller.reelect": Sample(four_brokers, {}),
+    "group.evict": Sample(_held, {"group": "payments", "member": "slow-1"}),
     "leader.elect_isr": Sample(_stuck, ON_STUCK),
     "leader.elect_preferred": Sample(_stuck, ON_STUCK),
     "leader.elect_unclean": Sample(dead_isr, {**ON_TP, "max_loss": -1}),

@@ -11,6 +11,7 @@ from tests.unit.diagnostics.group_readings import (
     MEMBER,
     assigned_partition_leaderless,
     coordinator_unreachable,
+    held_by_one_of,
     position,
     read,
     reading,
@@ -31,7 +32,10 @@ _OFFSETS = (
 
 SICK: dict[str, list[Sick]] = {
     "KFX110": [Sick(coordinator_unreachable, "coordinator on broker 2", CRITICAL)],
-    "KFX111": [Sick(rebalance_held, "group g2", CRITICAL)],
+    "KFX111": [
+        Sick(rebalance_held, "group g2", CRITICAL),
+        Sick(lambda: held_by_one_of(MEMBER, MEMBER._replace(id="c2-uuid", instance="worker-2")), "group g2", CRITICAL),
+    ],
     "KFX112": [Sick(assigned_partition_leaderless, "group g2", CRITICAL)],
     "KFX113": [
         Sick(lambda: read(reading(partitions=position(committed=30))), "group g2", CRITICAL),

@@ -48,6 +48,12 @@ def rebalance_held() -> Snapshot:
     return read(held, replace(held, members=(*(held.members or ()), new)))
 
 
+def held_by_one_of(*members: GroupMember) -> Snapshot:
+    """All of these members were in the group before, and one does not join again."""
+    held = reading(state="PreparingRebalance", members=tuple(each._replace(assigned=()) for each in members))
+    return read(held, held)
+
+
 def assigned_partition_leaderless() -> Snapshot:
     """Partition logs-0 of the group lost its only in-sync replica; everything else of the group works."""
     paper = base().topic("logs", 1, replicas=[[1, 2]])

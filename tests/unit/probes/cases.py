@@ -67,6 +67,26 @@ def without_coordinator() -> MemoryCluster:
     return cluster
 
 
+SLOW: Mapping[str, ArgValue] = {"group": "payments", "member": "slow-1"}
+
+
+def held() -> MemoryCluster:
+    """`slow-1` of the last generation has not joined again, `new-1` has come."""
+    return INCIDENTS["rebalance-held"]().cluster
+
+
+def without_its_log() -> MemoryCluster:
+    cluster = held()
+    cluster.joined["payments"].last = frozenset()
+    return cluster
+
+
+def assigning() -> MemoryCluster:
+    cluster = held()
+    cluster.joined["payments"].state = "CompletingRebalance"
+    return cluster
+
+
 def with_room(free: int | None) -> MemoryCluster:
     cluster = four_brokers()
     cluster.brokers[4].free = free
@@ -188,6 +208,20 @@ CASES: list[Case] = [
     ("group_is_empty", four_brokers, {"group": "g"}, "pass", "group g is Dead"),
     ("group_is_empty", lambda: with_offsets(members=True), {"group": "g"}, "fail", "group g is Stable"),
     ("group_is_empty", without_coordinator, {"group": "g"}, "inconclusive", "does not answer"),
+    ("group_is_settled", with_offsets, {"group": "g"}, "pass", "group g is Empty"),
+    ("group_is_settled", lambda: with_offsets(members=True), {"group": "g"}, "pass", "group g is Stable"),
+    ("group_is_settled", held, {"group": "payments"}, "fail", "group payments is PreparingRebalance"),
+    ("group_is_settled", four_brokers, {"group": "wrong"}, "fail", "group wrong is Dead"),
+    ("group_is_settled", without_coordinator, {"group": "g"}, "inconclusive", "does not answer"),
+    ("member_is_gone", held, {**SLOW, "member": "slow-2"}, "pass", "with 2 members"),
+    ("member_is_gone", held, SLOW, "fail", "PreparingRebalance, with 2 members, and has slow-1"),
+    ("member_holds_rebalance", held, SLOW, "pass", "after generation 1; the only member that may hold it is slow-1"),
+    ("member_holds_rebalance", held, {**SLOW, "member": "new-1"}, "fail", "new-1 has joined since"),
+    ("member_holds_rebalance", held, {**SLOW, "member": "slow-2"}, "fail", "has no member slow-2: it has left"),
+    ("member_holds_rebalance", without_its_log, SLOW, "pass", "the members that may hold it are slow-1, new-1"),
+    ("member_holds_rebalance", assigning, SLOW, "pass", "the members that may hold it are slow-1, new-1"),
+    ("member_holds_rebalance", lambda: with_offsets(members=True), {"group": "g", "member": "m"}, "fail", "is Stable"),
+    ("member_holds_rebalance", without_coordinator, SLOW, "inconclusive", "does not answer"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":null}'}, "fail", "orders-0 5"),

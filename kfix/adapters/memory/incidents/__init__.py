@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.adapters.memory.incidents import coordinators, leaders, offsets, replicas
+from kfix.adapters.memory.incidents import coordinators, leaders, members, offsets, replicas
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 
@@ -38,6 +38,8 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
     "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,
     "partition-stuck": coordinators.partition_stuck,
+    "rebalance-held": members.rebalance_held,
+    "rebalance-held-by-a-static-member": members.rebalance_held_by_a_static_member,
     "replicas-in-one-rack": replicas.replicas_in_one_rack,
     "stuck-reassignment": replicas.stuck_reassignment,
     "stuck-reassignment-two": replicas.stuck_reassignment_two,

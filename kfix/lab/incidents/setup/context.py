@@ -170,10 +170,13 @@ class IncidentContext:
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
 
-    def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int) -> str:
-        """Returns the id of a member that does not join again when another one comes: the group waits for it."""
+    def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int, instance: str = "") -> str:
+        """Returns the id of a member that does not join again when another one comes: the group waits for it.
+
+        With `instance`, its group.instance.id, it is a static member.
+        """
         address = self.access.addresses()[coordinator]
-        held = settle_alone(address, group, [TopicPartition(topic, number) for number in range(partitions)])
+        held = settle_alone(address, group, [TopicPartition(topic, number) for number in range(partitions)], instance)
         self.report(f"member {held} of group {group} joined alone and has all partitions of {topic}")
         begin_join(address, group, topic)
         wait_for(

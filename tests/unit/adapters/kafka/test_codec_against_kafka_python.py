@@ -114,6 +114,12 @@ def test_offset_delete_request_has_the_same_bytes(name, index):
     )
 
 
+@given(names, names, st.text(max_size=9))
+def test_leave_group_request_has_the_same_bytes(name, member, instance):
+    identity = group.LeaveGroupRequest.MemberIdentity(member_id=member, group_instance_id=instance or None)
+    same(requests.leave_group(name, member, instance), group.LeaveGroupRequest(group_id=name, members=[identity]))
+
+
 @given(names, st.integers(0, 9), st.integers(0, 1 << 40))
 def test_fetch_request_has_the_same_bytes(name, index, offset):
     topic = consumer.FetchRequest.FetchTopic
@@ -276,6 +282,30 @@ def test_committed_offsets_answer_is_read_whole(name, offset):
     )
     expected = {TopicPartition(name, 4): responses.CommittedOffset(29, offset)}
     assert group_answers.committed_offsets(reader) == (16, expected)
+
+
+@pytest.mark.parametrize(
+    ("top", "members", "expected"),
+    [
+        (0, [("m-1", None, 0)], (0, "")),
+        (0, [("m-1", None, 25)], (25, "member m-1")),
+        (0, [("m-1", "worker-7", 82)], (82, "member worker-7")),
+        (16, [], (16, "")),
+    ],
+)
+def test_the_answer_about_a_removed_member_is_its_own_error_or_that_of_the_request(top, members, expected):
+    rows = [
+        group.LeaveGroupResponse.MemberResponse(member_id=member, group_instance_id=instance, error_code=code)
+        for member, instance, code in members
+    ]
+    reader = answer(group.LeaveGroupResponse(throttle_time_ms=0, error_code=top, members=rows), 3)
+    assert group_answers.leave_group(reader) == responses.PartitionResult(*expected)
+
+
+def test_an_answer_about_no_removed_member_is_an_error():
+    reader = answer(group.LeaveGroupResponse(throttle_time_ms=0, error_code=0, members=[]), 3)
+    with pytest.raises(ProtocolError, match="0 members for one"):
+        group_answers.leave_group(reader)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from kafka.protocol import admin, consumer
+from kafka.protocol.consumer import group as group_api
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
@@ -170,9 +171,10 @@ def test_the_stable_end_is_asked_as_a_consumer_with_both_isolations():
 
 
 class Reader:
-    def __init__(self, addresses, controller=1):
+    def __init__(self, addresses, controller=1, coordinator=1):
         self.addresses = addresses
         self._controller = controller
+        self._coordinator = coordinator
 
     def controller(self):
         return ControllerNode(self._controller, 0, 0, 0, 0, 0)
@@ -182,6 +184,11 @@ class Reader:
 
     def address(self, broker):
         return self.addresses.get(broker)
+
+    def coordinator(self, group):
+        if self._coordinator is None:
+            raise UnreachableError(f"group {group}: its coordinator does not answer")
+        return self._coordinator
 
 
 def altering(error=0, message=None, *, answers=True):
@@ -224,3 +231,35 @@ def test_what_nobody_can_be_asked_is_not_sent(kind, name, controller):
     broker = altering()
     assert alter(broker, kind, name, controller=controller).code > 0
     assert broker.asked == []
+
+
+def leaving(code=0, *, answers=True):
+    said = group_api.LeaveGroupResponse.MemberResponse(member_id="m-1", group_instance_id=None, error_code=code)
+    response = group_api.LeaveGroupResponse(throttle_time_ms=0, error_code=0, members=[said])
+    return FakeBroker({13: lambda *_: response if answers else None})
+
+
+def evict(broker, **options):
+    with broker.listening() as endpoint:
+        reader = Reader({1: endpoint}, **options)
+        return LiveChanger(Target(()), parse_connect("z:1"), reader).evict_member("g", "m-1", "")
+
+
+def test_a_member_is_removed_by_its_coordinator_with_one_request():
+    broker = leaving()
+    assert evict(broker).accepted
+    assert broker.asked == [(3, 7), (13, 3)]
+
+
+def test_a_member_that_is_gone_is_an_error_and_a_lost_answer_is_unknown_and_not_asked_again():
+    result = evict(leaving(25))
+    assert (result.code, result.name, result.message) == (25, "UNKNOWN_MEMBER_ID", "member m-1")
+    silent = leaving(answers=False)
+    assert evict(silent).unknown
+    assert silent.asked.count((13, 3)) == 1
+
+
+def test_without_a_coordinator_no_member_is_removed():
+    broker = leaving()
+    result = evict(broker, coordinator=None)
+    assert (result.name, result.accepted, result.unknown, broker.asked) == ("NOT_SENT", False, False, [])

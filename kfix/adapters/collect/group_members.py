@@ -1,0 +1,33 @@
+"""The members of one group as its coordinator lists them, and those of its last generation by the log."""
+
+from __future__ import annotations
+
+from kfix.adapters.collect.offsets_log import ask_parts, read_records
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import group_answers, requests
+from kfix.adapters.kafka.codes import name_of
+from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.errors import UnreachableError
+from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
+from kfix.model.cluster.snapshot import TopicPartition
+
+
+def ask_members(line: BrokerConnection, group: str, deadline: Deadline) -> GroupMembers:
+    """Returns state and members of a group, from its coordinator. Raises UnreachableError if the broker refuses."""
+    found = line.call(requests.describe_members(group), group_answers.describe_members, deadline)
+    if found.error:
+        raise UnreachableError(f"{line.endpoint}: group {group}: DescribeGroups: {name_of(found.error)}")
+    return GroupMembers(group, found.state, found.members)
+
+
+def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition, deadline: Deadline) -> LastGeneration:
+    """Reads the end of the log of the group's offsets partition; unknown unless it was read to its end."""
+    parts, _ = ask_parts(line, (tp,), (), (tp.partition,), deadline)
+    for part in parts:
+        found, end, error = read_records(line, part, deadline)
+        recorded = found.groups.get(group)
+        if recorded is not None and recorded.member_ids and end >= part.log_end and not error:
+            # A list that was cut off would exclude members of the generation.
+            every = len(recorded.member_ids) == recorded.members
+            return LastGeneration(recorded.generation, frozenset(recorded.member_ids if every else ()))
+    return LastGeneration()
