@@ -75,7 +75,7 @@ def diagnose(
         bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Everything about each finding: evidence, all remedies.")
+        bool, typer.Option("--verbose", "--full", "-v", help="Everything about each finding: evidence, all remedies.")
     ] = False,
     keep: Annotated[
         bool,

@@ -6,8 +6,6 @@ import threading
 import time
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-from confluent_kafka.admin import AdminClient
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import parse_connect
@@ -15,8 +13,7 @@ from kfix.adapters.zookeeper.view import read_view
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import KfixError
 from kfix.lab.clients.commits import Groups
-from kfix.lab.clients.groups import name_for
-from kfix.lab.incidents.setup.context import STEMS
+from kfix.lab.clients.groups import STEMS, name_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 
@@ -66,31 +63,24 @@ def test_a_healthy_cluster_gives_no_alarm_and_says_what_was_looked_at(kfix, lab)
     assert "no source names it and it has no committed offset" in group.out
 
 
-def blocked_for_a_client(lab, groups):
-    """Returns the groups whose committed offsets an ordinary client cannot read."""
-    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
-    asked = [ConsumerGroupTopicPartitions(group) for group in groups]
-    found = {group.group_id: admin.list_consumer_group_offsets([group], request_timeout=4) for group in asked}
-    blocked = set()
-    for group, answer in found.items():
-        try:
-            answer[group].result(8)
-        except KafkaException:
-            blocked.add(group)
-    return blocked
+def blocked_for_a_client(lab):
+    """Returns the groups, one in each offsets partition, whose committed offsets a client cannot read."""
+    count = 5
+    names = {number: name_for(number, count, STEMS[number % len(STEMS)]) for number in range(count)}
+    with lab.access() as access:
+        groups = Groups(access, names, "orders")
+        return {name for number, name in names.items() if not groups.works(number)}
 
 
 @pytest.mark.parametrize("incident", ["coordinator-stuck", "offsets-rf1", "coordinator-silent"])
 def test_triage_names_every_group_that_a_client_finds_blocked(incident, kfix, lab):
     looked_at_while_well(kfix, lab)
     lab.break_(incident)
-    # One group in each offsets partition, as incidents make them.
-    blocked = blocked_for_a_client(lab, [name_for(number, 5, STEMS[number % len(STEMS)]) for number in range(5)])
+    blocked = blocked_for_a_client(lab)
     assert blocked
     said = kfix.diagnose()
     named = {group for finding in said.every for group in finding["blocked"]["groups"]}
     assert blocked <= named, said.out
-    # A group that a client can read is named only by a finding about what else hangs.
     told = kfix.on("diagnose", "--debounce", "3", "--restart-grace", "0").out.splitlines()[1]
     assert told.startswith("blocked: ")
     assert all(group in told for group in sorted(blocked)[:3]), told
