@@ -27,6 +27,7 @@ from kfix.model.cluster.snapshot import (
     LogEnd,
     TopicPartition,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
 
 class ClusterReader(Protocol):
@@ -84,6 +85,14 @@ class ClusterReader(Protocol):
         """Returns state and committed offsets of these partitions, requested from the group's coordinator."""
         ...
 
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        """Returns the last state of a transactional.id since this time, by the log of its coordinator; None: none."""
+        ...
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        """Returns the batch at the last stable offset, from the leader; None where no transaction is open."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -104,6 +113,13 @@ class ClusterChanger(Protocol):
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, StoredOffset | None]) -> ChangeResult:
         """Commits offsets of a group without members; `None` deletes the committed offset."""
+        ...
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        """Takes the transactional.id over, if it still has this producer id and epoch: its transaction is aborted.
+
+        `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
+        """
         ...
 
 

@@ -25,6 +25,7 @@ from kfix_diagnostics.groups import (
     kfx111_rebalance_held,
     kfx112_assigned_partition_leaderless,
     kfx113_offset_outside_log,
+    kfx116_open_transaction,
     kfx117_pasted_errors,
 )
 from kfix_diagnostics.leadership import (
@@ -91,6 +92,7 @@ ALL: tuple[Check, ...] = (
     kfx111_rebalance_held.CHECK,
     kfx112_assigned_partition_leaderless.CHECK,
     kfx113_offset_outside_log.CHECK,
+    kfx116_open_transaction.CHECK,
     kfx117_pasted_errors.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,

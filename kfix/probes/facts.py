@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.offsets import GroupOffsets
 from kfix.model.cluster.reading import LogDirs, PartitionReading
 from kfix.model.cluster.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, TopicPartition
-from kfix.model.plan.facts import Fact, FactJson, split_key
+from kfix.model.plan.facts import Fact, FactJson, FactKey, split_key
 from kfix.ports import ClusterReader
 from kfix.probes.configs.resource import effective_value, own_value
 
@@ -97,8 +98,8 @@ def _read(once: FactReader, key: str) -> Fact:
         found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
         read = own_value if parts.own else effective_value
         return Fact(key, read(found, parts.name), f"config of {parts.owner}")
-    if parts.group and parts.tp is not None:
-        return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
+    if parts.group or parts.transaction:
+        return _about_client(once, key, parts)
     if parts.broker is not None:
         return Fact(key, parts.broker in once.registered(), "/brokers/ids")
     if parts.tp is None:
@@ -106,6 +107,13 @@ def _read(once: FactReader, key: str) -> Fact:
     if parts.name in _ASKED_APART:
         return _ASKED_APART[parts.name](once, key, parts.tp)
     return _about_partition(once, key, parts.tp, parts.name)
+
+
+def _about_client(once: FactReader, key: str, parts: FactKey) -> Fact:
+    if parts.tp is not None:
+        return Fact(key, once.committed(parts.group, parts.tp), f"OffsetFetch of group {parts.group}")
+    state = once.reader.transaction(parts.transaction, int(parts.name))
+    return Fact(key, None if state is None else state.text, TRANSACTIONS_TOPIC)
 
 
 def _about_cluster(once: FactReader, key: str, name: str) -> Fact:

@@ -11,7 +11,15 @@ from kfix.ports import ClusterReader
 from kfix.probes.base import Probe
 from kfix.probes.brokers import brokers_live_at_least, brokers_registered, cluster_reachable, free_space, room_for
 from kfix.probes.configs import config_is, no_throttles, throttles_are
-from kfix.probes.groups import group_is_empty, offsets_are, offsets_in_log
+from kfix.probes.groups import (
+    group_is_empty,
+    no_pending_offset,
+    offsets_are,
+    offsets_in_log,
+    stable_offset_free,
+    transaction_ended,
+    transaction_is_open,
+)
 from kfix.probes.isr import (
     enough_stay,
     isr_at_least,
@@ -64,6 +72,7 @@ ALL: Mapping[str, Probe] = {
     "min_isr_satisfied": min_isr_satisfied.PROBE,
     "no_foreign_reassignment": no_foreign_reassignment.PROBE,
     "no_open_transactions": no_open_transactions.PROBE,
+    "no_pending_offset": no_pending_offset.PROBE,
     "no_reassignment": no_reassignment.PROBE,
     "no_throttles": no_throttles.PROBE,
     "offsets_are": offsets_are.PROBE,
@@ -74,8 +83,11 @@ ALL: Mapping[str, Probe] = {
     "reelection_is_safe": reelection_is_safe.PROBE,
     "rf_is": rf_is.PROBE,
     "room_for": room_for.PROBE,
+    "stable_offset_free": stable_offset_free.PROBE,
     "throttles_are": throttles_are.PROBE,
     "topic_isr_at_least": topic_isr_at_least.PROBE,
+    "transaction_ended": transaction_ended.PROBE,
+    "transaction_is_open": transaction_is_open.PROBE,
     "unclean_winner_is": unclean_winner_is.PROBE,
     "views_agree": views_agree.PROBE,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kfix.model.cluster.group_reading import GroupPartition
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Evidence
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import ago, several, some
 from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused, unread
@@ -33,7 +32,7 @@ def position(asked: Asked) -> Rung:
 
 def last_stable_offset(asked: Asked) -> Rung:
     name, known = "last stable offset", _known(asked)
-    found = asked.of_any(known, ("KFX116",))
+    found = asked.of_group("KFX116")
     if found is not None:
         return fails(name, found)
     if not known:
@@ -49,13 +48,18 @@ def last_stable_offset(asked: Asked) -> Rung:
     still = {tp: each for tp, each in held.items() if tp in before and before[tp].stable == each.stable}
     if not still:
         return clear(name, f"{said}, and it advances")
-    tp, each = next(((tp, e) for tp, e in still.items() if e.committed >= e.stable), next(iter(still.items())))
-    said = (
+    waits = {tp: each for tp, each in still.items() if each.committed <= each.stable}
+    if not waits:
+        return clear(name, f"{said}, but the group has committed offsets above it: it reads uncommitted records")
+    tp, each = next(iter(waits.items()))
+    batch = asked.latest.held.get(tp) if asked.latest is not None else None
+    who = "an open transaction" if batch is None or batch.error else f"a transaction of producer id {batch.producer}"
+    why = f" ({batch.error})" if batch is not None and batch.error else ""
+    return in_doubt(
+        name,
         f"{tp} has had the last stable offset {each.stable} for {ago(asked.seconds)}, below the high watermark "
-        f"{each.end}: an open transaction holds back consumers with isolation.level=read_committed"
+        f"{each.end}: {who} holds it, and may be an ordinary one{why}",
     )
-    row = Evidence("ListOffsets with isolation 0 and 1", str(tp), f"{each.end} and {each.stable}, twice")
-    return fails(name, said, (row,)) if each.committed >= each.stable else in_doubt(name, said)
 
 
 def lag(asked: Asked) -> Rung:

@@ -16,7 +16,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
 DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 15, 16, 17, 18
-OFFSET_FOR_LEADER_EPOCH = 23
+INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
 
@@ -48,6 +48,8 @@ DEBUGGING_REPLICA = -2
 CONSUMER = -1
 #: The first version of OffsetFetch that can require stable offsets (Kafka 2.5); it only has the flexible encoding.
 STABLE_OFFSETS = 7
+#: The first version of InitProducerId that names the producer id and epoch which it expects.
+EXPECTED_PRODUCER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,11 @@ def metadata(topics: tuple[str, ...] | None = None) -> Request:
 def find_coordinator(group: str) -> Request:
     """Creates a missing `__consumer_offsets` (KafkaApis.scala:1395), so send it only if the topic exists."""
     return Request(FIND_COORDINATOR, 1, Writer().string(group).i8(0).done())
+
+
+def find_transaction_coordinator(transactional_id: str) -> Request:
+    """Creates a missing `__transaction_state`, so send it only if the topic exists."""
+    return Request(FIND_COORDINATOR, 1, Writer().string(transactional_id).i8(1).done())
 
 
 def offset_fetch(group: str) -> Request:
@@ -221,6 +228,15 @@ def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request:
         w.string(item[0]).array(item[1], Writer.i32)
 
     return Request(OFFSET_DELETE, 0, Writer().string(group).array(_by_topic(tps), topic).done())
+
+
+def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> Request:
+    """Takes a transactional.id over, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
+
+    The coordinator refuses it unless the id still has this producer id and epoch (KIP-360).
+    """
+    w = Writer().compact_string(transactional_id).i32(timeout_ms).i64(producer).i16(epoch).no_tags()
+    return Request(INIT_PRODUCER_ID, EXPECTED_PRODUCER, w.done(), flexible=True)
 
 
 def sasl_handshake(mechanism: str) -> Request:

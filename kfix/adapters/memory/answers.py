@@ -93,7 +93,8 @@ def group(cluster: MemoryParts, name: str, tps: tuple[TopicPartition, ...]) -> G
         raise UnreachableError(f"group {name}: its coordinator does not answer: {probe.error or probe.find_error}")
     stored = cluster.committed.get(name, {})
     state = "Stable" if name in cluster.members else "Empty" if stored else "Dead"
-    return GroupOffsets(name, state, {tp: stored.get(tp) for tp in tps})
+    unstable = tuple(sorted(tp for tp in tps if tp in cluster.pending.get(name, {})))
+    return GroupOffsets(name, state, {tp: stored.get(tp) for tp in tps}, unstable)
 
 
 def commit_offsets(

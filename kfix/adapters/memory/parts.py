@@ -9,12 +9,15 @@ from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
 
 class MemoryParts:
     """`groups` is {group: number of committed offsets}; `loading` is {offsets partition: answers until it is loaded}.
 
     `committed` has the offsets that a group has committed by name, `members` the groups that have members.
+    `transactions` has the state of each transactional.id, `open_batches` the batches at last stable offsets, `pending`
+    {group: {partition: producer id whose open transaction holds its offset}}.
     """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
@@ -27,6 +30,9 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
+        self.transactions: dict[str, TransactionState] = {}
+        self.open_batches: dict[TopicPartition, OpenBatch] = {}
+        self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)

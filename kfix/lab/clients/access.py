@@ -264,7 +264,7 @@ class LabClient:
     def transact(self, transactional_id: str, topic: str) -> None:
         transact(self._bootstrap(), transactional_id, topic)
 
-    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str, offset: int) -> None:
+    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str = "", offset: int = 0) -> None:
         hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
 
     def take_over(self, transactional_id: str) -> None:

@@ -92,17 +92,18 @@ def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
 
 
-def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str, offset: int) -> None:
-    """Sends a record and an offset of a group within a transaction, and leaves it open. Raises LabError if it fails."""
+def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str = "", offset: int = 0) -> None:
+    """Sends a record, and with `group` an offset of it, within a transaction, and leaves it open. Raises LabError."""
     own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
     producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group} | QUIET)
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group or transactional_id} | QUIET)
     try:
         producer.init_transactions(25)
         producer.begin_transaction()
         producer.produce(where.topic, b"transaction", transactional_id, where.partition)
-        pending = TopicPartition(where.topic, where.partition, offset)
-        producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
+        if group:
+            pending = TopicPartition(where.topic, where.partition, offset)
+            producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
         producer.flush(10)
     except KafkaException as problem:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem

@@ -34,7 +34,10 @@ PARTITION_FACTS = (
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
-_GROUP = "group:"
+_GROUP, _TRANSACTION = "group:", "transaction:"
+
+
+_MILLISECONDS = re.compile(r"\d{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ ReadFact = Callable[[str], Fact]
 class FactKey:
     """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
-    With `group`, the fact is the committed offset of the partition. `own` is False for the value in force, wherever it
+    With `group`, the fact is the committed offset of the partition. With `transaction`, a transactional.id, it is its
+    last state since the time `name`, in milliseconds. `own` is False for the value in force, wherever it
     is set.
     """
 
@@ -66,9 +70,12 @@ class FactKey:
     resource: tuple[ResourceKind, str] | None = None
     own: bool = True
     group: str = ""
+    transaction: str = ""
 
     @property
     def words(self) -> str:
+        if self.transaction:
+            return "state"
         if self.group:
             return f"committed offset of {self.tp}"
         if self.resource is None:
@@ -110,8 +117,18 @@ def about_group(group: str, tp: TopicPartition) -> str:
     return f"{_GROUP}{quote(group, safe='')}/{tp}"
 
 
+def about_transaction(transactional_id: str, since_ms: int) -> str:
+    """Returns the fact of the last state since this time: text as `TransactionState.text`, absent without a record."""
+    return f"{_TRANSACTION}{quote(transactional_id, safe='')}/{since_ms}"
+
+
 def split_key(key: str) -> FactKey:
     """Reads a fact's name; raises ValueError where no such fact exists."""
+    if key.startswith(_TRANSACTION):
+        name, slash, since = key.removeprefix(_TRANSACTION).partition("/")
+        if not name or not slash or not _MILLISECONDS.fullmatch(since):
+            raise ValueError(f"there is no fact {key!r}")
+        return FactKey(f"transaction of {unquote(name)}", since, transaction=unquote(name))
     if key.startswith(_GROUP):
         name, slash, partition = key.removeprefix(_GROUP).partition("/")
         if not name or not slash:

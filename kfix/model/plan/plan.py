@@ -41,6 +41,7 @@ class Risk(StrEnum):
     ONE_PARTITION = "one partition"
     ONE_TOPIC = "one topic"
     ONE_BROKER = "one broker"
+    ONE_PRODUCER = "one transactional producer"
     WHOLE_CLUSTER = "the whole cluster"
     DATA_LOSS = "records that were acknowledged"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.adapters.memory.incidents import coordinators, leaders, offsets, replicas
+from kfix.adapters.memory.incidents import coordinators, leaders, offsets, replicas, transactions
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 
@@ -37,7 +37,12 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "offsets-rf1": replicas.offsets_rf1,
     "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
     "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,
+    "open-transaction": transactions.open_transaction,
+    "open-transaction-ended": transactions.open_transaction_ended,
+    "open-transaction-next": transactions.open_transaction_next,
+    "open-transaction-unnamed": transactions.open_transaction_unnamed,
     "partition-stuck": coordinators.partition_stuck,
+    "pending-offsets": transactions.pending_offsets,
     "replicas-in-one-rack": replicas.replicas_in_one_rack,
     "stuck-reassignment": replicas.stuck_reassignment,
     "stuck-reassignment-two": replicas.stuck_reassignment_two,
