@@ -123,8 +123,8 @@ def state_rows(found: Holder) -> Iterator[Evidence]:
     )
 
 
-def ending(found: Holder, group: str, case: CaseFile) -> Iterator[Remedy]:
-    """Yields how the transaction ends, safest first."""
+def ending(found: Holder, group: str, case: CaseFile, *params: str) -> Iterator[Remedy]:
+    """Yields how the transaction ends, safest first. `params` are those of the runbook as `NAME=VALUE`."""
     again = f"kfix diagnose {servers(case)} --group {shlex.quote(group)}"
     if found.unfinished or found.overdue(case):
         yield Remedy(
@@ -151,6 +151,7 @@ def ending(found: Holder, group: str, case: CaseFile) -> Iterator[Remedy]:
             "abort-transaction",
             f"If {found.called} cannot be started again: abort its transaction behind a gate. Its uncommitted records "
             "are discarded, and a producer that is still alive is fenced",
+            *params,
         )
 
 

@@ -83,7 +83,7 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Holder, 
         cause=cause_of(found, case),
         evidence=(*_rows(before, last, held, case), *state_rows(found)),
         blocked=Blocked("consumers with read_committed", (group,)),
-        remedies=tuple(ending(found, group, case)),
+        remedies=tuple(ending(found, group, case, f"group={group}")),
         never=(
             "Do not restart brokers and do not elect another leader: the transaction stays open",
             "Do not move the group behind the transaction: it would skip records that may still be committed",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kfix.model.cluster.group_reading import GroupPartition
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.group_story import Rung
@@ -45,7 +47,12 @@ def last_stable_offset(asked: Asked) -> Rung:
     before = _before(asked)
     if before is None:
         return in_doubt(name, f"{said}: a transaction is open; one snapshot does not show whether it ends")
-    still = {tp: each for tp, each in held.items() if tp in before and before[tp].stable == each.stable}
+    return _standing(asked, said, {tp: e for tp, e in held.items() if tp in before and before[tp].stable == e.stable})
+
+
+def _standing(asked: Asked, said: str, still: Mapping[TopicPartition, GroupPartition]) -> Rung:
+    """Returns the rung where no finding has judged these last stable offsets, which stood still."""
+    name = "last stable offset"
     if not still:
         return clear(name, f"{said}, and it advances")
     waits = {tp: each for tp, each in still.items() if each.committed <= each.stable}
