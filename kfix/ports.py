@@ -116,7 +116,7 @@ class ClusterChanger(Protocol):
         ...
 
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
-        """Takes the transactional.id over, if it still has this producer id and epoch: its transaction is aborted.
+        """Takes the transactional.id over, if it still has this producer id: its open transaction is aborted.
 
         `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
         """

@@ -1,8 +1,8 @@
 """Aborts an open transaction, as a restart of its producer does: InitProducerId with its transactional.id.
 
-The request names the producer id and epoch that hold the transaction, and the coordinator refuses it for any other
-(KIP-360). A guard reads the log of the coordinator right before it: a transaction that has ended is not touched, nor is
-the next one of a producer that works after all. Tried on 2.7.1 (docs/facts/consumer-groups.md).
+The request names the producer id that holds the transaction, and the coordinator refuses it for any other; it does not
+compare the epoch (docs/facts/consumer-groups.md). So a guard reads the log of the coordinator right before it: a
+transaction that has ended is not touched, nor is the next one of a producer that works after all.
 """
 
 from __future__ import annotations

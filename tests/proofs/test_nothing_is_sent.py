@@ -42,7 +42,14 @@ def forbid(cluster: MemoryCluster) -> None:
 
 
 def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
-    assert set(CHANGES) == {"elect", "reassign", "reelect_controller", "alter_configs", "commit_offsets"}
+    assert set(CHANGES) == {
+        "elect",
+        "reassign",
+        "reelect_controller",
+        "alter_configs",
+        "commit_offsets",
+        "abort_transaction",
+    }
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)

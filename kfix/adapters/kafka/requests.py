@@ -233,7 +233,8 @@ def offset_delete(group: str, tps: tuple[TopicPartition, ...]) -> Request:
 def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> Request:
     """Takes a transactional.id over, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
 
-    The coordinator refuses it unless the id still has this producer id and epoch (KIP-360).
+    The coordinator refuses it (47) unless the transactional.id still has this producer id. It compares the epoch only
+    if no transaction is open: with one, another epoch aborts it as well (docs/facts/consumer-groups.md).
     """
     w = Writer().compact_string(transactional_id).i32(timeout_ms).i64(producer).i16(epoch).no_tags()
     return Request(INIT_PRODUCER_ID, EXPECTED_PRODUCER, w.done(), flexible=True)

@@ -32,13 +32,13 @@ def hold(cluster: MemoryParts, tp: TopicPartition, state: TransactionState, stab
 
 
 def abort(cluster: MemoryParts, transactional_id: str, producer: int, epoch: int) -> ChangeResult:
-    """As a coordinator does it: only for the present producer id and epoch; what was open is gone, the epoch is new."""
+    """Compares the epoch only if no transaction is open, as a coordinator does (docs/facts/consumer-groups.md)."""
     state = cluster.transactions.get(transactional_id)
-    if state is None or (state.producer, state.epoch) != (producer, epoch):
-        return ChangeResult(90, "PRODUCER_FENCED")
-    was_open = state.status == ONGOING
+    was_open = state is not None and state.status == ONGOING
+    if state is None or state.producer != producer or not (was_open or state.epoch == epoch):
+        return ChangeResult(47, "INVALID_PRODUCER_EPOCH")
     after = "CompleteAbort" if was_open else "Empty"
-    cluster.transactions[transactional_id] = state._replace(status=after, epoch=epoch + 1)
+    cluster.transactions[transactional_id] = state._replace(status=after, epoch=state.epoch + 1)
     for tp in [tp for tp, batch in cluster.open_batches.items() if batch.producer == producer]:
         del cluster.open_batches[tp]
         cluster.logs.open_transactions.pop(tp, None)

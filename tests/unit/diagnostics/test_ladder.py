@@ -32,6 +32,7 @@ from tests.unit.diagnostics.group_readings import (
     ORDERS,
     assigned_partition_leaderless,
     coordinator_unreachable,
+    held,
     position,
     read,
     reading,
@@ -231,15 +232,22 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
     "open transaction at the position": (
         (reading(partitions=position(committed=18, stable=18)),) * 2,
         "last stable offset",
-        "fails",
+        "in doubt",
         "orders-0 has had the last stable offset 18 for 10 s",
     ),
-    "open transaction elsewhere": (
-        (reading(partitions=position(committed=10, stable=18)),) * 2,
+    "open transaction of an application that reads uncommitted records": (
+        (reading(partitions=position(committed=19, stable=18)),) * 2,
+        "last stable offset",
+        "not the cause",
+        "reads uncommitted",
+    ),
+    "short open transaction": (
+        (held(since=5), held(since=15)),
         "last stable offset",
         "in doubt",
-        "read_committed",
+        "a transaction of producer id 4000 holds it",
     ),
+    "old open transaction": ((held(since=95), held(since=95)), "last stable offset", "fails", "KFX116"),
     "transactions that end": (
         (reading(partitions=position(stable=12)), reading(partitions=position(stable=18))),
         "last stable offset",
