@@ -21,7 +21,7 @@ _LISTS_TRANSACTIONS = (3, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class TransactionHolder:
     """The producer of an open transaction. `since` is the age of its first record in seconds.
 
     `state` is what its coordinator has logged, None with the reason in `why`. `epoch` is that of the producer id in the
@@ -79,15 +79,15 @@ class Holder:
         }
 
 
-def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> Holder:
+def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> TransactionHolder:
     log = case.snapshot.transaction_log
     state = None if log is None else log.of(producer)
     began = state.started_ms if state is not None and state.status == ONGOING and state.started_ms >= 0 else since_ms
     why = "" if state is not None else "this snapshot was taken without it" if log is None else log.error
-    return Holder(producer, epoch, case.taken_at - began / 1000, state, why)
+    return TransactionHolder(producer, epoch, case.taken_at - began / 1000, state, why)
 
 
-def cause_of(found: Holder, case: CaseFile) -> Cause:
+def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:
     if found.unfinished:
         return Cause(
             "its coordinator has decided how it ends, and has not written that to every partition yet",
@@ -102,17 +102,19 @@ def cause_of(found: Holder, case: CaseFile) -> Cause:
     if found.overdue(case):
         return Cause("its coordinator has not aborted it, although its timeout has passed", Confidence.LIKELY)
     early = found.timeout is not None and found.since < found.timeout / 2
-    rarely = ", or ends its transactions rarely, as some stream processors do at each checkpoint" if early else ""
+    more = ", or ends its transactions rarely, as some stream processors do at each checkpoint" if early else ""
+    if found.state is None:
+        more = f"; its transactional.id is unknown: {found.why}"
     return Cause(
-        f"a transactional producer has neither committed nor aborted since: it has died or hangs{rarely}",
+        f"a transactional producer has neither committed nor aborted since: it has died or hangs{more}",
         Confidence.POSSIBLE if early else Confidence.LIKELY,
     )
 
 
-def state_rows(found: Holder) -> Iterator[Evidence]:
+def state_rows(found: TransactionHolder) -> Iterator[Evidence]:
     state, what = found.state, f"producer id {found.producer}"
     if state is None:
-        yield Evidence(f"log of {TRANSACTIONS_TOPIC}", what, f"transactional.id unknown: {found.why}")
+        yield Evidence(f"log of {TRANSACTIONS_TOPIC}", what, "transactional.id unknown")
         return
     yield Evidence(
         f"log of {TRANSACTIONS_TOPIC}",
@@ -123,7 +125,7 @@ def state_rows(found: Holder) -> Iterator[Evidence]:
     )
 
 
-def ending(found: Holder, group: str, case: CaseFile, *params: str) -> Iterator[Remedy]:
+def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -> Iterator[Remedy]:
     """Yields how the transaction ends, safest first. `params` are those of the runbook as `NAME=VALUE`."""
     again = f"kfix diagnose {servers(case)} --group {shlex.quote(group)}"
     if found.unfinished or found.overdue(case):
@@ -155,7 +157,7 @@ def ending(found: Holder, group: str, case: CaseFile, *params: str) -> Iterator[
         )
 
 
-def _start(found: Holder) -> str:
+def _start(found: TransactionHolder) -> str:
     who = (
         "the producer's application again with the same transactional.id"
         if found.state is None
@@ -164,7 +166,7 @@ def _start(found: Holder) -> str:
     return f"Start {who}, which aborts the transaction within a second; a producer that is still alive is fenced"
 
 
-def _wait(found: Holder) -> str:
+def _wait(found: TransactionHolder) -> str:
     if found.ends_by is None:
         return (
             "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, "

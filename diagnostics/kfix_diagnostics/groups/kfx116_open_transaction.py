@@ -37,7 +37,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.wording import ago
-from kfix_diagnostics._transactions import Holder, cause_of, ending, holder, state_rows
+from kfix_diagnostics._transactions import TransactionHolder, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX116"
@@ -69,7 +69,7 @@ def _standing(before: GroupReading, last: GroupReading) -> _Held:
     return found
 
 
-def _held(before: GroupReading, last: GroupReading, held: _Held, found: Holder, case: CaseFile) -> Finding:
+def _held(before: GroupReading, last: GroupReading, held: _Held, found: TransactionHolder, case: CaseFile) -> Finding:
     group, tps = last.group, tuple(held)
     waits = [tp for tp, (each, _) in held.items() if each.committed in (-1, each.stable)]
     behind = per_topic(waits or tps)

@@ -8,6 +8,7 @@ from kfix.model.cluster.group_reading import GroupPartition
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import ago, several, some
+from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused, unread
 
 _OFFSETS = ("group offsets", "group coordinator", "coordinator")
@@ -59,13 +60,21 @@ def _standing(asked: Asked, said: str, still: Mapping[TopicPartition, GroupParti
     if not waits:
         return clear(name, f"{said}, but the group has committed offsets above it: it reads uncommitted records")
     tp, each = next(iter(waits.items()))
-    batch = asked.latest.held.get(tp) if asked.latest is not None else None
-    who = "an open transaction" if batch is None or batch.error else f"a transaction of producer id {batch.producer}"
-    why = f" ({batch.error})" if batch is not None and batch.error else ""
     return in_doubt(
         name,
         f"{tp} has had the last stable offset {each.stable} for {ago(asked.seconds)}, below the high watermark "
-        f"{each.end}: {who} holds it, and may be an ordinary one{why}",
+        f"{each.end}: {_holder(asked, tp)}",
+    )
+
+
+def _holder(asked: Asked, tp: TopicPartition) -> str:
+    batch = asked.latest.held.get(tp) if asked.latest is not None else None
+    if batch is None or batch.error:
+        why = f" ({batch.error})" if batch is not None else ""
+        return f"an open transaction holds it{why}"
+    found = holder(asked.case, batch.producer, batch.epoch, batch.since_ms)
+    return (
+        f"the transaction of {found.called} holds it, has been open for {ago(found.since)}, and may be an ordinary one"
     )
 
 

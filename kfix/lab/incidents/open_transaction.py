@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.lab.clients.leading import stable_end
 from kfix.lab.healing.offsets import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup.content import RECORDS, records
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
@@ -28,12 +26,8 @@ def run(context: IncidentContext) -> Broken:
     context.access.produce(where.topic, {where.partition: records(where.topic, where.partition)})
     context.report(f"producer {TRANSACTIONAL_ID} wrote to {where} and left its transaction open; others wrote after it")
 
-    leader, high = context.live_state(*where).leader, 2 * RECORDS + 1
-    wait_for(
-        f"{where} has {high} records, of which {RECORDS} are stable",
-        lambda: stable_end(context.access, leader, where) == (RECORDS, high),
-        10,
-    )
+    high = 2 * RECORDS + 1
+    context.wait_stable(where, RECORDS, high)
     context.wait_groups(groups, groups.by_partition)
     context.report(f"checked: the last stable offset of {where} is {RECORDS}, its high watermark {high}")
     return context.broken(

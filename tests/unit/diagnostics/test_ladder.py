@@ -245,7 +245,7 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
         (held(since=5), held(since=15)),
         "last stable offset",
         "in doubt",
-        "a transaction of producer id 4000 holds it",
+        "the transaction of producer id 4000 holds it, has been open for 15 s",
     ),
     "old open transaction": ((held(since=95), held(since=95)), "last stable offset", "fails", "KFX116"),
     "transactions that end": (

@@ -70,6 +70,19 @@ def aborting() -> MemoryCluster:
     return cluster
 
 
+def ended() -> MemoryCluster:
+    cluster = transaction()()
+    cluster.transactions["ledger-writer"] = _STATE._replace(status="CompleteCommit")
+    return cluster
+
+
+def next_one() -> MemoryCluster:
+    """The producer, which works after all, has begun its next transaction with the same epoch."""
+    cluster = transaction()()
+    cluster.transactions["ledger-writer"] = _STATE._replace(started_ms=_STATE.started_ms + 1)
+    return cluster
+
+
 OFFSETS: Mapping[str, ArgValue] = {"group": "g", "topic": "orders"}
 
 
@@ -217,13 +230,13 @@ CASES: list[Case] = [
     ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"101"}'}, "fail", "its log has 0 to 100"),
     ("offsets_in_log", dead_isr, {"topic": "orders", "offsets": '{"0":"5"}'}, "inconclusive", "has no leader"),
     ("transaction_is_open", transaction(), THAT, "pass", "Ongoing, producer id 4000 epoch 3"),
-    ("transaction_is_open", transaction("open-transaction-ended"), THAT, "fail", "CompleteCommit"),
-    ("transaction_is_open", transaction("open-transaction-next"), THAT, "fail", "Ongoing"),
+    ("transaction_is_open", ended, THAT, "fail", "CompleteCommit"),
+    ("transaction_is_open", next_one, THAT, "fail", "Ongoing"),
     ("transaction_is_open", four_brokers, THAT, "fail", "no record since then"),
     ("transaction_ended", transaction(), THAT, "fail", "Ongoing"),
     ("transaction_ended", aborting, THAT, "fail", "PrepareAbort"),
-    ("transaction_ended", transaction("open-transaction-ended"), THAT, "pass", "CompleteCommit"),
-    ("transaction_ended", transaction("open-transaction-next"), THAT, "pass", "Ongoing"),
+    ("transaction_ended", ended, THAT, "pass", "CompleteCommit"),
+    ("transaction_ended", next_one, THAT, "pass", "Ongoing"),
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER}, "fail", "held at 20 by producer id 4000 epoch 3"),
     ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER, "producer": 1}, "pass", "held at 20 by"),

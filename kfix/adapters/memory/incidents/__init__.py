@@ -38,8 +38,6 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
     "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,
     "open-transaction": transactions.open_transaction,
-    "open-transaction-ended": transactions.open_transaction_ended,
-    "open-transaction-next": transactions.open_transaction_next,
     "open-transaction-unnamed": transactions.open_transaction_unnamed,
     "partition-stuck": coordinators.partition_stuck,
     "pending-offsets": transactions.pending_offsets,

@@ -12,46 +12,31 @@ from kfix.model.diagnosis.finding import FactValue
 
 _ORDERS = TopicPartition("orders", 0)
 _GROUP, _ID = "payments", "ledger-writer"
-_STABLE, _END = 20, 41
+_STABLE = 20
 _TIMEOUT_MS = 900_000
 
 
 def open_transaction() -> PreparedIncident:
-    """The group has read up to the last stable offset of orders-0, which a transaction of 5 minutes holds."""
+    """The group has read up to the last stable offset of orders-0, which a transaction of 2 minutes holds."""
     cluster = _cluster()
-    state = _began(cluster, 300)
+    state = _began(cluster, 120)
     hold(cluster, _ORDERS, state, _STABLE)
     return PreparedIncident(cluster, found("KFX116", _obj(state), (_ORDERS,), facts=_facts(state)))
 
 
-def open_transaction_ended() -> PreparedIncident:
-    """The same, and the transaction has been committed since the diagnosis."""
-    incident = open_transaction()
-    cluster = incident.cluster
-    cluster.transactions[_ID] = cluster.transactions[_ID]._replace(status="CompleteCommit")
-    cluster.open_batches.clear()
-    cluster.logs.open_transactions.clear()
-    return incident
-
-
-def open_transaction_next() -> PreparedIncident:
-    """The same, and the producer, which works after all, has begun its next transaction with the same epoch."""
-    incident = open_transaction_ended()
-    hold(incident.cluster, _ORDERS, _began(incident.cluster, 1), _END - 1)
-    return incident
-
-
 def open_transaction_unnamed() -> PreparedIncident:
-    """The log of `__transaction_state` could not be read, so that only the producer id is known."""
+    """The same, and the log of `__transaction_state` has nothing about the producer: only its id is known."""
     incident = open_transaction()
-    facts = {**incident.finding.facts, "transactional_id": ""}
+    del incident.cluster.transactions[_ID]
+    facts: dict[str, FactValue] = {**incident.finding.facts, "transactional_id": "", "since_ms": 0, "timeout_ms": 0}
     return PreparedIncident(incident.cluster, found("KFX116", incident.finding.obj, (_ORDERS,), facts=facts))
 
 
 def pending_offsets() -> PreparedIncident:
-    """A transaction of 5 minutes holds the committed offset of a group in orders-0, and its last stable offset."""
-    cluster = open_transaction().cluster
-    state = cluster.transactions[_ID]
+    """A transaction of 2 minutes holds the committed offset of a group in orders-0."""
+    cluster = _cluster()
+    state = _began(cluster, 120)
+    cluster.transactions[_ID] = state
     cluster.pending[_GROUP] = {_ORDERS: state.producer}
     return PreparedIncident(cluster, found("KFX108", _obj(state), (_ORDERS,), facts=_facts(state)))
 

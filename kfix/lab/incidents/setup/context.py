@@ -9,7 +9,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
-from kfix.lab.clients.leading import answers_as_leader, log_ends
+from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
 from kfix.lab.clients.membership import begin_join, describe, settle_alone
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.clients.transactions import Transactions
@@ -230,6 +230,14 @@ class IncidentContext:
             return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
         wait_for(f"every broker reports that {topic}-{number} has no leader", everywhere, seconds)
+
+    def wait_stable(self, where: TopicPartition, stable: int, high: int) -> None:
+        leader = self.live_state(*where).leader
+        wait_for(
+            f"{where} has {high} records, of which {stable} are stable",
+            lambda: stable_end(self.access, leader, where) == (stable, high),
+            10,
+        )
 
     def wait_groups(self, groups: Groups, partitions: Iterable[int], seconds: float = 30) -> None:
         for number in partitions:
