@@ -14,6 +14,7 @@ from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.offsets_log import coordinators
+from kfix.adapters.collect.offsets_sizes import read_sizes
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.transactions import name_producers, open_producers
@@ -23,7 +24,8 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
-from kfix.derive.coordinator import TRANSACTIONS_TOPIC, partition_of_group
+from kfix.derive.compaction import segment_bytes_of
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UsageError
 from kfix.model.cluster.group_reading import GroupReading
@@ -272,6 +274,9 @@ class _Collection:
         transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings), view, views)
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
+        own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
+        lines = {b: self._lines[b] for b in views}
+        sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -294,6 +299,7 @@ class _Collection:
             offsets_logs=offsets_logs,
             group_readings=group_readings,
             transaction_log=transaction_log,
+            offsets_sizes=sizes,
             log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,

@@ -147,11 +147,17 @@ def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Re
     return Request(INCREMENTAL_ALTER_CONFIGS, 0, Writer().array([list(changes.items())], resource).i8(0).done())
 
 
-def describe_log_dirs(*, with_room: bool) -> Request:
-    """Requests all partitions. `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory."""
+def describe_log_dirs(*, with_room: bool, tps: tuple[TopicPartition, ...] | None = None) -> Request:
+    """Requests all partitions, or in version 1 these ones. `with_room` uses version 4 (Kafka 3.3), with total and
+    usable bytes per directory.
+    """
     if with_room:
         return Request(DESCRIBE_LOG_DIRS, 4, Writer().compact_array(None, Writer.i32).no_tags().done(), flexible=True)
-    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None, Writer.i32).done())
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.string(item[0]).array(item[1], Writer.i32)
+
+    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None if tps is None else _by_topic(tps), topic).done())
 
 
 def list_offsets(

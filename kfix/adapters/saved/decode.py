@@ -11,6 +11,7 @@ from kfix.adapters.saved import shape
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -57,6 +58,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
         offsets_logs=tuple(_offsets_log(each) for each in raw.offsets_logs),
         group_readings=tuple(_group_reading(each) for each in raw.group_readings),
+        offsets_sizes=tuple(OffsetsLogSize(*each) for each in raw.offsets_sizes),
         transaction_log=None if raw.transaction_log is None else _transaction_log(raw.transaction_log),
         log_ends=_rows(raw.log_ends, lambda ends: {b: LogEnd(start, end, why) for b, start, end, why in ends}),
         visible=_rows(raw.visible, dict),

@@ -142,6 +142,10 @@ LoggedGroupRow = _Logged | tuple[str, Int32, _Partitions | None, _Partitions | N
 TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
 
 
+#: The fields of OffsetsLogSize.
+OffsetsLogSizeRow = tuple[Int32, Int32, Int64, Int64, Int64, Int64]
+
+
 class OffsetsLogShape(StrictModel):
     partition: Int32
     broker: Int32
@@ -220,6 +224,7 @@ class SnapshotShape(LenientModel):
     offsets_logs: list[OffsetsLogShape] = Field(default_factory=list)
     group_readings: list[GroupReadingShape] = Field(default_factory=list)
     transaction_log: TransactionLogShape | None = None
+    offsets_sizes: list[OffsetsLogSizeRow] = Field(default_factory=list)
     log_ends: dict[str, list[LogEndsRow]]
     visible: dict[str, list[EndsRow]] = Field(default_factory=dict)
     epoch_ends: dict[str, list[EpochEndRow]] = Field(default_factory=dict)

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kfix.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kfix.model.cluster.snapshot import TopicPartition as Where
 
@@ -121,21 +121,30 @@ def take_over(bootstrap: str, transactional_id: str) -> None:
 
 def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes) -> None:
     """Writes a record to an internal topic, which brokers accept from this client id only. Raises LabError."""
+    write_internal_rows(bootstrap, where, [(key, value, 0)])
+
+
+def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+    """Writes records, (key, value, time in ms or 0 for now), to an internal topic. Raises LabError."""
     failures: list[str] = []
     config = {
         "bootstrap.servers": bootstrap,
         "client.id": "__admin_client",
         "acks": "all",
         "message.timeout.ms": 20_000,
+        # A coordinator writes small batches, too.
+        "batch.num.messages": 100,
     }
     producer = Producer(config | QUIET)
-    producer.produce(
-        where.topic,
-        value,
-        key,
-        where.partition,
-        on_delivery=lambda error, _: failures.append(str(error)) if error is not None else None,
-    )
+    for key, value, at_ms in rows:
+        producer.produce(
+            where.topic,
+            value,
+            key,
+            where.partition,
+            on_delivery=lambda error, _: failures.append(str(error)) if error is not None else None,
+            timestamp=at_ms,
+        )
     if producer.flush(25) or failures:
         raise LabError(f"a record of {where} was not written: {failures[:1]}")
 

@@ -15,6 +15,7 @@ from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.pasted import PastedText
 from kfix.model.cluster.transactions import TransactionLog
 
@@ -327,6 +328,7 @@ class Snapshot:
     offsets_logs: tuple[OffsetsLog, ...] = ()
     group_readings: tuple[GroupReading, ...] = ()
     transaction_log: TransactionLog | None = None
+    offsets_sizes: tuple[OffsetsLogSize, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)

@@ -170,6 +170,16 @@ class IncidentContext:
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
 
+    def write_commits(
+        self, where: TopicPartition, group: str, offsets: Mapping[TopicPartition, int], count: int, hours: int
+    ) -> int:
+        """Writes commits of these offsets into an offsets partition, with times of the last hours before this one.
+
+        Returns the size of the partition in bytes at its leader.
+        """
+        self.access.write_commits(where, group, offsets, count, hours)
+        return self.access.partition_size(self.live_state(*where).leader, where)
+
     def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int) -> str:
         """Returns the id of a member that does not join again when another one comes: the group waits for it."""
         address = self.access.addresses()[coordinator]
