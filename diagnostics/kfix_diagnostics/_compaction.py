@@ -52,7 +52,7 @@ def size_rows(case: CaseFile, logs: Sequence[OffsetsLogSize]) -> Iterator[Eviden
         ]
         yield Evidence("DescribeLogDirs", str(tp), f"{', '.join(copies)}; segment.bytes {segment_bytes(case)}")
         yield Evidence(
-            f"Fetch from the start of the log, broker {log.broker}",
+            f"Fetch from broker {log.broker}, about {known_size(log.behind)} before the end of the log",
             str(tp),
             f"{several(log.records, 'record')} of {several(log.keys, 'key')}; a compacted log has one of each key",
             case.taken_at - log.last_ms / 1000,

@@ -209,20 +209,6 @@ def test_a_group_that_waits_for_a_transaction_is_named_until_the_transaction_end
     assert kfix.on("diagnose", "--group", broken.group).code == 0
 
 
-def test_a_transaction_that_holds_the_last_stable_offset_is_named_once_it_is_not_short_any_more(kfix, lab):
-    broken = lab.break_("open-transaction")
-    asked = ("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    young = kfix.on(*asked)
-    assert (young.code, young.json["findings"]) == (22, [])
-    assert states_of(young)["last stable offset"] == "in doubt"
-    story = kfix.on(*asked, "--transaction-grace", "0")
-    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX116"])
-    [found] = story.json["findings"]
-    assert broken.details["transactional_id"] in found["summary"]
-    assert found["facts"]["transactional_id"] == broken.details["transactional_id"]
-    assert states_of(story)["last stable offset"] == "fails"
-
-
 def test_offsets_that_were_not_loaded_are_found_in_the_log(kfix, lab):
     broken = lab.break_("offsets-not-loaded")
     said = kfix.diagnose("--debounce", "1")

@@ -7,16 +7,15 @@ Why it matters
 
 How kfix knows
     DescribeLogDirs gives the size of each replica. Where the leader's is three segments or more (segment.bytes of the
-    topic, 100 MB by default), kfix reads the first 256 KB of the log: in a compacted log every key occurs once. If
-    there are at least two records for each key, and the newest of them is older than an hour, no cleaner has been
-    there, although a whole segment was written after the first one was closed. A healthy log has closed segments only
-    until they are half of it, so that keys repeat at its end and never at its start. The log start offset shows
-    nothing: compaction does not move it.
+    topic, 100 MB by default), kfix reads a piece of the log that has about 80 % of its bytes behind it: a healthy
+    cleaner leaves at most 2/3 of a log uncompacted, and every key occurs once in the rest. If there are at least two
+    records for each key there, and the last of them is older than an hour, the cleaner does not come. The log start
+    offset shows nothing: compaction does not move it.
 
 Remedies, safest first
-    Restore the cleaner where the partition is followed, not led: each replica is compacted on its own, and a broker
-    that leads no offsets partition can be restarted without a load. Then move the leadership to a compacted copy, and
-    do the same on the former leader.
+    Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise
+    restore the cleaner, first on a broker that leads none of these partitions, whose restart loads nothing; then move
+    the leadership there, and do the same on the former leader.
 
 Do not
     Do not restart the leader and do not move the leadership to a copy of the same size before that: the next
@@ -130,8 +129,8 @@ def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Reme
             "uncleanable-partitions-count: they name what the cleaner failed on"
         )
     yield Remedy(
-        "Restart the followers of these partitions first: it loads nothing, and their copies are compacted. Then move "
-        "the leadership to one of them, and restart the former leader"
+        "Restart first a broker that leads none of these partitions: that loads nothing, and its copies are compacted. "
+        "Then move the leadership there, and restart the former leader"
     )
 
 

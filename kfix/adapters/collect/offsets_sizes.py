@@ -1,25 +1,30 @@
-"""Reads how large the replicas of the offsets partitions are, and the beginning of those that should be compacted.
+"""Reads how large the replicas of the offsets partitions are, and a piece of those that should be compacted.
 
-The offsets of a log do not show it: its log start offset stays 0 whether it is compacted or not. Keys that repeat at
-its beginning do, since compaction leaves one record for each key (docs/facts/consumer-groups.md).
+The offsets of a log do not show it: its log start offset stays 0 whether it is compacted or not. Keys that repeat do,
+since compaction leaves one record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from kfix.adapters.collect.tasks import Questions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.batches import batches_in
+from kfix.adapters.kafka.codec import ProtocolError
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.records import UnreadBatchError, records, require_readable
-from kfix.derive.compaction import should_be_compacted
+from kfix.derive.compaction import SAMPLED_SHARE, should_be_compacted
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
 
-#: Bytes of the beginning of a log that are read, and most logs of a broker whose beginning is read, largest first.
-_SAMPLE_BYTES, MOST_SAMPLED = 1 << 18, 20
+#: Most logs of a broker of which a piece is read, largest first.
+MOST_SAMPLED = 10
+#: A piece is a small part of the log. A Fetch ends at the end of a segment, so that it may take several.
+_PIECE_BYTES, _PARTS, _PIECES, _ENOUGH = 1 << 19, 16, 3, 1_000
+_TAIL_RECORDS = 2_000
 
 
 def read_sizes(
@@ -68,27 +73,63 @@ def _read(
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}
     if sampled:
-        starts = line.call(requests.list_offsets(tuple(sampled), requests.EARLIEST), responses.list_offsets, deadline)
+        asked = [requests.list_offsets(tuple(sampled), when) for when in (requests.EARLIEST, requests.LATEST)]
+        starts, ends = line.call_many(asked, responses.list_offsets, deadline)
         for tp in sampled:
-            if tp in starts and not starts[tp].error:
-                found[tp] = _with_beginning(line, tp, starts[tp].offset, found[tp], deadline)
+            if tp in starts and tp in ends and not (starts[tp].error or ends[tp].error):
+                found[tp] = _sampled(line, tp, (starts[tp].offset, ends[tp].offset), found[tp], deadline)
     return list(found.values())
 
 
-def _with_beginning(
-    line: BrokerConnection, tp: TopicPartition, start: int, size: OffsetsLogSize, deadline: Deadline
+def _sampled(
+    line: BrokerConnection, tp: TopicPartition, log: tuple[int, int], size: OffsetsLogSize, deadline: Deadline
 ) -> OffsetsLogSize:
-    piece = line.call(requests.fetch(tp, start, _SAMPLE_BYTES), responses.fetch, deadline)
-    count, keys, last_ms = 0, set[bytes | None](), -1
-    for batch, raw in batches_in(piece.batches):
-        if batch.control:
-            continue
-        try:
-            require_readable(batch)
-            for record in records(batch, raw):
-                count += 1
-                keys.add(record.key)
-        except UnreadBatchError:
-            return size
-        last_ms = batch.last_ms
-    return size._replace(records=count, keys=len(keys), last_ms=last_ms) if count else size
+    """Reads a piece of the log that the cleaner of a healthy broker has compacted; `log` is its start and end.
+
+    Behind its first part, a log that is not compacted is dense: as many records as offsets. So the size of a record at
+    the end of the log leads from the end to the offset behind which SAMPLED_SHARE of the bytes are, if all are dense.
+    """
+    (start, end), most = log, min(_PIECE_BYTES, size.size // _PARTS)
+    tail = _piece(line, tp, max(start, end - _TAIL_RECORDS), end, most, deadline)
+    if tail is None:
+        return size
+    at = max(start, end - int(SAMPLED_SHARE * size.size / tail.record_bytes))
+    found = _piece(line, tp, at, end, most, deadline)
+    if found is None:
+        return size
+    behind = int((end - found.first) * found.record_bytes)
+    return size._replace(records=found.records, keys=len(found.keys), last_ms=found.last_ms, behind=behind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    first: int
+    records: int
+    keys: frozenset[bytes | None]
+    last_ms: int
+    record_bytes: float
+
+
+def _piece(
+    line: BrokerConnection, tp: TopicPartition, at: int, end: int, most: int, deadline: Deadline
+) -> _Piece | None:
+    """Returns records from this offset on, across the end of a segment; None if there are none, or they are unread."""
+    first, count, keys, last_ms, size = -1, 0, set[bytes | None](), -1, 0
+    for _ in range(_PIECES):
+        piece = line.call(requests.fetch(tp, at, most), responses.fetch, deadline)
+        before = at
+        for batch, raw in batches_in(piece.batches):
+            at = batch.last + 1
+            if batch.control:
+                continue
+            try:
+                require_readable(batch)
+                rows = list(records(batch, raw))
+            except (UnreadBatchError, ProtocolError):
+                return None
+            first, last_ms = batch.base if first < 0 else first, batch.last_ms
+            count, size = count + len(rows), size + batch.size
+            keys.update(row.key for row in rows)
+        if count >= _ENOUGH or at >= end or at == before:
+            break
+    return _Piece(first, count, frozenset(keys), last_ms, size / count) if count else None

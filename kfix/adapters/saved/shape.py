@@ -143,7 +143,7 @@ TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
 
 
 #: The fields of OffsetsLogSize.
-OffsetsLogSizeRow = tuple[Int32, Int32, Int64, Int64, Int64, Int64]
+OffsetsLogSizeRow = tuple[Int32, Int32, Int64, Int64, Int64, Int64, Int64]
 
 
 class OffsetsLogShape(StrictModel):

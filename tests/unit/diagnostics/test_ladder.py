@@ -23,6 +23,7 @@ from tests.unit.diagnostics.clusters import (
     coordinator_loading,
     coordinator_stuck,
     offsets_not_loaded,
+    offsets_uncompacted,
     pending_offsets,
     text,
     unread_zookeeper,
@@ -173,6 +174,16 @@ def test_a_coordinator_that_loads_blocks() -> None:
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     assert story.blocked is True
     assert [f.code for f in story.findings] == ["KFX106"]
+
+
+def test_a_coordinator_that_loads_a_log_without_compaction_is_left_to_finish() -> None:
+    snapshot = offsets_uncompacted(coordinator_loading())
+    story = explain_group(snapshot, diagnose(snapshot), "g2")
+    [found] = story.findings
+    assert (found.code, found.remedies[0].text[:13]) == ("KFX106", "Let it finish")
+    assert "419.4 MB" in found.cause.text
+    assert not any(remedy.runbook for remedy in found.remedies)
+    assert any("the load begins again" in text for text in found.never)
 
 
 def test_without_an_offsets_topic_there_is_nothing_to_be_blocked_on() -> None:

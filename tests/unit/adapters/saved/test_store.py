@@ -10,6 +10,7 @@ from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import KEEP, SnapshotStore
 from kfix.errors import UsageError
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -81,6 +82,7 @@ def whole(**changes):
             ),
         ),
         transaction_log=TransactionLog((TransactionState("ledger", 7, 3, 60_000, "Ongoing", 1000),), "no leader"),
+        offsets_sizes=(OffsetsLogSize(0, 1, 400, 50, 2, 1000, 320), OffsetsLogSize(0, 2, 400)),
         stated_partitions={"t": 3},
         log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
         visible={TP: {1: 8}},
@@ -139,6 +141,7 @@ LATER = {
     "stated_partitions",
     "group_readings",
     "transaction_log",
+    "offsets_sizes",
     "offsets_logs",
     "visible",
     "epoch_ends",
