@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
-from kfix.model.cluster.transactions import ENDING, ONGOING, TransactionState
+from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
 from kfix.wording import ago, utc_text
 from kfix_diagnostics._advice import runbook, servers
@@ -141,6 +141,11 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
             "transaction by its producer id and epoch (KIP-664)"
         )
         return
+    if found.state is None and WITHOUT_LEADER in found.why:
+        yield Remedy(
+            f"First restore the leaders of {TRANSACTIONS_TOPIC}: without its coordinator, no transaction ends",
+            f"kfix diagnose {servers(case)} --topic {TRANSACTIONS_TOPIC}",
+        )
     if found.state is None and (case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS):
         yield Remedy(
             f"Find the transactional.id of producer id {found.producer}", f"kafka-transactions.sh {servers(case)} list"

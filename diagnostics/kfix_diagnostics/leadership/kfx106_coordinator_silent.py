@@ -90,7 +90,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
         remedies=tuple(_after_loading(long, case) if long else _remedies(leader, case, loading=loading)),
         never=(
-            *(("Do not move the leadership to another broker: the load begins again",) if long else ()),
+            *(("Do not move the leadership to a copy of the same size: the load begins again",) if long else ()),
             "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",
             "Do not trigger an unclean election: the partition has a leader",
         ),

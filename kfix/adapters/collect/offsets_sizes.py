@@ -67,8 +67,9 @@ def _read(
     segment_bytes: int,
     deadline: Deadline,
 ) -> list[OffsetsLogSize]:
+    hosted = frozenset(tps)
     _, dirs = line.call(requests.describe_log_dirs(with_room=False, tps=tps), resources.log_dirs, deadline)
-    sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items()}
+    sizes = {tp: size for each in dirs if not each.error for tp, size in each.sizes.items() if tp in hosted}
     large = [tp for tp in tps if led[tp] == broker and should_be_compacted(sizes.get(tp, 0), segment_bytes)]
     sampled = sorted(large, key=lambda tp: -sizes[tp])[:MOST_SAMPLED]
     found = {tp: OffsetsLogSize(tp.partition, broker, size) for tp, size in sizes.items()}

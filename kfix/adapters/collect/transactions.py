@@ -25,7 +25,7 @@ from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import OffsetsLog, TopicPartition
-from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix.model.cluster.transactions import WITHOUT_LEADER, OpenBatch, TransactionLog, TransactionState
 from kfix.wording import several, some
 
 #: Most partitions of a group whose batch at the last stable offset is read.
@@ -150,7 +150,7 @@ def name_producers(
         if leader in connections and leader is not None:
             led.setdefault(leader, []).append(tp)
         else:
-            unread[tp] = "no leader" if leader is None else f"its leader {leader} does not respond"
+            unread[tp] = WITHOUT_LEADER if leader is None else f"its leader {leader} does not respond"
     questions, since = Questions(), min(producers.values())
     tasks = {b: questions.start(f"broker {b}", _asking(connections[b], tps, since, deadline)) for b, tps in led.items()}
     states: list[TransactionState] = []

@@ -14,6 +14,11 @@ ONGOING = "Ongoing"
 #: The coordinator has decided, and writes the markers that end the transaction in each partition.
 ENDING = frozenset({"PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 
+#: In the error of a log of which a partition has no leader.
+WITHOUT_LEADER = "no leader"
+
+_YEAR_9999_MS = 253_370_764_800_000
+
 
 class OpenBatch(NamedTuple):
     """The first batch of the oldest open transaction of a partition, which is at its last stable offset.
@@ -50,8 +55,9 @@ class TransactionState(NamedTuple):
 
     @property
     def ends_by_ms(self) -> int | None:
-        """The time after which the coordinator aborts the transaction; None if none is open."""
-        return self.started_ms + self.timeout_ms if self.started_ms >= 0 else None
+        """The time after which the coordinator aborts the transaction; None if none is open, or it is no real time."""
+        ends = self.started_ms + self.timeout_ms
+        return ends if 0 <= self.started_ms <= ends < _YEAR_9999_MS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ def test_both_encodings_give_the_same_state(encoded, status, word):
 def test_an_id_without_a_transaction_has_no_time_at_which_it_ends():
     state = TransactionState("ledger", 4000, 3, 900_000, "Empty", -1)
     assert (state.ends_by_ms, state._replace(started_ms=7).ends_by_ms) == (None, 900_007)
+    assert state._replace(started_ms=2**62).ends_by_ms is None
     name, found = transaction_state(Record(KEY, plain(0, topics=None)))
     assert (name, found.status) == ("ledger", "Empty")
 
