@@ -28,6 +28,7 @@ from kfix.model.cluster.snapshot import (
     LogEnd,
     TopicPartition,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
 
 class ClusterReader(Protocol):
@@ -93,6 +94,14 @@ class ClusterReader(Protocol):
         """Reads the end of the log of the group's offsets partition, some megabytes at most, at its coordinator."""
         ...
 
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        """Returns the last state of a transactional.id since this time, by the log of its coordinator; None: none."""
+        ...
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        """Returns the batch at the last stable offset, from the leader; None where no transaction is open."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -117,6 +126,13 @@ class ClusterChanger(Protocol):
 
     def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
         """Removes one member from a group; `instance` is its group.instance.id, "" for a dynamic member."""
+        ...
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        """Takes the transactional.id over, if it still has this producer id: its open transaction is aborted.
+
+        `timeout_ms` becomes its transaction.timeout.ms, as any new producer sets it.
+        """
         ...
 
 

@@ -25,6 +25,8 @@ from kfix_diagnostics.groups import (
     kfx111_rebalance_held,
     kfx112_assigned_partition_leaderless,
     kfx113_offset_outside_log,
+    kfx115_offsets_uncompacted,
+    kfx116_open_transaction,
     kfx117_pasted_errors,
 )
 from kfix_diagnostics.leadership import (
@@ -91,6 +93,8 @@ ALL: tuple[Check, ...] = (
     kfx111_rebalance_held.CHECK,
     kfx112_assigned_partition_leaderless.CHECK,
     kfx113_offset_outside_log.CHECK,
+    kfx115_offsets_uncompacted.CHECK,
+    kfx116_open_transaction.CHECK,
     kfx117_pasted_errors.CHECK,
     kfx201_metadata_divergence.CHECK,
     kfx202_controller.CHECK,

@@ -32,6 +32,7 @@ class Options:
     """What a diagnosis covers.
 
     `restart_grace` is the number of seconds for which a broker that left or came back counts as being restarted.
+    `transaction_grace` is the number of seconds for which a transaction may be open without being a finding.
     `prevention` also reports latent risks, measured against what the site expects, as the audit does.
     """
 
@@ -39,6 +40,7 @@ class Options:
     prevention: bool = False
     expected_rf: int = EXPECTED.rf
     expected_min_isr: int = EXPECTED.min_isr
+    transaction_grace: float = TIMING.transaction_grace
 
     @property
     def expected(self) -> Expected:
@@ -59,7 +61,8 @@ class Examination:
 
 
 def examine(snapshot: Snapshot, options: Options = DEFAULTS) -> Examination:
-    return examine_case(open_case(snapshot, options.restart_grace, options.expected), options)
+    case = open_case(snapshot, options.restart_grace, options.expected, options.transaction_grace)
+    return examine_case(case, options)
 
 
 def examine_case(case: CaseFile, options: Options = DEFAULTS) -> Examination:

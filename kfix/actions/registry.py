@@ -22,6 +22,7 @@ from kfix.actions import (
     throttle_remove,
     throttle_replicas,
     throttle_restore,
+    transaction_abort,
     wait,
 )
 from kfix.actions.base import Action
@@ -45,6 +46,7 @@ ALL: Mapping[str, Action] = {
     "throttle.remove": throttle_remove.ACTION,
     "throttle.replicas": throttle_replicas.ACTION,
     "throttle.restore": throttle_restore.ACTION,
+    "transaction.abort": transaction_abort.ACTION,
     "wait": wait.ACTION,
 }
 
@@ -93,6 +95,8 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "instance": "",
     "offsets": '{"0":"5"}',
     "offsets_before": '{"0":null}',
+    "transactional_id": "TRANSACTIONAL_ID",
+    "producer": 4000,
 }
 
 

@@ -30,7 +30,7 @@ class OpenCluster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DiagnoseOptions:
-    """`debounce` and `restart_grace` are in seconds.
+    """`debounce`, `restart_grace` and `transaction_grace` are in seconds.
 
     `groups` are probed besides those that the brokers list. `before` is a saved snapshot to compare with. `keep`
     remembers the snapshot for later diagnoses. `waiting` hears the seconds between two snapshots (docs/adr/003),
@@ -41,6 +41,7 @@ class DiagnoseOptions:
     groups: tuple[str, ...] = ()
     debounce: float = TIMING.debounce
     restart_grace: float = TIMING.restart_grace
+    transaction_grace: float = TIMING.transaction_grace
     prevention: bool = False
     keep: bool = True
     before: Path | None = None

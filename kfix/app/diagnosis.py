@@ -38,7 +38,9 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
 
         add_unfinished = _unfinished_runs()
 
-        options = Options(restart_grace=asked.restart_grace, prevention=asked.prevention)
+        options = Options(
+            restart_grace=asked.restart_grace, prevention=asked.prevention, transaction_grace=asked.transaction_grace
+        )
         seen, earlier = examine(first.result(), options), None
         pause = settle_seconds(seen, asked.debounce)
         if pause > 0:
@@ -120,6 +122,7 @@ def diagnose_saved(
     paths: Sequence[Path],
     *,
     restart_grace: float = TIMING.restart_grace,
+    transaction_grace: float = TIMING.transaction_grace,
     prevention: bool = False,
     saying: Callable[[str], None] = lambda _: None,
 ) -> tuple[Diagnosis, Snapshot]:
@@ -127,7 +130,8 @@ def diagnose_saved(
     from kfix_diagnostics.engine import Options, diagnose  # noqa: PLC0415
 
     snapshot = load_merged(paths, saying)
-    return diagnose(snapshot, options=Options(restart_grace=restart_grace, prevention=prevention)), snapshot
+    options = Options(restart_grace=restart_grace, prevention=prevention, transaction_grace=transaction_grace)
+    return diagnose(snapshot, options=options), snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,10 @@ def diagnose(
         float,
         typer.Option("--restart-grace", metavar="SECONDS", help="How long a broker that left counts as restarting."),
     ] = TIMING.restart_grace,
+    transaction_grace: Annotated[
+        float,
+        typer.Option("--transaction-grace", metavar="SECONDS", help="How long an open transaction counts as running."),
+    ] = TIMING.transaction_grace,
     json_output: AsJson = False,
     nagios: Annotated[
         bool, typer.Option("--nagios", help="One line, and exit code 0, 1, 2 or 3, for a monitoring system.")
@@ -87,8 +91,8 @@ def diagnose(
     Exit code: 0 healthy, 20 warnings, 21 critical, 22 unknown: a source was not read.
     """
     choice = choice_of(only or [], topic or [], min_severity, prevention=prevention)
-    if not (0 <= debounce <= _LONGEST and 0 <= restart_grace <= _LONGEST):
-        raise UsageError(f"--debounce and --restart-grace must be 0 to {_LONGEST} seconds")
+    if not all(0 <= seconds <= _LONGEST for seconds in (debounce, restart_grace, transaction_grace)):
+        raise UsageError(f"--debounce, --restart-grace and --transaction-grace must be 0 to {_LONGEST} seconds")
     if group is not None and (not group or nagios or choice != EVERYTHING):
         raise UsageError("--group needs a name, and excludes --only, --topic, --min-severity, --prevention, --nagios")
     if json_output and nagios:
@@ -102,6 +106,7 @@ def diagnose(
         diagnosis, snapshot = diagnose_saved(
             from_files,
             restart_grace=restart_grace,
+            transaction_grace=transaction_grace,
             prevention=choice.prevention,
             saying=lambda sentence: say(sentence, err=True),
         )
@@ -111,6 +116,7 @@ def diagnose(
             groups=(group,) if group else (),
             debounce=debounce,
             restart_grace=restart_grace,
+            transaction_grace=transaction_grace,
             prevention=choice.prevention,
             keep=keep,
             before=before,

@@ -51,7 +51,8 @@ class CaseFile:
     """A snapshot with everything derived from it.
 
     `restart_grace` is the number of seconds for which a broker that left or came back may be restarting. `expected` is
-    what the site requires, for the checks of latent risks.
+    what the site requires, for the checks of latent risks. `transaction_grace` is the number of seconds for which an
+    open transaction may be an ordinary one.
     """
 
     snapshot: Snapshot
@@ -59,6 +60,7 @@ class CaseFile:
     background: Background
     restart_grace: float = TIMING.restart_grace
     expected: Expected = EXPECTED
+    transaction_grace: float = TIMING.transaction_grace
 
     # --- the whole cluster -----------------------------------------------------------------------------------------
 
@@ -387,8 +389,11 @@ class CaseFile:
 
 
 def open_case(
-    snapshot: Snapshot, restart_grace: float = TIMING.restart_grace, expected: Expected = EXPECTED
+    snapshot: Snapshot,
+    restart_grace: float = TIMING.restart_grace,
+    expected: Expected = EXPECTED,
+    transaction_grace: float = TIMING.transaction_grace,
 ) -> CaseFile:
     background = background_of(snapshot)
     partitions = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
-    return CaseFile(snapshot, partitions, background, restart_grace, expected)
+    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration, awaited
 from kfix.model.cluster.offsets import GroupOffsets
@@ -104,8 +105,8 @@ def _read(once: FactReader, key: str) -> Fact:
         found = once.reader.configs(kind, owner, (parts.name,)).get(parts.name)
         read = own_value if parts.own else effective_value
         return Fact(key, read(found, parts.name), f"config of {parts.owner}")
-    if parts.group:
-        return _about_group(once, key, parts)
+    if parts.group or parts.transaction:
+        return _about_client(once, key, parts)
     if parts.broker is not None:
         return Fact(key, parts.broker in once.registered(), "/brokers/ids")
     if parts.tp is None:
@@ -113,6 +114,13 @@ def _read(once: FactReader, key: str) -> Fact:
     if parts.name in _ASKED_APART:
         return _ASKED_APART[parts.name](once, key, parts.tp)
     return _about_partition(once, key, parts.tp, parts.name)
+
+
+def _about_client(once: FactReader, key: str, parts: FactKey) -> Fact:
+    if parts.group:
+        return _about_group(once, key, parts)
+    state = once.reader.transaction(parts.transaction, int(parts.name))
+    return Fact(key, None if state is None else state.text, TRANSACTIONS_TOPIC)
 
 
 def _about_group(once: FactReader, key: str, parts: FactKey) -> Fact:

@@ -16,8 +16,12 @@ from kfix.probes.groups import (
     group_is_settled,
     member_holds_rebalance,
     member_is_gone,
+    no_pending_offset,
     offsets_are,
     offsets_in_log,
+    stable_offset_free,
+    transaction_ended,
+    transaction_is_open,
 )
 from kfix.probes.isr import (
     enough_stay,
@@ -74,6 +78,7 @@ ALL: Mapping[str, Probe] = {
     "min_isr_satisfied": min_isr_satisfied.PROBE,
     "no_foreign_reassignment": no_foreign_reassignment.PROBE,
     "no_open_transactions": no_open_transactions.PROBE,
+    "no_pending_offset": no_pending_offset.PROBE,
     "no_reassignment": no_reassignment.PROBE,
     "no_throttles": no_throttles.PROBE,
     "offsets_are": offsets_are.PROBE,
@@ -84,8 +89,11 @@ ALL: Mapping[str, Probe] = {
     "reelection_is_safe": reelection_is_safe.PROBE,
     "rf_is": rf_is.PROBE,
     "room_for": room_for.PROBE,
+    "stable_offset_free": stable_offset_free.PROBE,
     "throttles_are": throttles_are.PROBE,
     "topic_isr_at_least": topic_isr_at_least.PROBE,
+    "transaction_ended": transaction_ended.PROBE,
+    "transaction_is_open": transaction_is_open.PROBE,
     "unclean_winner_is": unclean_winner_is.PROBE,
     "views_agree": views_agree.PROBE,
 }

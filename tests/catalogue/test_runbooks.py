@@ -126,7 +126,7 @@ def test_every_module_of_actions_and_probes_is_registered() -> None:
     import kfix.probes
 
     plumbing = {"__init__", "base", "registry", "election", "facts", "words", "configuring", "durability", "idle"}
-    plumbing |= {"moving", "ordering", "assignments", "resource", "compare", "positions"}
+    plumbing |= {"moving", "ordering", "assignments", "resource", "compare", "positions", "transactions"}
     for package, registry in ((kfix.actions, ACTIONS), (kfix.probes, PROBES)):
         modules = {p.stem for p in Path(str(package.__file__)).parent.rglob("*.py")} - plumbing
         assert modules == {name.replace(".", "_") for name in registry}

@@ -225,6 +225,7 @@ def test_a_group_that_waits_for_a_transaction_is_named_until_the_transaction_end
     found = said.findings["KFX108"]
     assert found["blocked"]["groups"] == [broken.group]
     assert found["partitions"] == [broken.details["pending"]]
+    assert broken.details["transactional_id"] in found["summary"]
     assert any("UNSTABLE_OFFSET_COMMIT" in row["value"] for row in found["evidence"])
     story = kfix.on("diagnose", "--debounce", "1", "--group", broken.group)
     assert story.code == 21

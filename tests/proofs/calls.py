@@ -45,6 +45,12 @@ def _commit(args: Args) -> Call:
     return Call("commit_offsets", (args.text("group"), tuple(sorted(offsets))))
 
 
+def _abort(args: Args) -> Call:
+    return Call(
+        "abort_transaction", tuple(args[k] for k in ("transactional_id", "producer", "producer_epoch", "timeout_ms"))
+    )
+
+
 CALLS: Mapping[str, Callable[[Args], Call]] = {
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
@@ -57,6 +63,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.move": _reassign,
     "reassign.noop": _reassign,
     "reassign.reorder": _reassign,
+    "transaction.abort": _abort,
     "throttle.rate": _rate,
     "throttle.remove": lambda a: _throttle(a.text("kind"), a.text("name"), ABSENT, ABSENT),
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),

@@ -49,6 +49,7 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
         "alter_configs",
         "commit_offsets",
         "evict_member",
+        "abort_transaction",
     }
 
 

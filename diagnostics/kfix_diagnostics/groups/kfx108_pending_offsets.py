@@ -10,11 +10,13 @@ How kfix knows
     for both on every snapshot. Only then does it read the log from the last stable offset on, which names the groups,
     the partitions and the producer id, and asks the coordinator for their stable offsets: UNSTABLE_OFFSET_COMMIT (88)
     confirms that the group waits. A second snapshot must show the same transaction. Brokers before 2.5 cannot be asked.
+    The log of `__transaction_state` names the transactional.id of the producer id, and its timeout.
 
 Remedies, safest first
     Start the producer's application again with the same transactional.id, which aborts the transaction within a second.
     Or wait: the brokers abort it after its transaction.timeout.ms, which is 1 minute by default and at most
-    transaction.max.timeout.ms, 15 minutes by default. The previous offset then counts again.
+    transaction.max.timeout.ms, 15 minutes by default. The previous offset then counts again. If neither is possible,
+    the runbook abort-transaction does what that start does.
 
 Do not
     Do not restart brokers and do not elect another leader: the transaction is in the log and stays open. Do not delete
@@ -26,22 +28,19 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, LoggedGroup, OffsetsLog, OpenTransaction
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
+from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.wording import some
-from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._evidence import log_source
+from kfix_diagnostics._transactions import cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
 
 CODE = "KFX108"
 _SHOWN = 3
-#: The first version whose brokers list transactions.
-_LISTS_TRANSACTIONS = (3, 0)
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -59,29 +58,29 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
     groups = tuple(sorted(g.name for _, g in waiting))
     tps = tuple(sorted({tp for _, g in waiting for tp in g.pending or ()}))
     since = min(t.since_ms for _, t in parts)
+    found = holder(case, producer, -1, since)
+    named = f"{found.called} (producer id {producer})" if found.state is not None else found.called
     they = f"group {groups[0]} waits" if len(groups) == 1 else f"{len(groups)} groups wait"
     return Finding(
         code=CODE,
         severity=Severity.CRITICAL,
         obj=f"producer id {producer}",
-        summary=f"{they} for the transaction of producer id {producer} to end: until then the committed offsets of "
+        summary=f"{they} for the transaction of {named} to end: until then the committed offsets of "
         f"{per_topic(tps)} are refused, and consumers get no record and no error",
-        cause=Cause(
-            "a transactional producer sent these offsets and has neither committed nor aborted since: it has died or "
-            "hangs",
-            Confidence.LIKELY,
-        ),
+        cause=cause_of(found, case),
         evidence=(
             *(_log_row(log, t, case) for log, t in parts[:_SHOWN]),
             *(_refusal(log, g) for log, g in waiting[:_SHOWN]),
+            *state_rows(found),
         ),
         blocked=Blocked(groups=groups),
-        remedies=tuple(_remedies(producer, groups[0], case)),
+        remedies=tuple(ending(found, groups[0], case)),
         never=(
             "Do not restart brokers and do not elect another leader: the transaction stays open",
             "Do not delete the group or reset its offsets: its position counts again when the transaction ends",
         ),
         partitions=tps,
+        facts={**found.facts, "group": groups[0]},
         token=f"{since}",
     )
 
@@ -105,29 +104,6 @@ def _refusal(log: OffsetsLog, group: LoggedGroup) -> Evidence:
         f"group {group.name}",
         f"UNSTABLE_OFFSET_COMMIT for {some(tuple(map(str, group.pending or ())), _SHOWN)}",
     )
-
-
-def _remedies(producer: int, group: str, case: CaseFile) -> Iterator[Remedy]:
-    if case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS:
-        yield Remedy(
-            f"Find the transactional.id of producer id {producer}",
-            f"kafka-transactions.sh {servers(case)} list",
-        )
-    yield Remedy(
-        "Start the producer's application again with the same transactional.id, which aborts the transaction within a "
-        "second; a producer that is still alive is fenced"
-    )
-    yield Remedy(
-        "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, unless "
-        "transaction.max.timeout.ms was raised), and diagnose again",
-        f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}",
-    )
-
-
-def _oldest_brokers(case: CaseFile) -> tuple[int, int]:
-    """Returns the version of the brokers with the oldest software; (0, 0) if none is known."""
-    found = [v.partition("-")[0].split(".") for v in case.settings(NEWEST_PROTOCOL).values()]
-    return min(((int(a), int(b)) for a, b, *_ in found if a.isdecimal() and b.isdecimal()), default=(0, 0))
 
 
 CHECK = ClusterCheck(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kfix.model.cluster.group_reading import GroupPartition
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Evidence
 from kfix.model.diagnosis.group_story import Rung
 from kfix.wording import ago, several, some
+from kfix_diagnostics._transactions import holder
 from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused, unread
 
 _OFFSETS = ("group offsets", "group coordinator", "coordinator")
@@ -33,7 +35,7 @@ def position(asked: Asked) -> Rung:
 
 def last_stable_offset(asked: Asked) -> Rung:
     name, known = "last stable offset", _known(asked)
-    found = asked.of_any(known, ("KFX116",))
+    found = asked.of_group("KFX116")
     if found is not None:
         return fails(name, found)
     if not known:
@@ -46,16 +48,34 @@ def last_stable_offset(asked: Asked) -> Rung:
     before = _before(asked)
     if before is None:
         return in_doubt(name, f"{said}: a transaction is open; one snapshot does not show whether it ends")
-    still = {tp: each for tp, each in held.items() if tp in before and before[tp].stable == each.stable}
+    return _standing(asked, said, {tp: e for tp, e in held.items() if tp in before and before[tp].stable == e.stable})
+
+
+def _standing(asked: Asked, said: str, still: Mapping[TopicPartition, GroupPartition]) -> Rung:
+    """Returns the rung where no finding has judged these last stable offsets, which stood still."""
+    name = "last stable offset"
     if not still:
         return clear(name, f"{said}, and it advances")
-    tp, each = next(((tp, e) for tp, e in still.items() if e.committed >= e.stable), next(iter(still.items())))
-    said = (
+    waits = {tp: each for tp, each in still.items() if each.committed <= each.stable}
+    if not waits:
+        return clear(name, f"{said}, but the group has committed offsets above it: it reads uncommitted records")
+    tp, each = next(iter(waits.items()))
+    return in_doubt(
+        name,
         f"{tp} has had the last stable offset {each.stable} for {ago(asked.seconds)}, below the high watermark "
-        f"{each.end}: an open transaction holds back consumers with isolation.level=read_committed"
+        f"{each.end}: {_holder(asked, tp)}",
     )
-    row = Evidence("ListOffsets with isolation 0 and 1", str(tp), f"{each.end} and {each.stable}, twice")
-    return fails(name, said, (row,)) if each.committed >= each.stable else in_doubt(name, said)
+
+
+def _holder(asked: Asked, tp: TopicPartition) -> str:
+    batch = asked.latest.held.get(tp) if asked.latest is not None else None
+    if batch is None or batch.error:
+        why = f" ({batch.error})" if batch is not None else ""
+        return f"an open transaction holds it{why}"
+    found = holder(asked.case, batch.producer, batch.epoch, batch.since_ms)
+    return (
+        f"the transaction of {found.called} holds it, has been open for {ago(found.since)}, and may be an ordinary one"
+    )
 
 
 def lag(asked: Asked) -> Rung:

@@ -11,7 +11,8 @@ How kfix knows
 
 Remedies, safest first
     While it loads: wait, minutes for a large partition, and diagnose again. If loading does not end: move the
-    leadership of the partition to another in-sync replica, which loads it afresh. If the broker hangs, see KFX402.
+    leadership of the partition to another in-sync replica, which loads it afresh. If the broker hangs, see KFX402. If
+    the partition is one that the log cleaner has not compacted (KFX115): let it finish, and restore the cleaner then.
 
 Do not
     Do not restart the broker blindly: the next coordinator loads the same partition from the start. Do not trigger an
@@ -29,10 +30,13 @@ from collections.abc import Iterator
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix_diagnostics._advice import diagnose_again, runbook
+from kfix.wording import brokers_named, known_size
+from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook
 from kfix_diagnostics._bans import no_unclean_election
+from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows, uncompacted
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._words import per_topic
@@ -40,6 +44,7 @@ from kfix_diagnostics._words import per_topic
 CODE = "KFX106"
 NO_ANSWER = -1
 LOADING = 14
+UNCOMPACTED = "KFX115"
 #: No answer, no leader known, not leader, timed out, loading, not available, not coordinator.
 SICK = frozenset({NO_ANSWER, 5, 6, 7, LOADING, 15, 16})
 
@@ -64,6 +69,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, p.partition) for p in probes}))
     fresh = loading and case.restarting(leader)
     severity = Severity.INFO if fresh else Severity.WARNING if loading else Severity.CRITICAL
+    long = of_partitions(uncompacted(case), tps) if loading else ()
     they = "it" if len(tps) == 1 else "them"
     doing = (
         f"is still loading {per_topic(tps)}, and the groups there are blocked until it has finished"
@@ -75,11 +81,17 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
         severity=severity,
         obj=f"coordinator on broker {leader}",
         summary=f"the coordinator on broker {leader} {doing}",
-        cause=_cause(leader, case, loading=loading),
-        evidence=(*(_row(p) for p in probes[:3]), *state_row(case, tps[0]), *group_rows(case, tps[0])),
+        cause=_uncleaned(long, leader) if long else _cause(leader, case, loading=loading),
+        evidence=(
+            *(_row(p) for p in probes[:3]),
+            *size_rows(case, long),
+            *state_row(case, tps[0]),
+            *group_rows(case, tps[0]),
+        ),
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
-        remedies=tuple(_remedies(leader, case, loading=loading)),
+        remedies=tuple(_after_loading(long, case) if long else _remedies(leader, case, loading=loading)),
         never=(
+            *(("Do not move the leadership to a copy of the same size: the load begins again",) if long else ()),
             "Do not restart the broker blindly: the next coordinator loads the same partitions from the start",
             "Do not trigger an unclean election: the partition has a leader",
         ),
@@ -102,6 +114,28 @@ def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:
     if loading:
         return Cause("a new coordinator reads the partition from its start before it serves groups", Confidence.LIKELY)
     return Cause("loading failed, or the brokers disagree about which of them is the coordinator", Confidence.POSSIBLE)
+
+
+def _uncleaned(long: tuple[OffsetsLogSize, ...], leader: int) -> Cause:
+    return Cause(
+        f"it reads {known_size(sum(log.size for log in long))} from the start: the log cleaner has not compacted "
+        f"{per_topic([TopicPartition(OFFSETS_TOPIC, log.partition) for log in long])} on broker {leader} (KFX115)",
+        Confidence.LIKELY,
+    )
+
+
+def _after_loading(long: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Remedy]:
+    yield diagnose_again(case, "Let it finish: it works then. Diagnose again until it does")
+    yield Remedy(
+        "Then restore the log cleaner, before the next change of leader",
+        f"kfix diagnose {cluster_options(case)} --prevention --only {UNCOMPACTED}",
+    )
+    short = [broker for log in long for broker in short_copies(case, log)]
+    if short:
+        yield Remedy(
+            f"If that takes too long: the copy on {brokers_named(sorted(set(short)))} is short, and is loaded quickly "
+            "once it leads"
+        )
 
 
 def _remedies(leader: int, case: CaseFile, *, loading: bool) -> Iterator[Remedy]:

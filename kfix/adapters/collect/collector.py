@@ -14,15 +14,18 @@ from kfix.adapters.collect.details import Details
 from kfix.adapters.collect.group_details import GroupQuestions, leaders_of
 from kfix.adapters.collect.logs import newly_led, replicas_of, suspicious
 from kfix.adapters.collect.offsets_log import coordinators
+from kfix.adapters.collect.offsets_sizes import read_sizes
 from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
+from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
 from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
-from kfix.derive.coordinator import partition_of_group
+from kfix.derive.compaction import segment_bytes_of
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
 from kfix.errors import UsageError
 from kfix.model.cluster.group_reading import GroupReading
@@ -39,6 +42,7 @@ from kfix.model.cluster.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
+from kfix.model.cluster.transactions import TransactionLog
 
 
 def _remember_nothing(_: str) -> Memory:
@@ -267,8 +271,12 @@ class _Collection:
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
         offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
         group_readings = self._group_readings(view, views) if count else ()
+        transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings), view, views)
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
+        own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
+        lines = {b: self._lines[b] for b in views}
+        sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
         return Snapshot(
             taken_at=taken_at,
             kfix=__version__,
@@ -290,6 +298,8 @@ class _Collection:
             probes=probes,
             offsets_logs=offsets_logs,
             group_readings=group_readings,
+            transaction_log=transaction_log,
+            offsets_sizes=sizes,
             log_ends=log_ends,
             visible=visible,
             epoch_ends=epoch_ends,
@@ -317,6 +327,15 @@ class _Collection:
         # Questions of their own: the errors are part of the reading, and no source of the cluster has failed.
         asked = GroupQuestions(Questions(), {b: self._lines[b] for b in views}, self._deadline)
         return tuple(asked.read(group, lambda tps: leaders_of(tps, zookeeper, views)) for group in self._wanted.groups)
+
+    def _transaction_log(
+        self, producers: Mapping[int, int], zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView]
+    ) -> TransactionLog | None:
+        if not producers:
+            return None
+        tps = {tp for view in views.values() for tp in view.partitions if tp.topic == TRANSACTIONS_TOPIC}
+        lines = {b: self._lines[b] for b in views}
+        return name_producers(lines, leaders_of(tps, zookeeper, views), len(tps), producers, self._deadline)
 
     def _topic_configs(
         self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]

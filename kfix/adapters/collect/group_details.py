@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kfix.adapters.collect.tasks import Questions
+from kfix.adapters.collect.transactions import MOST_HELD, ask_open_batches
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected, plain_reason
 from kfix.adapters.kafka import group_answers, requests, responses
@@ -21,6 +22,7 @@ from kfix.adapters.kafka.responses import CommittedOffset, FoundCoordinator, Par
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupPartition, GroupReading
 from kfix.model.cluster.snapshot import BrokerView, Endpoint, TopicPartition, ZooKeeperView
+from kfix.model.cluster.transactions import OpenBatch
 
 T = TypeVar("T")
 MOST_PARTITIONS = 1000
@@ -71,7 +73,9 @@ class GroupQuestions:
         elif broker is not None:
             self._errors["coordinator"] = f"broker {broker} does not respond to kfix"
         chosen = dict(list((offsets or {}).items())[:MOST_PARTITIONS])
-        logs = self._logs(leaders(chosen))
+        led = leaders(chosen)
+        logs = self._logs(led)
+        partitions = {tp: _partition(each, logs.get(tp)) for tp, each in chosen.items()}
         return GroupReading(
             group=group,
             taken_at=taken_at,
@@ -81,8 +85,9 @@ class GroupQuestions:
             state=described.state if described is not None else "",
             kind=described.kind if described is not None else "",
             members=described.members if described is not None else None,
-            partitions=None if offsets is None else {tp: _partition(each, logs.get(tp)) for tp, each in chosen.items()},
+            partitions=None if offsets is None else partitions,
             left_out=len(offsets or ()) - len(chosen),
+            held=self._held({tp: each.stable for tp, each in partitions.items() if 0 <= each.stable < each.end}, led),
             errors=dict(self._errors),
         )
 
@@ -175,6 +180,27 @@ class GroupQuestions:
                 self._errors["group logs"] = task.error
             else:
                 found |= {tp: tuple(each.get(tp) for each in answers) for tp in led[broker]}
+        return found
+
+    def _held(
+        self, stable: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OpenBatch]:
+        """Returns the batches at these last stable offsets, of at most `MOST_HELD` partitions."""
+        asked: dict[int, dict[TopicPartition, int]] = {}
+        for tp in sorted(stable)[:MOST_HELD]:
+            asked.setdefault(leaders[tp], {})[tp] = stable[tp]
+        tasks = {
+            b: self.questions.start(
+                f"open transactions broker {b}",
+                lambda b=b: ask_open_batches(self.connections[b], asked[b], self.deadline),  # type: ignore[misc]
+            )
+            for b in asked
+        }
+        found: dict[TopicPartition, OpenBatch] = {}
+        for broker, task in tasks.items():
+            answer = task.result(self.deadline)
+            unread = {tp: OpenBatch(offset, -1, -1, -1, task.error) for tp, offset in asked[broker].items()}
+            found |= unread if answer is None else answer
         return found
 
     def _bounds(

@@ -22,7 +22,7 @@ OVERHEAD = 12
 HEADER = 61
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 LENGTH = struct.Struct(">i")
-_HEADER = struct.Struct(">qiibIhiqqq6xi")
+_HEADER = struct.Struct(">qiibIhiqqqh4xi")
 _OLD = struct.Struct(">qiIbbq")
 _SMALLEST = {0: 14, 1: 22, 2: HEADER - OVERHEAD}
 
@@ -31,7 +31,8 @@ class Batch(NamedTuple):
     """The header of a batch. `at` and `size` are bytes in the file; `last` is the last offset.
 
     `epoch` is -1 and `records` None where the format does not contain them. `kind` has the attributes: bits 0-2 codec,
-    3 timestamp type, 4 transactional, 5 control. Times are milliseconds since the epoch.
+    3 timestamp type, 4 transactional, 5 control. Times are milliseconds since the epoch. `producer_epoch` belongs to
+    the producer id.
     """
 
     at: int
@@ -46,6 +47,7 @@ class Batch(NamedTuple):
     last_ms: int
     producer: int
     records: int | None
+    producer_epoch: int = -1
 
     @property
     def codec(self) -> str:
@@ -63,7 +65,7 @@ class Batch(NamedTuple):
 def header_at(window: bytes, offset: int, at: int) -> Batch | str:
     """Returns the batch at this position of the window, or the reason why it is invalid."""
     fields = _HEADER.unpack_from(window, offset)
-    base, length, epoch, magic, crc, kind, delta, first, last, producer, records = fields
+    base, length, epoch, magic, crc, kind, delta, first, last, producer, fence, records = fields
     if length < _SMALLEST.get(magic, 0):
         if not any(window[offset : offset + HEADER]):
             return "zeros from here on: preallocated, or lost in a power failure"
@@ -73,7 +75,8 @@ def header_at(window: bytes, offset: int, at: int) -> Batch | str:
     if magic == 2:
         if delta < 0:
             return f"invalid last offset, {-delta} below the first, {base}"
-        return Batch(at, OVERHEAD + length, base, base + delta, epoch, 2, crc, kind, first, last, producer, records)
+        size = OVERHEAD + length
+        return Batch(at, size, base, base + delta, epoch, 2, crc, kind, first, last, producer, records, fence)
     return _old_header(window, offset, at) if magic in _SMALLEST else f"magic {magic} is not a known record format"
 
 

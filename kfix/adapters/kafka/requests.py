@@ -16,7 +16,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
 LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15, 16, 17, 18
-OFFSET_FOR_LEADER_EPOCH = 23
+INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, SASL_AUTHENTICATE = 32, 35, 36
 ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, ALTER_REASSIGNMENTS, LIST_REASSIGNMENTS, OFFSET_DELETE = 43, 44, 45, 46, 47
 
@@ -48,6 +48,8 @@ DEBUGGING_REPLICA = -2
 CONSUMER = -1
 #: The first version of OffsetFetch that can require stable offsets (Kafka 2.5); it only has the flexible encoding.
 STABLE_OFFSETS = 7
+#: The first version of InitProducerId that names the producer id and epoch which it expects.
+EXPECTED_PRODUCER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,11 @@ def metadata(topics: tuple[str, ...] | None = None) -> Request:
 def find_coordinator(group: str) -> Request:
     """Creates a missing `__consumer_offsets` (KafkaApis.scala:1395), so send it only if the topic exists."""
     return Request(FIND_COORDINATOR, 1, Writer().string(group).i8(0).done())
+
+
+def find_transaction_coordinator(transactional_id: str) -> Request:
+    """Creates a missing `__transaction_state`, so send it only if the topic exists."""
+    return Request(FIND_COORDINATOR, 1, Writer().string(transactional_id).i8(1).done())
 
 
 def offset_fetch(group: str) -> Request:
@@ -140,11 +147,17 @@ def alter_configs(kind: int, name: str, changes: Mapping[str, str | None]) -> Re
     return Request(INCREMENTAL_ALTER_CONFIGS, 0, Writer().array([list(changes.items())], resource).i8(0).done())
 
 
-def describe_log_dirs(*, with_room: bool) -> Request:
-    """Requests all partitions. `with_room` uses version 4 (Kafka 3.3), with total and usable bytes per directory."""
+def describe_log_dirs(*, with_room: bool, tps: tuple[TopicPartition, ...] | None = None) -> Request:
+    """Requests all partitions, or in version 1 these ones. `with_room` uses version 4 (Kafka 3.3), with total and
+    usable bytes per directory.
+    """
     if with_room:
         return Request(DESCRIBE_LOG_DIRS, 4, Writer().compact_array(None, Writer.i32).no_tags().done(), flexible=True)
-    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None, Writer.i32).done())
+
+    def topic(w: Writer, item: tuple[str, list[int]]) -> None:
+        w.string(item[0]).array(item[1], Writer.i32)
+
+    return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None if tps is None else _by_topic(tps), topic).done())
 
 
 def list_offsets(
@@ -234,6 +247,16 @@ def leave_group(group: str, member: str, instance: str) -> Request:
         w.string(member).string(instance or None)
 
     return Request(LEAVE_GROUP, 3, Writer().string(group).array((None,), identity).done())
+
+
+def init_producer_id(transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> Request:
+    """Takes a transactional.id over, which aborts its open transaction (version 3, Kafka 2.5; only flexible).
+
+    The coordinator refuses it (47) unless the transactional.id still has this producer id. It compares the epoch only
+    if no transaction is open: with one, another epoch aborts it as well (docs/facts/consumer-groups.md).
+    """
+    w = Writer().compact_string(transactional_id).i32(timeout_ms).i64(producer).i16(epoch).no_tags()
+    return Request(INIT_PRODUCER_ID, EXPECTED_PRODUCER, w.done(), flexible=True)
 
 
 def sasl_handshake(mechanism: str) -> Request:

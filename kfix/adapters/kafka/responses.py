@@ -14,6 +14,9 @@ from kfix.model.numbers import LARGEST_PORT
 _DEFAULT = 5
 
 
+_CONCURRENT_TRANSACTIONS = 51
+
+
 @dataclass(frozen=True, slots=True)
 class MetadataResponse:
     cluster_id: str
@@ -360,6 +363,19 @@ def offset_delete(r: ByteReader) -> PartitionResult:
     error = r.i16()
     r.i32()
     return PartitionResult(error, "") if error else _all_or_none(r)
+
+
+def init_producer_id(r: ByteReader) -> PartitionResult:
+    """Returns no error for CONCURRENT_TRANSACTIONS: the coordinator answers it when it has begun to abort.
+
+    Source: `TransactionCoordinator.handleInitProducerId` of Kafka 2.7.1; seen on real brokers.
+    """
+    r.i32()
+    error, _, _ = r.i16(), r.i64(), r.i16()
+    r.tags()
+    if error == _CONCURRENT_TRANSACTIONS:
+        return PartitionResult(0, "the coordinator is ending the transaction")
+    return PartitionResult(error, "")
 
 
 def _all_or_none(r: ByteReader) -> PartitionResult:

@@ -83,6 +83,14 @@ class LiveChanger:
             return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         return self._send(requests.leave_group(group, member, instance), group_answers.leave_group, coordinator)
 
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        try:
+            coordinator = self._reader.transaction_coordinator(transactional_id)
+        except UnreachableError as error:
+            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+        request = requests.init_producer_id(transactional_id, producer, epoch, timeout_ms)
+        return self._send(request, responses.init_producer_id, coordinator)
+
     @property
     def _timeout_ms(self) -> int:
         return int(self._target.timeout * 1000)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from kfix.adapters.collect import transactions
 from kfix.adapters.collect.group_members import ask_members, read_last_generation
 from kfix.adapters.collect.logs import ask_log_ends
 from kfix.adapters.collect.probes import fetch_offsets, find_coordinators
@@ -18,7 +19,7 @@ from kfix.adapters.target import Target
 from kfix.adapters.zookeeper import fresh
 from kfix.adapters.zookeeper.connect import Connect, open_line
 from kfix.adapters.zookeeper.wire import ZooKeeperLine
-from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
+from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.model.cluster.group_reading import GroupMembers, LastGeneration
 from kfix.model.cluster.offsets import GroupOffsets
@@ -40,6 +41,7 @@ from kfix.model.cluster.snapshot import (
     PartitionView,
     TopicPartition,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 from kfix.model.numbers import broker_id
 
 T = TypeVar("T")
@@ -197,6 +199,52 @@ class LiveReader:
             error = next((each for each in (probe.find_error, probe.fetch_error) if each), NO_ANSWER)
             raise UnreachableError(f"group {group}: its coordinator does not answer: {probe.error or name_of(error)}")
         return probe.coordinator, TopicPartition(OFFSETS_TOPIC, probe.partition)
+
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        tp = self._transactions_partition(transactional_id)
+        end = self._deadline()
+        return self._lines.ask(
+            self._leader(tp), lambda line: transactions.ask_transaction(line, tp, transactional_id, since_ms, end), end
+        )
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        end = self._deadline()
+        return self._lines.ask(self._leader(tp), lambda line: transactions.ask_open_batch(line, tp, end), end)
+
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        """Returns the broker that coordinates the transactions of this id and can be asked to abort one.
+
+        Raises UnreachableError if there is none, or if it is older than 2.5.
+        """
+        self._transactions_partition(transactional_id)
+        end, request = self._deadline(), requests.find_transaction_coordinator(transactional_id)
+        found = self._lines.ask_any(
+            sorted(self.registered_brokers()),
+            lambda line, until: line.call(request, responses.find_coordinator, until),
+            end,
+        )
+        if found.error:
+            raise UnreachableError(f"transactional.id {transactional_id}: FindCoordinator: {name_of(found.error)}")
+        new = self._lines.ask(
+            found.broker,
+            lambda line: line.supports(requests.INIT_PRODUCER_ID, requests.EXPECTED_PRODUCER, end),
+            end,
+        )
+        if not new:
+            raise UnreachableError(f"broker {found.broker} is older than Kafka 2.5: it cannot check the epoch")
+        return found.broker
+
+    def _transactions_partition(self, transactional_id: str) -> TopicPartition:
+        count = self.partition_count(TRANSACTIONS_TOPIC)
+        if count is None:
+            raise UnreachableError(f"{TRANSACTIONS_TOPIC} does not exist, and asking for a coordinator would create it")
+        return TopicPartition(TRANSACTIONS_TOPIC, partition_of_group(transactional_id, count))
+
+    def _leader(self, tp: TopicPartition) -> int:
+        state = self.recorded(tp).state
+        if state is None or state.leader < 0:
+            raise UnreachableError(f"{tp}: {'has no leader' if state else 'does not exist'}")
+        return state.leader
 
     def address(self, broker: int) -> Endpoint | None:
         """Returns the registered address, or the last known one."""

@@ -91,7 +91,8 @@ def stable_end(cluster: MemoryParts, tp: TopicPartition) -> StableEnd:
 def group(cluster: MemoryParts, name: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
     _require_coordinator(cluster, name)
     stored = cluster.committed.get(name, {})
-    return GroupOffsets(name, group_members(cluster, name).state, {tp: stored.get(tp) for tp in tps})
+    unstable = tuple(sorted(tp for tp in tps if tp in cluster.pending.get(name, {})))
+    return GroupOffsets(name, group_members(cluster, name).state, {tp: stored.get(tp) for tp in tps}, unstable)
 
 
 def group_members(cluster: MemoryParts, name: str) -> GroupMembers:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from kfix.adapters.memory import answers
+from kfix.adapters.memory import answers, transactions
 from kfix.adapters.memory.configs import UNCLEAN
 from kfix.adapters.memory.faults import NO_ANSWER
 from kfix.adapters.memory.lock import MemoryLock
@@ -41,6 +41,7 @@ from kfix.model.cluster.snapshot import (
     Snapshot,
     TopicPartition,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
 # A follower rejoins the ISR within a fetch or two; on the lab's small clusters that takes half a second.
 _ISR_SECONDS = 0.5
@@ -248,6 +249,14 @@ class MemoryCluster(MemoryParts):
         self._reading("group")
         return answers.last_generation(self, group)
 
+    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
+        self._reading("transaction", zookeeper=True)
+        return transactions.state_since(self, transactional_id, since_ms)
+
+    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
+        self._reading("open_batch", zookeeper=True)
+        return transactions.open_batch(self, tp)
+
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
@@ -279,6 +288,10 @@ class MemoryCluster(MemoryParts):
     def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
         args = (group, member, instance)
         return self._change("evict_member", args, lambda: answers.evict_member(self, group, member, instance))
+
+    def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
+        args = (transactional_id, producer, epoch)
+        return self._change("abort_transaction", (*args, timeout_ms), lambda: transactions.abort(self, *args))
 
     def _change(self, method: str, args: tuple[object, ...], act: Callable[[], ChangeResult]) -> ChangeResult:
         self._live_on()

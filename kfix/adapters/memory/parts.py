@@ -10,6 +10,7 @@ from kfix.adapters.memory.state import Logs, ManualClock, MemoryBroker, Records
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
+from kfix.model.cluster.transactions import OpenBatch, TransactionState
 
 
 class MemoryParts:
@@ -17,6 +18,8 @@ class MemoryParts:
 
     `committed` has the offsets that a group has committed by name, `members` the groups that have members, `joined` the
     groups whose members are known one by one.
+    `transactions` has the state of each transactional.id, `open_batches` the batches at last stable offsets, `pending`
+    {group: {partition: producer id whose open transaction holds its offset}}.
     """
 
     def __init__(self, cluster_id: str, *, clock: ManualClock | None = None) -> None:
@@ -30,6 +33,9 @@ class MemoryParts:
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
         self.joined: dict[str, MemoryGroup] = {}
+        self.transactions: dict[str, TransactionState] = {}
+        self.open_batches: dict[TopicPartition, OpenBatch] = {}
+        self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control = MemoryController(self.records, self.brokers, self.logs, self.settings)

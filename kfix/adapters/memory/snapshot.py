@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kfix import __version__
+from kfix.adapters.memory import transactions
 from kfix.adapters.memory.configs import MIN_ISR, UNCLEAN
 from kfix.adapters.memory.parts import MemoryParts
 from kfix.adapters.memory.state import MemoryBroker
@@ -46,6 +47,9 @@ def snapshot_of(cluster: MemoryParts, reader: ClusterReader) -> Snapshot:
         topic_configs=_topic_configs(cluster, talking),
         groups=groups,
         groups_complete=len(groups) == len(cluster.groups),
+        group_readings=transactions.group_readings(cluster),
+        transaction_log=transactions.transaction_log(cluster),
+        offsets_logs=transactions.offsets_logs(cluster, reader.partition_count(OFFSETS_TOPIC) or 1),
         probes=tuple(reader.probe_group(name) for name in sorted(cluster.groups)),
         log_ends={
             tp: {b: end for b, end in ends.items() if known.get(b) in talking} for tp, ends in cluster.logs.ends.items()

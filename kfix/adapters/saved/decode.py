@@ -11,6 +11,7 @@ from kfix.adapters.saved import shape
 from kfix.derive.vantage import is_name
 from kfix.documents.shapes import ShapeError
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -36,6 +37,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
 
 T = TypeVar("T")
 
@@ -56,6 +58,8 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         probes=tuple(_same(CoordinatorProbe, p) for p in raw.probes),
         offsets_logs=tuple(_offsets_log(each) for each in raw.offsets_logs),
         group_readings=tuple(_group_reading(each) for each in raw.group_readings),
+        offsets_sizes=tuple(OffsetsLogSize(*each) for each in raw.offsets_sizes),
+        transaction_log=None if raw.transaction_log is None else _transaction_log(raw.transaction_log),
         log_ends=_rows(raw.log_ends, lambda ends: {b: LogEnd(start, end, why) for b, start, end, why in ends}),
         visible=_rows(raw.visible, dict),
         epoch_ends=_rows(raw.epoch_ends, EpochEnd._make),
@@ -101,8 +105,13 @@ def _group_reading(raw: shape.GroupReadingShape) -> GroupReading:
         "endpoint": None if raw.endpoint is None else _same(Endpoint, raw.endpoint),
         "members": None if members is None else tuple(_member(each) for each in members),
         "partitions": None if raw.partitions is None else _rows(raw.partitions, GroupPartition._make),
+        "held": _rows(raw.held, OpenBatch._make),
     }
     return GroupReading(**fields)
+
+
+def _transaction_log(raw: shape.TransactionLogShape) -> TransactionLog:
+    return TransactionLog(tuple(TransactionState(*each) for each in raw.found), raw.error)
 
 
 def _member(raw: shape.MemberRow) -> GroupMember:

@@ -37,6 +37,8 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "probes": [asdict(p) for p in snapshot.probes],
         "offsets_logs": [asdict(log) for log in snapshot.offsets_logs],
         "group_readings": [_group_reading(each) for each in snapshot.group_readings],
+        "offsets_sizes": [list(each) for each in snapshot.offsets_sizes],
+        "transaction_log": None if snapshot.transaction_log is None else asdict(snapshot.transaction_log),
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
         "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
@@ -80,7 +82,11 @@ def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:
 
 def _group_reading(reading: GroupReading) -> dict[str, Any]:
     partitions = None if reading.partitions is None else _by_topic(reading.partitions)
-    return asdict(reading) | {"partitions": partitions, "members": reading.members}
+    return asdict(reading) | {
+        "partitions": partitions,
+        "members": reading.members,
+        "held": _by_topic(reading.held),
+    }
 
 
 def _sample(sample: Sample) -> dict[str, Any]:

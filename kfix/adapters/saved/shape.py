@@ -142,6 +142,10 @@ LoggedGroupRow = _Logged | tuple[str, Int32, _Partitions | None, _Partitions | N
 TransactionRow = tuple[Int64, Int64, tuple[str, ...]]
 
 
+#: The fields of OffsetsLogSize.
+OffsetsLogSizeRow = tuple[Int32, Int32, Int64, Int64, Int64, Int64, Int64]
+
+
 class OffsetsLogShape(StrictModel):
     partition: Int32
     broker: Int32
@@ -156,6 +160,9 @@ class OffsetsLogShape(StrictModel):
 
 
 MemberRow = tuple[str, str, str, str, _Partitions]
+#: Partition, then the fields of OpenBatch.
+OpenBatchRow = tuple[Int32, Int64, Int64, Int16, Int64, str]
+TransactionStateRow = tuple[str, Int64, Int16, Int32, str, Int64]
 GroupPartitionRow = tuple[Int32, Int64, Int16, Int64, Int64, Int64, str]
 
 
@@ -170,7 +177,13 @@ class GroupReadingShape(StrictModel):
     members: list[MemberRow] | None
     partitions: dict[str, list[GroupPartitionRow]] | None
     left_out: Int32
+    held: dict[str, list[OpenBatchRow]] = Field(default_factory=dict)
     errors: dict[str, str]
+
+
+class TransactionLogShape(StrictModel):
+    found: list[TransactionStateRow]
+    error: str = ""
 
 
 class SampleShape(LenientModel):
@@ -210,6 +223,8 @@ class SnapshotShape(LenientModel):
     probes: list[ProbeShape]
     offsets_logs: list[OffsetsLogShape] = Field(default_factory=list)
     group_readings: list[GroupReadingShape] = Field(default_factory=list)
+    transaction_log: TransactionLogShape | None = None
+    offsets_sizes: list[OffsetsLogSizeRow] = Field(default_factory=list)
     log_ends: dict[str, list[LogEndsRow]]
     visible: dict[str, list[EndsRow]] = Field(default_factory=dict)
     epoch_ends: dict[str, list[EpochEndRow]] = Field(default_factory=dict)

@@ -154,7 +154,9 @@ def _asked(
 def _matched(
     app: App, access: Access, asked: HealRequest, debounce: float, out: Out
 ) -> tuple[Matched, Diagnosis, Snapshot]:
-    options = DiagnoseOptions(debounce=debounce, waiting=out.waiting)
+    # Findings about one group rest on a reading of it, which a diagnosis makes only for the groups that are named.
+    group = str(asked.params.get("group", ""))
+    options = DiagnoseOptions(groups=(group,) if group else (), debounce=debounce, waiting=out.waiting)
     diagnosis, snapshot = app.clusters.diagnose(access, options)
     found = match(asked, diagnosis, snapshot)
     out.warn(found.warnings)

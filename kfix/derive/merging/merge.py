@@ -62,6 +62,8 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         probes=tuple(parts.probes(now)),
         offsets_logs=tuple(parts.offsets_logs(now)),
         group_readings=tuple(reading for s in now for reading in s.group_readings),
+        transaction_log=parts.transaction_log(now),
+        offsets_sizes=parts.offsets_sizes(now),
         log_ends=parts.log_ends(now, origins),
         visible=parts.visible(now, origins),
         ensemble=tuple(parts.ensemble(now)),

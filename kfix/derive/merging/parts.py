@@ -9,6 +9,7 @@ from typing import TypeVar
 from kfix.derive.isolation import two_leaders
 from kfix.derive.merging.snapshots import Snapshots
 from kfix.derive.vantage import broker_called, has_answered, in_order
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     ClusterIdentity,
     CoordinatorProbe,
@@ -25,6 +26,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from kfix.model.cluster.transactions import TransactionLog
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -96,6 +98,22 @@ def offsets_logs(now: Snapshots) -> list[OffsetsLog]:
         if place not in best or not log.error or best[place].error:
             best[place] = log
     return [best[place] for place in sorted(best)]
+
+
+def offsets_sizes(now: Snapshots) -> tuple[OffsetsLogSize, ...]:
+    """Returns the newest size of each replica."""
+    newest = {(each.partition, each.broker): each for s in now for each in s.offsets_sizes}
+    return tuple(newest[place] for place in sorted(newest))
+
+
+def transaction_log(now: Snapshots) -> TransactionLog | None:
+    """Returns the newest state of each producer; with an error only if every place had one."""
+    read = [s.transaction_log for s in now if s.transaction_log is not None]
+    if not read:
+        return None
+    newest = {state.producer: state for log in read for state in log.found}
+    error = read[-1].error if all(log.error for log in read) else ""
+    return TransactionLog(tuple(newest[producer] for producer in sorted(newest)), error)
 
 
 def _rank(probe: CoordinatorProbe) -> int:

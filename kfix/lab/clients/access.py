@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import time
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +23,7 @@ from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from kfix.adapters.kafka import requests, responses
+from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.codec import Writer
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UnreachableError
@@ -36,6 +37,7 @@ from kfix.lab.clients.confluent import (
     take_over,
     transact,
     write_internal,
+    write_internal_rows,
 )
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
@@ -264,7 +266,7 @@ class LabClient:
     def transact(self, transactional_id: str, topic: str) -> None:
         transact(self._bootstrap(), transactional_id, topic)
 
-    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str, offset: int) -> None:
+    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str = "", offset: int = 0) -> None:
         hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
 
     def take_over(self, transactional_id: str) -> None:
@@ -274,6 +276,25 @@ class LabClient:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
         key, value = Writer().i16(3).string(group).done(), Writer().i16(0).i32(7).i8(0).done()
         write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
+
+    def write_commits(
+        self, where: TopicPartition, group: str, offsets: Mapping[TopicPartition, int], count: int, hours: int
+    ) -> None:
+        """Writes commits of these offsets in turn, as a coordinator does, from `hours` hours before the last one on."""
+        end = int(time.time() * 1000) - 3_600_000
+        rows = []
+        for number in range(count):
+            (topic, partition), offset = list(offsets.items())[number % len(offsets)]
+            at = end - hours * 3_600_000 + hours * 3_600_000 * number // count
+            key = Writer().i16(1).string(group).string(topic).i32(partition).done()
+            rows.append((key, Writer().i16(3).i64(offset).i32(-1).string("").i64(at).done(), at))
+        write_internal_rows(self._bootstrap(), where, rows)
+
+    def partition_size(self, broker: int, where: TopicPartition) -> int:
+        """Returns the bytes of a replica on its disk."""
+        request = requests.describe_log_dirs(with_room=False, tps=(where,))
+        _, dirs = ask(self.addresses()[broker], request, resources.log_dirs, 5.0)
+        return sum(each.sizes.get(where, 0) for each in dirs)
 
     def elect(self, partitions: Iterable[TopicPartition], *, unclean: bool) -> None:
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED

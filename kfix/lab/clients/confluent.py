@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kfix.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kfix.model.cluster.snapshot import TopicPartition as Where
 
@@ -92,17 +92,18 @@ def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
 
 
-def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str, offset: int) -> None:
-    """Sends a record and an offset of a group within a transaction, and leaves it open. Raises LabError if it fails."""
+def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str = "", offset: int = 0) -> None:
+    """Sends a record, and with `group` an offset of it, within a transaction, and leaves it open. Raises LabError."""
     own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
     producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group} | QUIET)
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group or transactional_id} | QUIET)
     try:
         producer.init_transactions(25)
         producer.begin_transaction()
         producer.produce(where.topic, b"transaction", transactional_id, where.partition)
-        pending = TopicPartition(where.topic, where.partition, offset)
-        producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
+        if group:
+            pending = TopicPartition(where.topic, where.partition, offset)
+            producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
         producer.flush(10)
     except KafkaException as problem:
         raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
@@ -120,21 +121,30 @@ def take_over(bootstrap: str, transactional_id: str) -> None:
 
 def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes) -> None:
     """Writes a record to an internal topic, which brokers accept from this client id only. Raises LabError."""
+    write_internal_rows(bootstrap, where, [(key, value, 0)])
+
+
+def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
+    """Writes records, (key, value, time in ms or 0 for now), to an internal topic. Raises LabError."""
     failures: list[str] = []
     config = {
         "bootstrap.servers": bootstrap,
         "client.id": "__admin_client",
         "acks": "all",
         "message.timeout.ms": 20_000,
+        # A coordinator writes small batches, too.
+        "batch.num.messages": 100,
     }
     producer = Producer(config | QUIET)
-    producer.produce(
-        where.topic,
-        value,
-        key,
-        where.partition,
-        on_delivery=lambda error, _: failures.append(str(error)) if error is not None else None,
-    )
+    for key, value, at_ms in rows:
+        producer.produce(
+            where.topic,
+            value,
+            key,
+            where.partition,
+            on_delivery=lambda error, _: failures.append(str(error)) if error is not None else None,
+            timestamp=at_ms,
+        )
     if producer.flush(25) or failures:
         raise LabError(f"a record of {where} was not written: {failures[:1]}")
 

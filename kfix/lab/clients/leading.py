@@ -47,6 +47,19 @@ def phantoms(access: LabClient, states: Mapping[TopicPartition, RecordedState | 
     )
 
 
+def stable_end(access: LabClient, leader: int, where: TopicPartition) -> tuple[int, int] | None:
+    """Returns (last stable offset, high watermark) at the leader; None if it does not answer."""
+    asked = [
+        requests.list_offsets((where,), requests.LATEST, replica=_CONSUMER, isolation=isolation) for isolation in (1, 0)
+    ]
+    try:
+        at = access.addresses()[leader]
+        found = [ask(at, each, responses.list_offsets, _ANSWER_SECONDS)[where] for each in asked]
+    except (UnreachableError, KeyError):
+        return None
+    return None if any(each.error for each in found) else (found[0].offset, found[1].offset)
+
+
 def log_ends(access: LabClient, where: TopicPartition, brokers: Iterable[int]) -> dict[int, int]:
     """Returns {broker: log end offset} of the replicas, whether they lead or not."""
     ends = {}

@@ -10,7 +10,7 @@ from kfix.lab.waiting import wait_for
 if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient
 
-#: The producer of the incident pending-offsets.
+#: The producer of the incidents open-transaction and pending-offsets.
 TRANSACTIONAL_ID = "ledger-writer"
 _SECONDS = 20.0
 

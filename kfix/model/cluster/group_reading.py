@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.model.cluster.naming import Endpoint, TopicPartition
+from kfix.model.cluster.transactions import OpenBatch
 
 _JOINING = "PreparingRebalance"
 
@@ -98,7 +99,8 @@ class GroupReading:
     `endpoint` is the address that FindCoordinator names; `unconnected` is why it does not accept connections from here,
     "" if it does, None if that was not tried. `state` is "" and `members` None if DescribeGroups was not answered.
     `partitions` is None if OffsetFetch was not answered. `left_out` is the number of partitions beyond the limit.
-    `errors` is {question: why it was not answered}.
+    `held` are the batches at the last stable offsets that are below the high watermark. `errors` is {question: why it
+    was not answered}.
     """
 
     group: str
@@ -111,6 +113,7 @@ class GroupReading:
     members: tuple[GroupMember, ...] | None = None
     partitions: Mapping[TopicPartition, GroupPartition] | None = None
     left_out: int = 0
+    held: Mapping[TopicPartition, OpenBatch] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -129,9 +132,8 @@ class GroupReading:
 
     @property
     def needs_second(self) -> bool:
-        """Whether a later reading shows more: members that hold a rebalance, or a lag that does not fall."""
-        held = any(0 <= each.stable < each.end for each in (self.partitions or {}).values())
-        return self.rebalances or bool(self.members and (self.lag or held))
+        """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag."""
+        return self.rebalances or bool(self.held) or bool(self.members and self.lag)
 
 
 def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:

@@ -15,7 +15,9 @@ from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.pasted import PastedText
+from kfix.model.cluster.transactions import TransactionLog
 
 NO_LEADER = -1
 #: The setting of a broker that names the version in which brokers talk to each other.
@@ -314,7 +316,8 @@ class ReachedBy:
 class Snapshot:
     """All sources, read in `seconds`. `origin` names the file of a snapshot that was not read live.
 
-    `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `ensemble` holds
+    `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `transaction_log`
+    names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
     every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
@@ -335,6 +338,8 @@ class Snapshot:
     probes: tuple[CoordinatorProbe, ...] = ()
     offsets_logs: tuple[OffsetsLog, ...] = ()
     group_readings: tuple[GroupReading, ...] = ()
+    transaction_log: TransactionLog | None = None
+    offsets_sizes: tuple[OffsetsLogSize, ...] = ()
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     visible: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     epoch_ends: Mapping[TopicPartition, EpochEnd] = field(default_factory=dict)

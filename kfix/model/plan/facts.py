@@ -34,10 +34,13 @@ PARTITION_FACTS = (
 CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
-_GROUP, _MEMBER = "group:", "member:"
+_GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
 #: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
 GROUP_FACTS = ("state", "generation", "awaited")
 MEMBER_FACTS = ("client", "host", "instance", "awaited")
+
+
+_MILLISECONDS = re.compile(r"\d{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class FactKey:
     """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
     With `group`, the fact is the committed offset of the partition, or one of the group or, with `member`, of a member.
-    `own` is False for the value in force, wherever it is set.
+    With `transaction`, a transactional.id, it is its last state since the time `name`, in milliseconds. `own` is False
+    for the value in force, wherever it is set.
     """
 
     owner: str
@@ -70,9 +74,12 @@ class FactKey:
     own: bool = True
     group: str = ""
     member: str = ""
+    transaction: str = ""
 
     @property
     def words(self) -> str:
+        if self.transaction:
+            return "state"
         if self.group and self.tp is not None:
             return f"committed offset of {self.tp}"
         if self.resource is None:
@@ -130,8 +137,18 @@ def about_member(group: str, member: str, *names: str) -> tuple[str, ...]:
     return tuple(f"{_MEMBER}{quote(group, safe='')}/{quote(member, safe='')}.{name}" for name in names)
 
 
+def about_transaction(transactional_id: str, since_ms: int) -> str:
+    """Returns the fact of the last state since this time: text as `TransactionState.text`, absent without a record."""
+    return f"{_TRANSACTION}{quote(transactional_id, safe='')}/{since_ms}"
+
+
 def split_key(key: str) -> FactKey:
     """Reads a fact's name; raises ValueError where no such fact exists."""
+    if key.startswith(_TRANSACTION):
+        name, slash, since = key.removeprefix(_TRANSACTION).partition("/")
+        if not name or not slash or not _MILLISECONDS.fullmatch(since):
+            raise ValueError(f"there is no fact {key!r}")
+        return FactKey(f"transaction of {unquote(name)}", since, transaction=unquote(name))
     if key.startswith((_GROUP, _MEMBER)):
         return _of_group(key)
     if key.startswith((_CONFIG, _EFFECTIVE)):

@@ -42,6 +42,7 @@ class Risk(StrEnum):
     ONE_GROUP = "one group"
     ONE_TOPIC = "one topic"
     ONE_BROKER = "one broker"
+    ONE_PRODUCER = "one transactional producer"
     WHOLE_CLUSTER = "the whole cluster"
     DATA_LOSS = "records that were acknowledged"
 

@@ -60,7 +60,9 @@ def judged(snapshot: Snapshot, random: Random) -> None:
     again = files.parse(text, Path("again.json"))
     odd = [f.name for f in fields(snapshot) if getattr(again, f.name) != getattr(snapshot, f.name)]
     # What only a pasted text has, and how the cluster was named, is stored by no file.
-    assert set(odd) <= {"origin", "pasted", "reached_by"}, f"what is saved was read: {[(n, getattr(snapshot, n)) for n in odd]}"
+    assert set(odd) <= {"origin", "pasted", "reached_by"}, (
+        f"what is saved was read: {[(n, getattr(snapshot, n)) for n in odd]}"
+    )
 
 
 def foretold(snapshot: Snapshot, random: Random) -> None:

@@ -52,6 +52,18 @@ def _slow() -> MemoryCluster:
     return cluster
 
 
+def _in_transaction() -> MemoryCluster:
+    return INCIDENTS["open-transaction"]().cluster
+
+
+_TRANSACTION = _in_transaction().transactions["ledger-writer"]
+ABORTED: Mapping[str, ArgValue] = {
+    "transactional_id": _TRANSACTION.transactional_id,
+    "producer": _TRANSACTION.producer,
+    "producer_epoch": _TRANSACTION.epoch,
+    "since_ms": _TRANSACTION.started_ms,
+    "timeout_ms": _TRANSACTION.timeout_ms,
+}
 ON_STUCK: Mapping[str, ArgValue] = {"partition": str(STUCK)}
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
 BROKER: Mapping[str, ArgValue] = {"kind": "broker", "name": "2"}
@@ -70,6 +82,7 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.rate": Sample(_throttled, {"broker": 3, "rate": 5000}),
     "throttle.remove": Sample(_throttled, BROKER),
     "throttle.replicas": Sample(_throttled, {"topic": "orders", "leaders": "0:2", "followers": "0:3"}),
+    "transaction.abort": Sample(_in_transaction, ABORTED),
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
 }
 IDLE = ("manual", "wait")

@@ -25,6 +25,7 @@ from tests.unit.diagnostics.clusters import (
     no_zookeeper,
     offsets_not_loaded,
     offsets_rf1,
+    offsets_uncompacted,
     on_broker,
     packed_replicas,
     partitions_stuck,
@@ -76,6 +77,8 @@ SICK: dict[str, list[Sick]] = {
     "KFX106": [
         Sick(lambda: coordinator_loading().snapshot(), "coordinator on broker 2", WARNING),
         Sick(lambda: coordinator_loading(20).snapshot(), "coordinator on broker 2", INFO),
+        Sick(lambda: offsets_uncompacted(coordinator_loading()), "coordinator on broker 2", WARNING),
+        Sick(lambda: offsets_uncompacted(coordinator_loading(), copy=1 << 20), "coordinator on broker 2", WARNING),
         Sick(lambda: changed(base(), broken_groups={"g2": (15, None)}).snapshot(), "coordinator on broker 2", CRITICAL),
         Sick(lambda: changed(base(), broken_groups={"g2": (0, -1)}).snapshot(), "coordinator on broker 2", CRITICAL),
     ],

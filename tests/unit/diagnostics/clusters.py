@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kfix.adapters.pasted.reader import parse_pasted
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import LoggedGroup, Mode, OffsetsLog, OpenTransaction, Snapshot, TopicPartition
 from tests.unit.diagnostics.build import NOW, Paper
 
@@ -48,6 +51,17 @@ def coordinator_loading(age: float = 86_400.0) -> Paper:
     paper.broken_groups = {"g2": (0, 14)}
     paper.registered[paper.part(OFFSETS_TOPIC, 43).leader] = age
     return paper
+
+
+def offsets_uncompacted(
+    paper: Paper | None = None, *, copy: int = 400 << 20, settings: Mapping[str, str] = {}, **changes: int
+) -> Snapshot:
+    """Partition 43, of g2, has four segments and repeated keys on its leader 2; `copy` is the size on broker 1."""
+    log = OffsetsLogSize(43, 2, 400 << 20, 5_000, 100, int((NOW - 7200) * 1000), 320 << 20)
+    sizes = (OffsetsLogSize(43, 1, copy), log._replace(**changes))
+    made = paper or base()
+    made.broker_settings = {b: dict(settings) for b in (1, 2, 3)}
+    return made.snapshot(offsets_sizes=sizes)
 
 
 def pending_offsets() -> Snapshot:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.transactions import OpenBatch
 from kfix.model.diagnosis.finding import Severity
+from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base, changed, coordinator_stuck, text
 from tests.unit.diagnostics.group_readings import (
     MEMBER,
+    ORDERS,
     assigned_partition_leaderless,
     coordinator_unreachable,
+    held,
     held_by_one_of,
+    open_transaction,
     position,
     read,
     reading,
     rebalance_held,
+    transaction_log,
 )
 from tests.unit.diagnostics.sick import Sick
 
@@ -29,6 +36,11 @@ _OFFSETS = (
     "Topic: __consumer_offsets PartitionCount: 1 ReplicationFactor: 2 Configs:\n"
     "Topic: __consumer_offsets Partition: 0 Leader: {} Replicas: 2,1 Isr: 2,1"
 )
+
+
+def _held_by(**state: Any) -> Snapshot:
+    return read(held(), held(), transaction_log=transaction_log(**state))
+
 
 SICK: dict[str, list[Sick]] = {
     "KFX110": [Sick(coordinator_unreachable, "coordinator on broker 2", CRITICAL)],
@@ -45,6 +57,28 @@ SICK: dict[str, list[Sick]] = {
             "group g2",
             WARNING,
         ),
+    ],
+    "KFX116": [
+        Sick(open_transaction, "producer id 4000", CRITICAL),
+        Sick(lambda: read(held(), held(), transaction_log=transaction_log("no leader")), "producer id 4000", CRITICAL),
+        # Half of its timeout is over.
+        Sick(
+            lambda: read(
+                held(since=20),
+                held(since=20),
+                transaction_log=transaction_log(timeout_ms=30_000, started_ms=int((NOW - 20) * 1000)),
+            ),
+            "producer id 4000",
+            CRITICAL,
+        ),
+        Sick(
+            lambda: read(*[held(partitions=position(committed=5, stable=18))] * 2, transaction_log=transaction_log()),
+            "producer id 4000",
+            WARNING,
+        ),
+        Sick(lambda: _held_by(status="PrepareCommit"), "producer id 4000", CRITICAL),
+        Sick(lambda: _held_by(status="CompleteAbort", epoch=4), "producer id 4000", CRITICAL),
+        Sick(lambda: _held_by(timeout_ms=20_000), "producer id 4000", CRITICAL),
     ],
     "KFX117": [
         Sick(lambda: text(_COMMIT_FAILED), "group billing", CRITICAL),
@@ -86,6 +120,19 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: read(reading(partitions=position(committed=20))),
         lambda: read(reading(partitions=position(committed=-1, start=5))),
         lambda: read(reading(partitions=position(committed=3, start=-1, end=-1, stable=-1, log_error="not read"))),
+    ],
+    "KFX116": [
+        lambda: read(held()),
+        # The transaction ended, and another one holds a later offset.
+        lambda: read(held(), held(held={})),
+        lambda: read(held(), held(held={ORDERS[0]: OpenBatch(18, 4001, 0, int((NOW - 95) * 1000))})),
+        lambda: read(held(since=30), held(since=30)),
+        lambda: read(
+            held(since=30), held(since=30), transaction_log=transaction_log(started_ms=int((NOW - 30) * 1000))
+        ),
+        # It has read behind the last stable offset: it does not wait.
+        lambda: read(*[held(partitions=position(committed=19, stable=18))] * 2),
+        lambda: read(*[held(held={ORDERS[0]: OpenBatch(18, -1, -1, -1, "Fetch: error")})] * 2),
     ],
     "KFX117": [
         # The partition of the group has no leader: that is the cause, and names the group.

@@ -7,6 +7,7 @@ from typing import Any
 
 from kfix.model.cluster.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.model.cluster.snapshot import Endpoint, Snapshot, TopicPartition
+from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base
 
@@ -35,6 +36,22 @@ def read(*readings: GroupReading, **changes: Any) -> Snapshot:
 def position(**changes: Any) -> dict[TopicPartition, GroupPartition]:
     """Returns the partitions of the group, the first of which is changed."""
     return dict.fromkeys(ORDERS, AT_END) | {ORDERS[0]: AT_END._replace(**changes)}
+
+
+def held(since: float = 95, **changes: Any) -> GroupReading:
+    """Returns a group that has read up to the last stable offset of orders-0, held since these seconds before NOW."""
+    batch = OpenBatch(18, 4000, 3, int((NOW - since) * 1000))
+    return reading(**{"partitions": position(committed=18, stable=18), "held": {ORDERS[0]: batch}, **changes})
+
+
+def transaction_log(error: str = "", **changes: Any) -> TransactionLog:
+    """Returns the log with the state of producer id 4000, or with `error` an empty one."""
+    state = TransactionState("ledger", 4000, 3, 900_000, "Ongoing", int((NOW - 95) * 1000))
+    return TransactionLog((), error) if error else TransactionLog((state._replace(**changes),))
+
+
+def open_transaction() -> Snapshot:
+    return read(held(), held(), transaction_log=transaction_log())
 
 
 def coordinator_unreachable() -> Snapshot:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Severity
-from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, text
+from tests.unit.diagnostics.build import NOW, Paper
+from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, offsets_uncompacted, text
 from tests.unit.diagnostics.prevention import (
     coordinators_on_one,
     crowded,
@@ -33,6 +33,12 @@ AGAINST = "zookeeper.session.timeout.ms against replica.lag.time.max.ms"
 
 def unclean() -> Paper:
     return durable(unclean_leader_election_enable="true")
+
+
+def without_compact() -> Paper:
+    paper = base()
+    paper.topic_settings = {OFFSETS_TOPIC: {"cleanup.policy": "delete", "segment.bytes": "104857600"}}
+    return paper
 
 
 def moving() -> Paper:
@@ -106,6 +112,14 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: leaders_on_one(preferred=True).snapshot(), "leaders", WARNING),
     ],
     "KFX609": [Sick(lambda: replicas_on_one().snapshot(), "replicas", WARNING)],
+    "KFX115": [
+        Sick(offsets_uncompacted, "topic __consumer_offsets", WARNING),
+        Sick(lambda: offsets_uncompacted(copy=1 << 20), "topic __consumer_offsets", WARNING),
+        Sick(
+            lambda: offsets_uncompacted(settings={"log.cleaner.enable": "false"}), "topic __consumer_offsets", WARNING
+        ),
+        Sick(lambda: offsets_uncompacted(without_compact()), "topic __consumer_offsets", WARNING),
+    ],
     "KFX610": [
         Sick(lambda: coordinators_on_one(preferred=False).snapshot(), f"topic {OFFSETS_TOPIC}", WARNING),
         Sick(lambda: coordinators_on_one(preferred=True).snapshot(), f"topic {OFFSETS_TOPIC}", WARNING),
@@ -200,6 +214,14 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: durable().snapshot(),
         lambda: leaders_on_one(preferred=True).snapshot(),
         lambda: replicas_on_one().kill(7).kill(1).snapshot(),
+    ],
+    "KFX115": [
+        # Two segments, young records, few repeated keys, keys that repeat at the end only, and a log that was not read.
+        lambda: offsets_uncompacted(size=299 << 20),
+        lambda: offsets_uncompacted(last_ms=int((NOW - 600) * 1000)),
+        lambda: offsets_uncompacted(keys=2_501),
+        lambda: offsets_uncompacted(behind=270 << 20),
+        lambda: offsets_uncompacted(records=-1, keys=-1, last_ms=-1, behind=-1),
     ],
     "KFX610": [
         lambda: durable().snapshot(),

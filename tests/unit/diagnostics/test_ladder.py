@@ -23,6 +23,7 @@ from tests.unit.diagnostics.clusters import (
     coordinator_loading,
     coordinator_stuck,
     offsets_not_loaded,
+    offsets_uncompacted,
     pending_offsets,
     text,
     unread_zookeeper,
@@ -32,6 +33,7 @@ from tests.unit.diagnostics.group_readings import (
     ORDERS,
     assigned_partition_leaderless,
     coordinator_unreachable,
+    held,
     position,
     read,
     reading,
@@ -174,6 +176,16 @@ def test_a_coordinator_that_loads_blocks() -> None:
     assert [f.code for f in story.findings] == ["KFX106"]
 
 
+def test_a_coordinator_that_loads_a_log_without_compaction_is_left_to_finish() -> None:
+    snapshot = offsets_uncompacted(coordinator_loading())
+    story = explain_group(snapshot, diagnose(snapshot), "g2")
+    [found] = story.findings
+    assert (found.code, found.remedies[0].text[:13]) == ("KFX106", "Let it finish")
+    assert "419.4 MB" in found.cause.text
+    assert not any(remedy.runbook for remedy in found.remedies)
+    assert any("the load begins again" in text for text in found.never)
+
+
 def test_without_an_offsets_topic_there_is_nothing_to_be_blocked_on() -> None:
     snapshot = Paper().topic("orders", 2).snapshot()
     story = explain_group(snapshot, diagnose(snapshot), "g2")
@@ -231,15 +243,22 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
     "open transaction at the position": (
         (reading(partitions=position(committed=18, stable=18)),) * 2,
         "last stable offset",
-        "fails",
+        "in doubt",
         "orders-0 has had the last stable offset 18 for 10 s",
     ),
-    "open transaction elsewhere": (
-        (reading(partitions=position(committed=10, stable=18)),) * 2,
+    "open transaction of an application that reads uncommitted records": (
+        (reading(partitions=position(committed=19, stable=18)),) * 2,
+        "last stable offset",
+        "not the cause",
+        "reads uncommitted",
+    ),
+    "short open transaction": (
+        (held(since=5), held(since=15)),
         "last stable offset",
         "in doubt",
-        "read_committed",
+        "the transaction of producer id 4000 holds it, has been open for 15 s",
     ),
+    "old open transaction": ((held(since=95), held(since=95)), "last stable offset", "fails", "KFX116"),
     "transactions that end": (
         (reading(partitions=position(stable=12)), reading(partitions=position(stable=18))),
         "last stable offset",

@@ -50,6 +50,39 @@ def in_transaction() -> MemoryCluster:
     return cluster
 
 
+def transaction(name: str = "open-transaction") -> Callable[[], MemoryCluster]:
+    return lambda: INCIDENTS[name]().cluster
+
+
+_STATE = INCIDENTS["open-transaction"]().cluster.transactions["ledger-writer"]
+PRODUCER: Mapping[str, ArgValue] = {"producer": _STATE.producer, "producer_epoch": _STATE.epoch}
+THAT: Mapping[str, ArgValue] = {
+    "transactional_id": _STATE.transactional_id,
+    **PRODUCER,
+    "since_ms": _STATE.started_ms,
+}
+
+
+def aborting() -> MemoryCluster:
+    """The coordinator writes the markers of the end, and the epoch is already the next one."""
+    cluster = transaction()()
+    cluster.transactions["ledger-writer"] = _STATE._replace(status="PrepareAbort", epoch=_STATE.epoch + 1)
+    return cluster
+
+
+def ended() -> MemoryCluster:
+    cluster = transaction()()
+    cluster.transactions["ledger-writer"] = _STATE._replace(status="CompleteCommit")
+    return cluster
+
+
+def next_one() -> MemoryCluster:
+    """The producer, which works after all, has begun its next transaction with the same epoch."""
+    cluster = transaction()()
+    cluster.transactions["ledger-writer"] = _STATE._replace(started_ms=_STATE.started_ms + 1)
+    return cluster
+
+
 OFFSETS: Mapping[str, ArgValue] = {"group": "g", "topic": "orders"}
 
 
@@ -230,6 +263,22 @@ CASES: list[Case] = [
     ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":null}'}, "pass", "all are"),
     ("offsets_in_log", four_brokers, {"topic": "orders", "offsets": '{"0":"101"}'}, "fail", "its log has 0 to 100"),
     ("offsets_in_log", dead_isr, {"topic": "orders", "offsets": '{"0":"5"}'}, "inconclusive", "has no leader"),
+    ("transaction_is_open", transaction(), THAT, "pass", "Ongoing, producer id 4000 epoch 3"),
+    ("transaction_is_open", ended, THAT, "fail", "CompleteCommit"),
+    ("transaction_is_open", next_one, THAT, "fail", "Ongoing"),
+    ("transaction_is_open", four_brokers, THAT, "fail", "no record since then"),
+    ("transaction_ended", transaction(), THAT, "fail", "Ongoing"),
+    ("transaction_ended", aborting, THAT, "fail", "PrepareAbort"),
+    ("transaction_ended", ended, THAT, "pass", "CompleteCommit"),
+    ("transaction_ended", next_one, THAT, "pass", "Ongoing"),
+    ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
+    ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER}, "fail", "held at 20 by producer id 4000 epoch 3"),
+    ("stable_offset_free", transaction(), {**ON_TP, **PRODUCER, "producer": 1}, "pass", "held at 20 by"),
+    ("stable_offset_free", four_brokers, {**ON_TP, **PRODUCER}, "pass", "is the high watermark"),
+    ("stable_offset_free", in_transaction, {**ON_TP, **PRODUCER}, "inconclusive", "no whole batch"),
+    ("no_pending_offset", transaction("pending-offsets"), {"group": "payments", **ON_TP}, "fail", "UNSTABLE"),
+    ("no_pending_offset", transaction(), {"group": "payments", **ON_TP}, "pass", "committed offset 20"),
+    ("no_pending_offset", four_brokers, {"group": "payments", **ON_TP}, "pass", "no committed offset"),
     ("controller_is", four_brokers, {"broker": 4}, "pass", "controller 4"),
     ("controller_is", lambda: without(4), {"broker": 4}, "fail", "controller 1"),
     ("free_space", lambda: with_room(121), {"broker": 4, "bytes": 100}, "pass", "broker 4: 121 bytes free"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.adapters.memory.incidents import coordinators, leaders, members, offsets, replicas
+from kfix.adapters.memory.incidents import coordinators, leaders, members, offsets, replicas, transactions
 from kfix.adapters.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.adapters.memory.incidents.prepared import PreparedIncident, found, requested
 
@@ -37,7 +37,10 @@ ALL: Mapping[str, Callable[[], PreparedIncident]] = {
     "offsets-rf1": replicas.offsets_rf1,
     "offsets-rf1-all-alive": replicas.offsets_rf1_all_alive,
     "offsets-rf1-two-brokers": replicas.offsets_rf1_two_brokers,
+    "open-transaction": transactions.open_transaction,
+    "open-transaction-unnamed": transactions.open_transaction_unnamed,
     "partition-stuck": coordinators.partition_stuck,
+    "pending-offsets": transactions.pending_offsets,
     "rebalance-held": members.rebalance_held,
     "rebalance-held-by-a-static-member": members.rebalance_held_by_a_static_member,
     "replicas-in-one-rack": replicas.replicas_in_one_rack,

@@ -9,7 +9,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
 from kfix.lab.clients.commits import Groups
 from kfix.lab.clients.groups import STEMS, name_for
-from kfix.lab.clients.leading import answers_as_leader, log_ends
+from kfix.lab.clients.leading import answers_as_leader, log_ends, stable_end
 from kfix.lab.clients.membership import begin_join, describe, settle_alone
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.clients.transactions import Transactions
@@ -170,6 +170,16 @@ class IncidentContext:
     def set_config(self, kind: str, name: str, changes: Mapping[str, str]) -> None:
         self.access.write_config(kind, name, {**self.access.configs(kind).get(name, {}), **changes})
 
+    def write_commits(
+        self, where: TopicPartition, group: str, offsets: Mapping[TopicPartition, int], count: int, hours: int
+    ) -> int:
+        """Writes commits of these offsets into an offsets partition, with times of the last hours before this one.
+
+        Returns the size of the partition in bytes at its leader.
+        """
+        self.access.write_commits(where, group, offsets, count, hours)
+        return self.access.partition_size(self.live_state(*where).leader, where)
+
     def hold_rebalance(self, group: str, coordinator: int, topic: str, partitions: int, instance: str = "") -> str:
         """Returns the id of a member that does not join again when another one comes: the group waits for it.
 
@@ -233,6 +243,14 @@ class IncidentContext:
             return bool(views) and all(view is not None and view.leader == -1 for view in views)
 
         wait_for(f"every broker reports that {topic}-{number} has no leader", everywhere, seconds)
+
+    def wait_stable(self, where: TopicPartition, stable: int, high: int) -> None:
+        leader = self.live_state(*where).leader
+        wait_for(
+            f"{where} has {high} records, of which {stable} are stable",
+            lambda: stable_end(self.access, leader, where) == (stable, high),
+            10,
+        )
 
     def wait_groups(self, groups: Groups, partitions: Iterable[int], seconds: float = 30) -> None:
         for number in partitions:

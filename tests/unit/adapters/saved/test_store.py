@@ -10,6 +10,7 @@ from kfix.adapters.saved import files
 from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import KEEP, SnapshotStore
 from kfix.errors import UsageError
+from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -35,6 +36,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperNode,
     ZooKeeperView,
 )
+from kfix.model.cluster.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.group_readings import reading
 
 TP = TopicPartition("__consumer_offsets", 0)
@@ -70,12 +72,17 @@ def whole(**changes):
         groups=(Group("g", (1, 2), "Stable", ("c/h",)),),
         groups_complete=True,
         probes=(CoordinatorProbe("g", 0, 0, 1, 0, 4, "e", 0.25),),
-        group_readings=(reading(), reading(members=None, partitions=None, endpoint=None, unconnected=None)),
+        group_readings=(
+            reading(held={TP: OpenBatch(4, 7, 3, 1000)}),
+            reading(members=None, partitions=None, endpoint=None, unconnected=None),
+        ),
         offsets_logs=(
             OffsetsLog(
                 0, 1, 2, 9, 5, 3, 9, (LoggedGroup("g", 1, (TP,), None),), (OpenTransaction(7, 1000, ("g",)),), "x"
             ),
         ),
+        transaction_log=TransactionLog((TransactionState("ledger", 7, 3, 60_000, "Ongoing", 1000),), "no leader"),
+        offsets_sizes=(OffsetsLogSize(0, 1, 400, 50, 2, 1000, 320), OffsetsLogSize(0, 2, 400)),
         stated_partitions={"t": 3},
         log_ends={TP: {1: LogEnd(0, 9, ""), 2: LogEnd(-1, -1, "gone")}},
         visible={TP: {1: 8}},
@@ -133,6 +140,8 @@ def test_every_cut_of_a_file_is_damage_and_never_a_traceback(tmp_path):
 LATER = {
     "stated_partitions",
     "group_readings",
+    "transaction_log",
+    "offsets_sizes",
     "offsets_logs",
     "visible",
     "epoch_ends",

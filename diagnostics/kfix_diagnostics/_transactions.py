@@ -1,0 +1,189 @@
+"""A transaction that does not end: who has it open, until when, and how it ends. For KFX108 and KFX116."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kfix.derive.casefile import CaseFile
+from kfix.derive.coordinator import TRANSACTIONS_TOPIC
+from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
+from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
+from kfix.wording import ago, utc_text
+from kfix_diagnostics._advice import cluster_options, runbook, servers
+
+#: Coordinators search for expired transactions every 10 s, and then write the markers.
+_OVERDUE_SECONDS = 30.0
+#: The first version whose brokers list transactions.
+_LISTS_TRANSACTIONS = (3, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionHolder:
+    """The producer of an open transaction. `since` is the age of its first record in seconds.
+
+    `state` is what its coordinator has logged, None with the reason in `why`. `epoch` is that of the producer id in the
+    log of the partition, -1 if it was not read.
+    """
+
+    producer: int
+    epoch: int
+    since: float
+    state: TransactionState | None
+    why: str
+
+    @property
+    def called(self) -> str:
+        return self.state.transactional_id if self.state is not None else f"producer id {self.producer}"
+
+    @property
+    def abortable(self) -> bool:
+        """Whether a new producer with the transactional.id aborts it: the coordinator knows it, and it is open."""
+        return self.state is not None and self.state.status == ONGOING and self.epoch in (-1, self.state.epoch)
+
+    @property
+    def unfinished(self) -> bool:
+        return self.state is not None and self.state.status in ENDING
+
+    @property
+    def hanging(self) -> bool:
+        """Whether the coordinator has ended it, although it is open in a partition."""
+        return self.state is not None and not self.abortable and not self.unfinished
+
+    @property
+    def timeout(self) -> float | None:
+        return None if self.state is None or not self.abortable else self.state.timeout_ms / 1000
+
+    def overdue(self, case: CaseFile) -> bool:
+        ends = self.ends_by
+        return ends is not None and case.taken_at > ends + _OVERDUE_SECONDS
+
+    @property
+    def ends_by(self) -> float | None:
+        """The time at which its transaction.timeout.ms has passed; None if that is unknown."""
+        by = self.state.ends_by_ms if self.state is not None and self.abortable else None
+        return None if by is None else by / 1000
+
+    @property
+    def facts(self) -> dict[str, FactValue]:
+        """The facts that the runbook refers to; without a transactional.id, it refuses."""
+        s = self.state if self.abortable else None
+        return {
+            "transactional_id": "" if s is None else s.transactional_id,
+            "producer": self.producer,
+            "producer_epoch": self.epoch if s is None else s.epoch,
+            "since_ms": 0 if s is None else s.started_ms,
+            "timeout_ms": 0 if s is None else s.timeout_ms,
+        }
+
+
+def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> TransactionHolder:
+    log = case.snapshot.transaction_log
+    state = None if log is None else log.of(producer)
+    began = state.started_ms if state is not None and state.status == ONGOING and state.started_ms >= 0 else since_ms
+    why = "" if state is not None else "this snapshot was taken without it" if log is None else log.error
+    return TransactionHolder(producer, epoch, case.taken_at - began / 1000, state, why)
+
+
+def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:
+    if found.unfinished:
+        return Cause(
+            "its coordinator has decided how it ends, and has not written that to every partition yet",
+            Confidence.LIKELY,
+        )
+    if found.hanging:
+        return Cause(
+            f"a hanging transaction: for the coordinator of {found.called} it has ended, but the partition has no "
+            "end of it",
+            Confidence.LIKELY,
+        )
+    if found.overdue(case):
+        return Cause("its coordinator has not aborted it, although its timeout has passed", Confidence.LIKELY)
+    early = found.timeout is not None and found.since < found.timeout / 2
+    more = ", or ends its transactions rarely, as some stream processors do at each checkpoint" if early else ""
+    if found.state is None:
+        more = f"; its transactional.id is unknown: {found.why}"
+    return Cause(
+        f"a transactional producer has neither committed nor aborted since: it has died or hangs{more}",
+        Confidence.POSSIBLE if early else Confidence.LIKELY,
+    )
+
+
+def state_rows(found: TransactionHolder) -> Iterator[Evidence]:
+    state, what = found.state, f"producer id {found.producer}"
+    if state is None:
+        yield Evidence(f"log of {TRANSACTIONS_TOPIC}", what, "transactional.id unknown")
+        return
+    yield Evidence(
+        f"log of {TRANSACTIONS_TOPIC}",
+        what,
+        f"transactional.id {state.transactional_id}, {state.status}, epoch {state.epoch}, "
+        f"transaction.timeout.ms {state.timeout_ms}",
+        found.since,
+    )
+
+
+def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -> Iterator[Remedy]:
+    """Yields how the transaction ends, safest first. `params` are those of the runbook as `NAME=VALUE`."""
+    again = f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}"
+    if found.unfinished or found.overdue(case):
+        yield Remedy(
+            f"Find the coordinator of {found.called}, the leader of its partition of {TRANSACTIONS_TOPIC}, and read "
+            "its log: it waits for a partition without a leader, or hangs",
+            f"kfix diagnose {cluster_options(case)}",
+        )
+        return
+    if found.hanging:
+        yield Remedy(
+            "Neither a new start nor waiting ends it. The kafka-transactions.sh of Kafka 3.0 or newer aborts a hanging "
+            "transaction by its producer id and epoch (KIP-664)"
+        )
+        return
+    if found.state is None and WITHOUT_LEADER in found.why:
+        yield Remedy(
+            f"First restore the leaders of {TRANSACTIONS_TOPIC}: without its coordinator, no transaction ends",
+            f"kfix diagnose {cluster_options(case)} --topic {TRANSACTIONS_TOPIC}",
+        )
+    if found.state is None and (case.kraft or _oldest_brokers(case) >= _LISTS_TRANSACTIONS):
+        yield Remedy(
+            f"Find the transactional.id of producer id {found.producer}", f"kafka-transactions.sh {servers(case)} list"
+        )
+    yield Remedy(_start(found))
+    yield Remedy(_wait(found), again)
+    if found.abortable:
+        yield runbook(
+            case,
+            "abort-transaction",
+            f"If {found.called} cannot be started again: abort its transaction behind a gate. Its uncommitted records "
+            "are discarded, and a producer that is still alive is fenced",
+            *params,
+        )
+
+
+def _start(found: TransactionHolder) -> str:
+    who = (
+        "the producer's application again with the same transactional.id"
+        if found.state is None
+        else f"the application with transactional.id {found.called} again"
+    )
+    return f"Start {who}, which aborts the transaction within a second; a producer that is still alive is fenced"
+
+
+def _wait(found: TransactionHolder) -> str:
+    if found.ends_by is None:
+        return (
+            "Or wait until the brokers abort the transaction after its transaction.timeout.ms (15 minutes at most, "
+            "unless transaction.max.timeout.ms was raised), and diagnose again"
+        )
+    return (
+        f"Or wait: the brokers abort the transaction within 10 s after {utc_text(found.ends_by)} "
+        f"(transaction.timeout.ms {ago(found.timeout)}); then diagnose again"
+    )
+
+
+def _oldest_brokers(case: CaseFile) -> tuple[int, int]:
+    """Returns the version of the brokers with the oldest software; (0, 0) if none is known."""
+    found = [v.partition("-")[0].split(".") for v in case.settings(NEWEST_PROTOCOL).values()]
+    return min(((int(a), int(b)) for a, b, *_ in found if a.isdecimal() and b.isdecimal()), default=(0, 0))

@@ -1,0 +1,22 @@
+"""How large the logs of the offsets partitions are, and whether the log cleaner has compacted them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class OffsetsLogSize(NamedTuple):
+    """One replica of an offsets partition. `size` is in bytes, by DescribeLogDirs of its broker.
+
+    `records` and `keys` are the numbers of records and of distinct keys in a piece of the log, -1 where none was read:
+    of the leader only, and only where the log is large. `last_ms` is the time of the last of them, and `behind` are the
+    bytes from the first of them to the end of the log, if it is not compacted there.
+    """
+
+    partition: int
+    broker: int
+    size: int
+    records: int = -1
+    keys: int = -1
+    last_ms: int = -1
+    behind: int = -1

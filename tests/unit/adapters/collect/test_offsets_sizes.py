@@ -1,0 +1,103 @@
+"""Sizes of the offsets logs, and the piece in which repeated keys show that no cleaner has been there."""
+
+import pytest
+
+from kfix.adapters.collect.offsets_sizes import read_sizes
+from kfix.adapters.deadline import Deadline
+from kfix.adapters.kafka import requests
+from kfix.adapters.kafka.codec import ByteReader
+from kfix.adapters.kafka.records import Record
+from kfix.adapters.kafka.resources import LogDirUsage
+from kfix.adapters.kafka.responses import FetchedRecords, PartitionOffset
+from kfix.derive.compaction import is_uncompacted, segment_bytes_of
+from kfix.errors import UnreachableError
+from kfix.model.cluster.offsets_size import OffsetsLogSize
+from kfix.model.cluster.snapshot import TopicPartition
+from tests.unit.adapters.collect.test_transactions import batch
+
+TP, OTHER = (TopicPartition("__consumer_offsets", number) for number in (0, 1))
+SEGMENT = 10_000
+BATCH = 100
+
+
+def row(key):
+    return Record(b"%06d" % key, b"v" * 20)
+
+
+class Leader:
+    """A broker with a log of these batches, [(base offset, bytes)], that answers as a real one."""
+
+    def __init__(self, batches, *, refuses=False):
+        self.batches, self.refuses = batches, refuses
+
+    @property
+    def size(self):
+        return sum(len(data) for _, data in self.batches)
+
+    def call(self, request, *_):
+        if request.api_key == requests.DESCRIBE_LOG_DIRS:
+            if self.refuses:
+                raise UnreachableError("closed the connection")
+            return 0, [LogDirUsage("/a", 0, {TP: self.size, OTHER: 10}), LogDirUsage("/b", 56, {OTHER: 99})]
+        assert request.api_key == requests.FETCH
+        reader = ByteReader(request.body, 25 + 4 + 2 + len(TP.topic) + 4 + 4 + 4)
+        at = reader.i64()
+        found = [data for base, data in self.batches if base + BATCH > at]
+        most = ByteReader(request.body, 12).i32()
+        return FetchedRecords(0, 9, 0, b"".join(found)[: max(most, len(found[0]))])
+
+    def call_many(self, asked, *_):
+        assert len(asked) == 2
+        end = self.batches[-1][0] + BATCH
+        return [{TP: PartitionOffset(0, 0)}, {TP: PartitionOffset(0, end)}]
+
+
+def log(*keys_of_batches, first=0):
+    return [(first + BATCH * at, batch(first + BATCH * at, *map(row, keys))) for at, keys in enumerate(keys_of_batches)]
+
+
+def repeated(count, first=0):
+    return log(*([[each % 10 for each in range(BATCH)]] * count), first=first)
+
+
+def sizes(leader, broker=1):
+    places = {TP: (1, (1,)), OTHER: (1, (1,))}
+    return read_sizes({broker: leader}, places, SEGMENT, Deadline.after(5))
+
+
+def test_a_log_that_was_never_compacted_has_repeated_keys_behind_its_first_fifth():
+    leader = Leader(repeated(40))
+    found, other = sizes(leader)
+    assert other == OffsetsLogSize(1, 1, 10)
+    assert (found.size, found.keys, found.last_ms) == (leader.size, 10, 1_000)
+    assert found.records >= 200
+    assert found.behind == pytest.approx(0.8 * leader.size, rel=0.05)
+    assert is_uncompacted(found, SEGMENT, now=4_000)
+    assert not is_uncompacted(found, SEGMENT, now=1_000)
+
+
+def test_a_log_whose_cleaner_stopped_later_is_found_although_its_beginning_is_compacted():
+    compacted = log(range(BATCH))
+    leader = Leader(compacted + repeated(40, first=1_000_000))
+    assert is_uncompacted(sizes(leader)[0], SEGMENT, now=4_000)
+
+
+def test_a_log_with_repeated_keys_in_its_second_half_only_is_healthy():
+    compacted = log(*(range(BATCH * each, BATCH * each + BATCH) for each in range(20)))
+    leader = Leader(compacted + repeated(20, first=1_000_000))
+    found, _ = sizes(leader)
+    assert found.records > 0
+    assert not is_uncompacted(found, SEGMENT, now=4_000)
+
+
+def test_a_short_log_and_a_follower_are_not_read_and_a_broker_that_refuses_has_no_sizes():
+    assert [each.records for each in sizes(Leader(repeated(2)))] == [-1, -1]
+    places = {TP: (2, (1, 2))}
+    found, _ = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, Deadline.after(5))
+    assert (found.broker, found.records) == (1, -1)
+    assert sizes(Leader(repeated(40), refuses=True)) == ()
+
+
+@pytest.mark.parametrize(("text", "size"), [("1048576", 1 << 20), ("", 104_857_600), ("0", 104_857_600)])
+def test_the_size_of_a_segment_is_that_of_the_topic_or_the_default(text, size):
+    assert segment_bytes_of(text) == size
