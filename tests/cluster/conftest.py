@@ -16,10 +16,18 @@ from kfix.lab.healing.health import trouble
 KFIX = str(Path(sys.executable).with_name("kfix"))
 
 
-#: Tests wait for sessions to expire more than they compute: two clusters side by side fill two cores, more starve.
+#: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores.
 SIDES = {
     "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
-    "three": {"test_inspect_log_dir", "test_records_lost", "test_replica_lag", "test_report_incident"},
+    "three": {
+        "test_group_faults",
+        "test_group_incidents",
+        "test_inspect_log_dir",
+        "test_records_lost",
+        "test_remedies_groups",
+        "test_replica_lag",
+        "test_report_incident",
+    },
 }
 
 

@@ -1,6 +1,6 @@
 """Faults that only a reading of one group, or of its offsets partition, shows; on real brokers."""
 
-from tests.cluster.test_incidents import states_of
+from tests.cluster.test_group_incidents import states_of
 
 
 def test_a_transaction_that_holds_the_last_stable_offset_is_named_once_it_is_not_short_any_more(kfix, lab):

@@ -5,16 +5,11 @@ import shlex
 import threading
 import time
 
-import pytest
-
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.adapters.zookeeper.view import read_view
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import KfixError
-from kfix.lab.clients.commits import Groups
-from kfix.lab.clients.groups import STEMS, name_for
-from kfix.model.cluster.snapshot import TopicPartition
 
 
 def wait_until_healthy(kfix, gone, seconds=40):
@@ -61,29 +56,6 @@ def test_a_healthy_cluster_gives_no_alarm_and_says_what_was_looked_at(kfix, lab)
     group = kfix.on("diagnose", "--group", "nosuch")
     assert group.code == 22
     assert "no source names it and it has no committed offset" in group.out
-
-
-def blocked_for_a_client(lab):
-    """Returns the groups, one in each offsets partition, whose committed offsets a client cannot read."""
-    count = 5
-    names = {number: name_for(number, count, STEMS[number % len(STEMS)]) for number in range(count)}
-    with lab.access() as access:
-        groups = Groups(access, names, "orders")
-        return {name for number, name in names.items() if not groups.works(number)}
-
-
-@pytest.mark.parametrize("incident", ["coordinator-stuck", "offsets-rf1", "coordinator-silent"])
-def test_triage_names_every_group_that_a_client_finds_blocked(incident, kfix, lab):
-    looked_at_while_well(kfix, lab)
-    lab.break_(incident)
-    blocked = blocked_for_a_client(lab)
-    assert blocked
-    said = kfix.diagnose()
-    named = {group for finding in said.every for group in finding["blocked"]["groups"]}
-    assert blocked <= named, said.out
-    told = kfix.on("diagnose", "--debounce", "3", "--restart-grace", "0").out.splitlines()[1]
-    assert told.startswith("blocked: ")
-    assert all(group in told for group in sorted(blocked)[:3]), told
 
 
 def test_the_stuck_coordinator_is_named_healed_and_proved(kfix, lab, tmp_path):
@@ -137,23 +109,6 @@ def test_two_stuck_coordinators_and_a_stuck_topic_are_one_plan_and_one_approval(
     assert not {"KFX101", "KFX102"} & set(kfix.diagnose("--debounce", "0").findings)
     with lab.access() as access:
         assert all(access.state(tp.topic, tp.partition).leader >= 0 for tp in stuck)
-
-
-def test_the_group_question_answers_why_this_group_hangs_and_another_does_not(kfix, lab):
-    broken = lab.break_("coordinator-stuck")
-    hanging = kfix.on("diagnose", "--debounce", "1", "--group", broken.group)
-    assert hanging.code == 21
-    assert f"{OFFSETS_TOPIC}-{broken.partitions[0][1]}" in hanging.out
-    assert "blocked" in hanging.out.splitlines()[0]
-    other = next(g for p, g in ((p["partition"], p["group"]) for p in probes(kfix)) if p != broken.partitions[0][1])
-    healthy = kfix.on("diagnose", "--debounce", "1", "--group", other)
-    assert "healthy" in healthy.out.splitlines()[0]
-
-
-def probes(kfix):
-    path = kfix.home.parent / "probes.json"
-    kfix.on("snapshot", "save", path, "--overwrite")
-    return json.loads(path.read_text())["probes"]
 
 
 def test_without_approval_nothing_changes_and_the_exact_approval_is_named(kfix, lab):
@@ -216,91 +171,6 @@ def test_offsets_under_min_isr_block_commits_and_no_election_is_offered(kfix, la
     for broker in broken.dead:
         lab.restart(broker)
     wait_until_healthy(kfix, {"KFX304", "KFX401"})
-
-
-def test_a_group_that_waits_for_a_transaction_is_named_until_the_transaction_ends(kfix, lab):
-    broken = lab.break_("pending-offsets")
-    said = kfix.diagnose("--debounce", "1")
-    assert said.code == 21
-    found = said.findings["KFX108"]
-    assert found["blocked"]["groups"] == [broken.group]
-    assert found["partitions"] == [broken.details["pending"]]
-    assert broken.details["transactional_id"] in found["summary"]
-    assert any("UNSTABLE_OFFSET_COMMIT" in row["value"] for row in found["evidence"])
-    story = kfix.on("diagnose", "--debounce", "1", "--group", broken.group)
-    assert story.code == 21
-    assert "KFX108" in story.out.splitlines()[0]
-    with lab.access() as access:
-        access.take_over(broken.details["transactional_id"])
-    assert kfix.on("diagnose", "--group", broken.group).code == 0
-
-
-def test_offsets_that_were_not_loaded_are_found_in_the_log(kfix, lab):
-    broken = lab.break_("offsets-not-loaded")
-    said = kfix.diagnose("--debounce", "1")
-    assert said.code == 21
-    found = said.findings["KFX109"]
-    assert found["blocked"]["groups"] == [broken.group]
-    assert found["partitions"] == [f"{OFFSETS_TOPIC}-{broken.partitions[0][1]}"]
-    assert found["object"] == f"coordinator on broker {broken.details['leader']}"
-    assert any("no offset of orders-0" in row["value"] for row in found["evidence"])
-    assert kfix.on("diagnose", "--debounce", "1", "--group", broken.group).code == 21
-
-
-def states_of(story):
-    """{rung: its state} of a ladder in JSON."""
-    return {rung["name"]: rung["state"] for rung in story.json["rungs"]}
-
-
-def test_the_ladder_of_a_group_that_works_is_clear_and_a_saved_snapshot_gives_the_same(kfix, lab, tmp_path):
-    broken = lab.break_("healthy")
-    live = kfix.on("diagnose", "--json", "--group", broken.group)
-    assert live.code == 0
-    assert set(states_of(live).values()) == {"not the cause"}
-    path = tmp_path / "s.json"
-    kfix.on("snapshot", "save", path, "--group", broken.group)
-    saved = kfix.run("diagnose", "--json", "--from", path, "--group", broken.group)
-    assert states_of(saved) == states_of(live)
-
-
-def test_a_coordinator_that_advertises_a_wrong_address_is_the_first_rung(kfix, lab):
-    broken = lab.break_("coordinator-unreachable")
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX110"])
-    assert broken.details["address"] in story.json["verdict"]
-    assert (states_of(story)["address"], states_of(story)["loaded"]) == ("fails", "not read")
-    said = kfix.diagnose("--debounce", "1")
-    assert "advertised.listeners" in said.findings["KFX402"]["cause"]["text"]
-
-
-def test_a_member_that_does_not_join_again_is_named_by_the_ladder(kfix, lab):
-    broken = lab.break_("rebalance-held")
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    assert story.code == 21
-    [found] = [f for f in story.json["findings"] if f["code"] == "KFX111"]
-    # The log names the last generation, so that only one of the two members can hold the rebalance.
-    members = [row["what"] for row in found["evidence"] if row["what"].startswith("member ")]
-    assert members == [f"member {broken.details['member']}"]
-    assert states_of(story)["rebalance"] == "fails"
-    assert states_of(story)["partitions"] == "not the cause"
-
-
-def test_an_offset_outside_the_log_and_a_partition_without_a_leader_are_rungs_of_the_ladder(kfix, lab):
-    broken = lab.break_("offset-outside-log")
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", broken.group)
-    assert (story.code, [f["code"] for f in story.json["findings"]]) == (21, ["KFX113"])
-    assert states_of(story)["position"] == "fails"
-    lab.mend()
-    stuck = lab.break_("isr-gone")
-    [where] = stuck.partitions
-    number, group = next((p["partition"], p["group"]) for p in probes(kfix))
-    with lab.access() as access:
-        assert Groups(access, {number: group}, where[0]).commit(number, {TopicPartition(*where): 5}) == 0
-    story = kfix.on("diagnose", "--json", "--debounce", "1", "--group", group)
-    assert story.code == 21
-    assert "blocked by KFX103" in story.json["verdict"]
-    assert states_of(story)["partitions"] == "fails"
-    assert "KFX112" in {folded["code"] for f in story.json["findings"] for folded in f["folded"]}
 
 
 def test_lost_broker_ids_are_told_from_dead_ones(kfix, lab):
