@@ -76,7 +76,7 @@ def _waiting(producer: int, parts: list[tuple[OffsetsLog, OpenTransaction]], cas
         blocked=Blocked(groups=groups),
         remedies=tuple(ending(found, groups[0], case)),
         never=(
-            "Do not restart brokers and do not elect another leader: the transaction stays open",
+            "Do not restart brokers or elect another leader because of it: the transaction stays open",
             "Do not delete the group or reset its offsets: its position counts again when the transaction ends",
         ),
         partitions=tps,

@@ -42,6 +42,7 @@ from kfix.model.cluster.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import several, some
 from kfix_diagnostics._advice import cluster_options, partition_options
+from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._words import per_topic
 
@@ -80,6 +81,7 @@ def _not_loaded(broker: int, parts: list[tuple[OffsetsLog, LoggedGroup]], case: 
             _never_reload(broker),
             "Do not let the consumers commit before the old offsets are saved: new commits replace them",
         ),
+        forbids=(no_election(tps), no_restart([broker])),
         partitions=tps,
     )
 

@@ -82,7 +82,7 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         blocked=Blocked(f"{several(len(last.members or ()), 'member')} of the group", (last.group,)),
         remedies=tuple(_remedies(last, members, case)),
         never=(
-            "Do not restart brokers and do not move the coordinator: the next one waits for the same member",
+            "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
             "Do not restart all members at once: each start is another rebalance",
             *(() if one else ("Do not evict one member after the other on a guess: each is another rebalance",)),
         ),

@@ -36,9 +36,10 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, known_size, several
 from kfix_diagnostics._advice import servers
+from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._compaction import CLEANER, short_copies, size_rows, uncompacted
 from kfix_diagnostics._words import are, per_topic
 
@@ -54,7 +55,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
     tps = tuple(sorted(TopicPartition(OFFSETS_TOPIC, log.partition) for log in logs))
-    n = len(tps)
+    n, leaders = len(tps), sorted({log.broker for log in logs})
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
@@ -65,9 +66,10 @@ def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
         evidence=(*size_rows(case, logs), *_setting_rows(case)),
         remedies=tuple(_remedies(logs, case)),
         never=(
-            "Do not restart the leader and do not move the leadership to a copy of the same size: it is loaded whole",
+            f"Do not restart {brokers_named(leaders)}, nor move leadership to a copy of the same size: it is loaded whole",
             "Do not delete the topic and do not add delete to its cleanup.policy: that removes committed offsets",
         ),
+        forbids=(no_restart(leaders),),
         partitions=tps,
     )
 
@@ -116,7 +118,8 @@ def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Reme
     if short:
         yield Remedy(
             f"Move the leadership to a compacted copy, on {brokers_named(short)}, which loads a short log; then "
-            "restart the former leader with its cleaner on"
+            "restart the former leader with its cleaner on",
+            changes=(ChangeKind.ELECTION,),
         )
         return
     if _off(case):
@@ -128,7 +131,7 @@ def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Reme
             f"Read log-cleaner.log of {brokers_named(leaders)} and the metrics DeadThreadCount and "
             "uncleanable-partitions-count: they name what the cleaner failed on"
         )
-    yield Remedy(
+    yield restart(
         "Restart first a broker that leads none of these partitions: that loads nothing, and its copies are compacted. "
         "Then move the leadership there, and restart the former leader"
     )

@@ -85,7 +85,7 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Transact
         blocked=Blocked("consumers with read_committed", (group,)),
         remedies=tuple(ending(found, group, case, f"group={group}")),
         never=(
-            "Do not restart brokers and do not elect another leader: the transaction stays open",
+            "Do not restart brokers or elect another leader because of it: the transaction stays open",
             "Do not move the group behind the transaction: it would skip records that may still be committed",
         ),
         partitions=tps,
