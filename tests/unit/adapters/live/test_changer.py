@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from kafka.protocol import admin, consumer
+from kafka.protocol import admin, consumer, producer
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import questions
@@ -183,6 +183,11 @@ class Reader:
     def address(self, broker):
         return self.addresses.get(broker)
 
+    def transaction_coordinator(self, _):
+        if self._controller is None:
+            raise UnreachableError("FindCoordinator: COORDINATOR_NOT_AVAILABLE")
+        return self._controller
+
 
 def altering(error=0, message=None, *, answers=True):
     resource = admin.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
@@ -224,3 +229,23 @@ def test_what_nobody_can_be_asked_is_not_sent(kind, name, controller):
     broker = altering()
     assert alter(broker, kind, name, controller=controller).code > 0
     assert broker.asked == []
+
+
+def abort(error=0, **options):
+    """Returns the result, and what the coordinator was asked."""
+    response = producer.InitProducerIdResponse(throttle_time_ms=0, error_code=error, producer_id=-1, producer_epoch=-1)
+    broker = FakeBroker({22: lambda *_: response})
+    with broker.listening() as endpoint:
+        changer = LiveChanger(Target(()), parse_connect("z:1"), Reader({1: endpoint}, **options))
+        return changer.abort_transaction("ledger", 4000, 3, 60_000), broker.asked
+
+
+@pytest.mark.parametrize(("error", "accepted"), [(0, True), (51, True), (47, False)])
+def test_a_transaction_is_aborted_by_its_coordinator_with_one_request(error, accepted):
+    result, asked = abort(error)
+    assert (result.accepted, asked) == (accepted, [(3, 7), (22, 3)])
+
+
+def test_without_a_transaction_coordinator_nothing_is_sent():
+    result, asked = abort(controller=None)
+    assert (result.name, asked) == ("NOT_SENT", [])
