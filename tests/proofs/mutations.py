@@ -22,14 +22,14 @@ Mutation = Callable[[MemoryCluster, FactKey], None]
 
 #: Every kind of fact that a plan may rest on.
 OF_GROUPS = frozenset({*GROUP_FACTS, *MEMBER_FACTS, "committed"})
-KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, "registered", "config", "effective"})
+KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, "registered", "config", "effective", "transaction"})
 
 
 def kind_of(key: str) -> str:
     parts = split_key(key)
     if parts.resource is not None:
         return "config" if parts.own else "effective"
-    return parts.name
+    return "transaction" if parts.transaction else parts.name
 
 
 def _tp(key: FactKey) -> TopicPartition:
@@ -249,6 +249,26 @@ def _as(**changes: Any) -> Mutation:
     return mutate
 
 
+def _next_transaction(cluster: MemoryCluster, key: FactKey) -> None:
+    """The producer, which works after all, has begun its next transaction with the same epoch."""
+    state = cluster.transactions[key.transaction]
+    cluster.transactions[key.transaction] = state._replace(started_ms=state.started_ms + 1)
+
+
+def _taken_over(cluster: MemoryCluster, key: FactKey) -> None:
+    """The application was started again, and its coordinator is ending the transaction."""
+    state = cluster.transactions[key.transaction]
+    cluster.transactions[key.transaction] = state._replace(status="PrepareAbort", epoch=state.epoch + 1)
+
+
+def _transaction_committed(cluster: MemoryCluster, key: FactKey) -> None:
+    state = cluster.transactions[key.transaction]
+    cluster.transactions[key.transaction] = state._replace(status="CompleteCommit")
+    cluster.open_batches.clear()
+    cluster.logs.open_transactions.clear()
+    cluster.pending.clear()
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -274,6 +294,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "client": (_as(client="other"),),
     "host": (_as(host="/10.0.0.9"),),
     "instance": (_as(instance="other"),),
+    "transaction": (_next_transaction, _taken_over, _transaction_committed),
     "config": (_config, _same_made_own),
     "effective": (_config, _default),
 }

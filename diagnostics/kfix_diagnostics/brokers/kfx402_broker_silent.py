@@ -80,11 +80,10 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
 
 
 def _in_isr(broker: int, case: CaseFile) -> Iterator[TopicPartition]:
-    zookeeper = case.snapshot.zookeeper
-    states = {} if zookeeper is None else zookeeper.states
-    yield from (tp for tp, state in states.items() if broker in state.isr)
-    only_viewed = {tp for view in case.views.values() for tp in view.partitions.keys() - states.keys()}
-    yield from (tp for tp in only_viewed if broker in case.isr(tp))
+    tps = dict.fromkeys(case.snapshot.zookeeper.states if case.snapshot.zookeeper is not None else ())
+    for view in case.views.values():
+        tps |= dict.fromkeys(view.partitions)
+    return (tp for tp in tps if broker in case.isr(tp))
 
 
 def _cause(why: str) -> str:

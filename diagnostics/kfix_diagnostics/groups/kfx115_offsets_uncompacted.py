@@ -66,7 +66,7 @@ def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
         evidence=(*size_rows(case, logs), *_setting_rows(case)),
         remedies=tuple(_remedies(logs, case)),
         never=(
-            f"Do not restart {brokers_named(leaders)}, nor move leadership to a copy of the same size: it is loaded whole",
+            f"Do not restart {brokers_named(leaders)}, nor move leadership to a copy as large: it is loaded whole",
             "Do not delete the topic and do not add delete to its cleanup.policy: that removes committed offsets",
         ),
         forbids=(no_restart(leaders),),

@@ -93,7 +93,7 @@ def test_a_log_with_repeated_keys_in_its_second_half_only_is_healthy():
 def test_a_short_log_and_a_follower_are_not_read_and_a_broker_that_refuses_has_no_sizes():
     assert [each.records for each in sizes(Leader(repeated(2)))] == [-1, -1]
     places = {TP: (2, (1, 2))}
-    found, _ = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, Deadline.after(5))
+    [found] = read_sizes({1: Leader(repeated(40))}, places, SEGMENT, Deadline.after(5))
     assert (found.broker, found.records) == (1, -1)
     assert sizes(Leader(repeated(40), refuses=True)) == ()
 

@@ -5,7 +5,8 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol import admin, consumer
+from kafka.protocol import admin, consumer, producer
+from kafka.protocol import metadata as meta
 
 from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
@@ -177,3 +178,29 @@ def test_garbage_is_one_clear_error_and_never_another(decode, data):
 def test_a_reader_may_snapshot_at_log_directories_and_may_not_alter_configs():
     assert requests.DESCRIBE_LOG_DIRS in READ_ONLY
     assert requests.INCREMENTAL_ALTER_CONFIGS not in READ_ONLY
+
+
+@given(names, st.integers(0, 9))
+def test_describe_log_dirs_of_named_partitions_has_the_same_bytes(name, index):
+    topic = admin.DescribeLogDirsRequest.DescribableLogDirTopic(topic=name, partitions=[index])
+    asked = requests.describe_log_dirs(with_room=False, tps=(TopicPartition(name, index),))
+    same(asked, admin.DescribeLogDirsRequest(topics=[topic]))
+
+
+@given(names, st.integers(0, 2**40), st.integers(0, 2**15 - 1), st.integers(1, 900_000))
+def test_taking_a_transactional_id_over_has_the_same_bytes(name, producer_id, epoch, timeout):
+    same(
+        requests.init_producer_id(name, producer_id, epoch, timeout),
+        producer.InitProducerIdRequest(
+            transactional_id=name, transaction_timeout_ms=timeout, producer_id=producer_id, producer_epoch=epoch
+        ),
+    )
+    same(requests.find_transaction_coordinator(name), meta.FindCoordinatorRequest(key=name, key_type=1))
+
+
+@pytest.mark.parametrize(("code", "said"), [(0, 0), (51, 0), (47, 47), (53, 53)])
+def test_a_coordinator_that_has_begun_to_abort_accepts_the_request(code, said):
+    message = producer.InitProducerIdResponse(throttle_time_ms=0, error_code=code, producer_id=-1, producer_epoch=-1)
+    found = responses.init_producer_id(answer(message, requests.EXPECTED_PRODUCER))
+    assert found.error == said
+    assert bool(found.message) == (code == 51)

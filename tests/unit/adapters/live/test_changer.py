@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from kafka.protocol import admin, consumer
+from kafka.protocol import admin, consumer, producer
 from kafka.protocol.consumer import group as group_api
 
 from kfix.adapters.deadline import Deadline
@@ -190,6 +190,11 @@ class Reader:
             raise UnreachableError(f"group {group}: its coordinator does not answer")
         return self._coordinator
 
+    def transaction_coordinator(self, _):
+        if self._controller is None:
+            raise UnreachableError("FindCoordinator: COORDINATOR_NOT_AVAILABLE")
+        return self._controller
+
 
 def altering(error=0, message=None, *, answers=True):
     resource = admin.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
@@ -263,3 +268,23 @@ def test_without_a_coordinator_no_member_is_removed():
     broker = leaving()
     result = evict(broker, coordinator=None)
     assert (result.name, result.accepted, result.unknown, broker.asked) == ("NOT_SENT", False, False, [])
+
+
+def abort(error=0, **options):
+    """Returns the result, and what the coordinator was asked."""
+    response = producer.InitProducerIdResponse(throttle_time_ms=0, error_code=error, producer_id=-1, producer_epoch=-1)
+    broker = FakeBroker({22: lambda *_: response})
+    with broker.listening() as endpoint:
+        changer = LiveChanger(Target(()), parse_connect("z:1"), Reader({1: endpoint}, **options))
+        return changer.abort_transaction("ledger", 4000, 3, 60_000), broker.asked
+
+
+@pytest.mark.parametrize(("error", "accepted"), [(0, True), (51, True), (47, False)])
+def test_a_transaction_is_aborted_by_its_coordinator_with_one_request(error, accepted):
+    result, asked = abort(error)
+    assert (result.accepted, asked) == (accepted, [(3, 7), (22, 3)])
+
+
+def test_without_a_transaction_coordinator_nothing_is_sent():
+    result, asked = abort(controller=None)
+    assert (result.name, asked) == ("NOT_SENT", [])
