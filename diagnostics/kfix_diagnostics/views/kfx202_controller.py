@@ -160,8 +160,7 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
             *_another(case),
             restart(f"Restart broker {controller} with a clean shutdown. Another takes over in seconds", controller),
         ),
-        never=NEVER,
-        forbids=(NO_MOVES,),
+        never=NEVER[:1],
         follows=explained_by((controller,), case),
         token=str(controller),
     )

@@ -14,6 +14,7 @@ from typing import Final
 from rich.console import Console
 
 from kfix.model.diagnosis.finding import Blocked, Diagnosis, Finding, Remedy, Severity
+from kfix.report.findings.grouping import grouped
 from kfix.report.findings.reach import reach_lines
 from kfix.report.findings.table import (
     STEP,
@@ -48,12 +49,13 @@ def print_screen(diagnosis: Diagnosis, console: Console) -> None:
 
 def print_first(diagnosis: Diagnosis, console: Console) -> None:
     """Prints the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
-    if lines := [*_triage(diagnosis)]:
+    if lines := [*_triage(grouped(diagnosis))]:
         print_lines([Line("confirming a first verdict:", style="bold yellow"), *lines], console)
 
 
 def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     """Yields the lines; `width` is that of the terminal, since wrapped lines count."""
+    diagnosis = grouped(diagnosis)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
     top = [headline(diagnosis), *_triage(diagnosis), *note_lines(diagnosis)]
     bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads)] if heads else [])]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Remedy, Severity
 from kfix.report.console import console_for_text, console_on
 from kfix.report.findings.screen import MOST_LINES, print_first, screen_lines
@@ -52,6 +53,32 @@ def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
     # Without a finding about them, the sources themselves are listed.
     alone = replace(diagnosis(), could_not_read=("broker 1: no answer",))
     assert "not read:\n  broker 1: no answer\n" in screen_text(alone)
+
+
+def test_partitions_with_one_cause_and_one_remedy_are_one_finding_that_lists_them() -> None:
+    def stuck(number: int, remedy: str = "Elect") -> Finding:
+        tp = TopicPartition("orders", number)
+        same = replace(fault(1), summary=f"{tp} has no leader", blocked=Blocked(f"producers of {tp}", (f"g{number}",)))
+        return replace(same, obj=str(tp), partitions=(tp,), remedies=(Remedy(remedy, "kfix runbook apply x"),))
+
+    said = screen_text(diagnosis(stuck(0), stuck(1), stuck(2, "Start broker 3"), stuck(3)), 300)
+    lines = said.splitlines()
+    assert lines[0].startswith("prod: 2 critical (")
+    assert lines[1] == (
+        "blocked: 4 groups: g0, g1, g2, g3; producers of orders-0, and of 2 more partitions; producers of orders-2"
+    )
+    assert lines[2] == "why: orders-0 has no leader. The same is true of 2 more partitions."
+    assert [line for line in lines if line.startswith("CRITICAL")] == [
+        "CRITICAL KFX101 orders-0, orders-1, orders-3",
+        "CRITICAL KFX101 orders-2",
+    ]
+
+
+def test_a_remedy_that_waits_gives_way_to_what_it_waits_for() -> None:
+    waits = Remedy("Wait until KFX300 (topic-200) is resolved. Then: elect", "", after=fault(200).key)
+    first = replace(fault(1), remedies=(waits,))
+    lines = screen_text(diagnosis(first, fault(200)), 300).splitlines()
+    assert lines[3] == "next: kfix runbook apply fix-200 --bootstrap-server a:1"
 
 
 def test_the_name_of_the_cluster_stands_beside_its_id() -> None:
