@@ -1,18 +1,21 @@
 """Whatever a snapshot holds: it is judged, nothing is proposed that would do harm, and nothing is told twice."""
 
+import re
 from collections import Counter
 
 from hypothesis import given, settings
 
 from kfix.derive.casefile import open_case
 from kfix.model.cluster.snapshot import Snapshot, TopicPartition
-from kfix.model.diagnosis.finding import Severity
+from kfix.model.diagnosis.finding import ChangeKind, Severity
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.table import findings_text
 from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.papers import papers
+
+STARTS = re.compile(r"(Wait until .* Then: )?(start|end the frozen)", re.IGNORECASE)
 
 
 @settings(max_examples=120, deadline=None)
@@ -47,6 +50,18 @@ def test_no_unclean_election_where_a_replica_in_sync_lives_or_where_nobody_lives
                 assert case.among_live(case.assignment(tp).replicas)
         else:
             assert not any("unclean election of" in r.text for r in finding.remedies)
+
+
+@settings(max_examples=200, deadline=None)
+@given(papers())
+def test_what_loses_records_comes_after_a_start_that_loses_none(paper: Paper) -> None:
+    """As long as an in-sync replica exists on some disk, the start of its broker is advised first."""
+    snapshot = paper.snapshot()
+    case = open_case(snapshot)
+    for finding in diagnose(snapshot, options=Options(prevention=True)).walk():
+        loses = [ChangeKind.UNCLEAN_ELECTION in r.changes or "relax_to" in r.command for r in finding.remedies]
+        if any(loses) and any(case.isr(tp) for tp in finding.partitions):
+            assert any(STARTS.match(r.text) for r in finding.remedies[: loses.index(True)]), finding.remedies
 
 
 @settings(max_examples=120, deadline=None)
