@@ -15,6 +15,7 @@
 - Epoch ends only if two brokers report themselves as leader: by the newer of the two, about an epoch not above the
   older one's.
 - A probe whose coordinator responded outranks one with an error, which outranks no answer; then the newest.
+- Readings of a group at one moment, from several vantages, count once: only later ones show what lasts.
 - Groups: every broker that lists one; its state by the newest that knows it. They are complete if every live broker has
   listed its own.
 - A broker is silent if no vantage reached it; a source has failed if it responded nowhere. ZooKeeper is one source.
@@ -61,7 +62,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
         groups_complete=parts.all_listed(views, zookeeper, sources),
         probes=tuple(parts.probes(now)),
         offsets_logs=tuple(parts.offsets_logs(now)),
-        group_readings=tuple(reading for s in now for reading in s.group_readings),
+        group_readings=tuple(parts.group_readings(now)),
         transaction_log=parts.transaction_log(now),
         offsets_sizes=parts.offsets_sizes(now),
         log_ends=parts.log_ends(now, origins),

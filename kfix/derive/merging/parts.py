@@ -9,6 +9,7 @@ from typing import TypeVar
 from kfix.derive.isolation import two_leaders
 from kfix.derive.merging.snapshots import Snapshots
 from kfix.derive.vantage import broker_called, has_answered, in_order
+from kfix.model.cluster.group_reading import GroupReading, by_group
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import (
     ClusterIdentity,
@@ -27,6 +28,7 @@ from kfix.model.cluster.snapshot import (
     ZooKeeperView,
 )
 from kfix.model.cluster.transactions import TransactionLog
+from kfix.model.timing import TIMING
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -98,6 +100,24 @@ def offsets_logs(now: Snapshots) -> list[OffsetsLog]:
         if place not in best or not log.error or best[place].error:
             best[place] = log
     return [best[place] for place in sorted(best)]
+
+
+def group_readings(now: Snapshots) -> Iterator[GroupReading]:
+    """Yields the readings of each group that are a debounce apart, oldest first; of closer ones the most complete.
+
+    Two vantages that read a group at the same moment do not show that a rebalance or a transaction lasts.
+    """
+    for readings in by_group(reading for s in now for reading in s.group_readings).values():
+        left, kept = list(readings), list[GroupReading]()
+        while left:
+            best = max((r for r in left if left[-1].taken_at - r.taken_at < TIMING.debounce), key=_completeness)
+            kept.append(best)
+            left = [r for r in left if best.taken_at - r.taken_at >= TIMING.debounce]
+        yield from reversed(kept)
+
+
+def _completeness(reading: GroupReading) -> tuple[bool, bool, float]:
+    return reading.members is not None, reading.partitions is not None, reading.taken_at
 
 
 def offsets_sizes(now: Snapshots) -> tuple[OffsetsLogSize, ...]:

@@ -23,6 +23,7 @@ from kfix_diagnostics.engine import diagnose
 from tests.unit.derive.places import A, B, seen_by, two
 from tests.unit.diagnostics import cut_clusters
 from tests.unit.diagnostics.clusters import base, healthy
+from tests.unit.diagnostics.group_readings import held, read, reading, transaction_log
 
 TP = TopicPartition("orders", 0)
 
@@ -230,3 +231,27 @@ def test_what_earlier_snapshots_remember_is_put_together() -> None:
     merged = merge([here, there])
     assert merged.remembered_groups == ("h", "i", "g")
     assert merged.remembered_brokers == {7: "new:1", 8: "b8:1"}
+
+
+# --- readings of a group ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("apart", "found"), [(0.3, False), (9.9, False), (10.0, True), (60.0, True)])
+def test_a_rebalance_that_two_places_see_at_one_moment_does_not_last(apart: float, found: bool) -> None:
+    rebalancing = reading(state="PreparingRebalance")
+    places = [_at(read(rebalancing), "a.json", 0), _at(read(rebalancing), "b.json", apart)]
+    assert [f.code for f in diagnose(merge(places)).walk()] == ["KFX111"] * found
+    transaction = read(held(), transaction_log=transaction_log())
+    places = [_at(transaction, "a.json", 0), _at(transaction, "b.json", apart)]
+    assert [f.code for f in diagnose(merge(places)).walk()] == ["KFX116"] * found
+
+
+def test_of_readings_at_one_moment_the_most_complete_counts() -> None:
+    refused = _at(read(reading(members=None, partitions=None)), "b.json", 1)
+    (only,) = merge([_at(read(reading()), "a.json", 0), refused]).group_readings
+    assert only.members is not None
+
+
+def _at(snapshot: Snapshot, origin: str, later: float) -> Snapshot:
+    readings = tuple(replace(r, taken_at=r.taken_at + later) for r in snapshot.group_readings)
+    return replace(snapshot, origin=origin, taken_at=snapshot.taken_at + later, group_readings=readings)
