@@ -137,7 +137,8 @@ def _could_not_read(case: CaseFile) -> Iterator[str]:
         yield "the cluster: this snapshot holds no broker and no ZooKeeper"
     yield from (f"{s.name}: {s.error or 'no answer'}" for s in unread(case))
     if case.snapshot.pasted is None and (lost := _lost_answers(case)):
-        yield f"{brokers_named(lost)}: registered in ZooKeeper, and this snapshot does not hold their answers"
+        their = "its answers" if len(lost) == 1 else "their answers"
+        yield f"{brokers_named(lost)}: registered, and this snapshot does not hold {their}"
 
 
 def _lost_answers(case: CaseFile) -> list[int]:

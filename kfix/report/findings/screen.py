@@ -49,15 +49,15 @@ def print_screen(diagnosis: Diagnosis, console: Console) -> None:
 
 def print_first(diagnosis: Diagnosis, console: Console) -> None:
     """Prints the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
-    if lines := [*_triage(grouped(diagnosis))]:
+    if lines := [*_triage(diagnosis)]:
         print_lines([Line("confirming a first verdict:", style="bold yellow"), *lines], console)
 
 
 def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
     """Yields the lines; `width` is that of the terminal, since wrapped lines count."""
-    diagnosis = grouped(diagnosis)
+    triage, diagnosis = [*_triage(diagnosis)], grouped(diagnosis)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
-    top = [headline(diagnosis), *_triage(diagnosis), *note_lines(diagnosis)]
+    top = [headline(diagnosis), *triage, *note_lines(diagnosis)]
     bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads)] if heads else [])]
     left = MOST_LINES - _height([*top, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
@@ -71,19 +71,23 @@ def screen_lines(diagnosis: Diagnosis, width: int) -> Iterator[Line]:
 
 def _triage(diagnosis: Diagnosis) -> Iterator[Line]:
     """Yields who is blocked, the reason, and the next command: only if something is wrong today."""
+    every, diagnosis = diagnosis, grouped(diagnosis)
     head = _most_urgent(diagnosis)
     if head is None:
         return
     if parts := _blocked([f.blocked for f in diagnosis.walk() if f.severity is Severity.CRITICAL] or [head.blocked]):
         yield Line(f"blocked: {'; '.join(parts)}", style="bold", hang=STEP)
     yield Line(f"why: {sentence(head.summary)}", hang=STEP)
-    if remedy := _first_step(head, diagnosis):
+    if remedy := _first_step(head, every):
         yield from _next(remedy, 0)
 
 
-def _first_step(head: Finding, diagnosis: Diagnosis) -> Remedy | None:
-    """Returns the first remedy of a finding, or that of a finding which has to be resolved before."""
-    by_key = {finding.key: finding for finding in diagnosis.walk()}
+def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:
+    """Returns the first remedy of a finding, or that of a finding which has to be resolved before.
+
+    `every` has the findings of single partitions, whose keys remedies name.
+    """
+    by_key = {finding.key: finding for finding in every.walk()}
     at: Finding | None = head
     for _ in by_key:
         if at is None or not at.remedies:

@@ -94,15 +94,14 @@ def _count(looked_at: Mapping[str, int], noun: str, key: str = "") -> str:
 
 def not_read_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     unread = [f for f in diagnosis.walk() if f.code == UNREAD]
-    if unread:
+    named = tuple(f"{f.obj}: " for f in unread)
+    others = [each for each in diagnosis.could_not_read if not each.startswith(named)]
+    if unread or others:
         yield Line("")
         yield Line("not read:", style=STYLES[Severity.WARNING])
     for finding in unread:
         yield Line(f"{finding.summary} ({finding.cause.text})", STEP, hang=STEP)
-    if not unread and diagnosis.could_not_read:
-        yield Line("")
-        yield Line("not read:", style=STYLES[Severity.WARNING])
-        yield from (Line(each, STEP, hang=STEP) for each in diagnosis.could_not_read)
+    yield from (Line(each, STEP, hang=STEP) for each in others)
 
 
 def finding_lines(finding: Finding, indent: int = 0, *, full: bool = True, evidence: bool = True) -> Iterator[Line]:

@@ -50,6 +50,9 @@ def test_sources_that_were_not_read_are_listed_and_are_no_findings() -> None:
     found = replace(diagnosis(fault(2, Severity.WARNING), unread), could_not_read=("broker 1: no answer",))
     assert screen_text(found).splitlines()[0].startswith("prod: 1 warning (")
     assert "not read:" in screen_text(found)
+    both = replace(found, could_not_read=("topic-1: no answer", "broker 7: its answer is missing"))
+    assert screen_text(both).count("topic-1") == 1
+    assert "\n  broker 7: its answer is missing\n" in screen_text(both)
     # Without a finding about them, the sources themselves are listed.
     alone = replace(diagnosis(), could_not_read=("broker 1: no answer",))
     assert "not read:\n  broker 1: no answer\n" in screen_text(alone)
@@ -78,6 +81,17 @@ def test_a_remedy_that_waits_gives_way_to_what_it_waits_for() -> None:
     waits = Remedy("Wait until KFX300 (topic-200) is resolved. Then: elect", "", after=fault(200).key)
     first = replace(fault(1), remedies=(waits,))
     lines = screen_text(diagnosis(first, fault(200)), 300).splitlines()
+    assert lines[3] == "next: kfix runbook apply fix-200 --bootstrap-server a:1"
+
+
+def test_it_may_wait_for_one_of_several_partitions_that_are_shown_as_one_finding() -> None:
+    def stuck(number: int) -> Finding:
+        tp = TopicPartition("orders", number)
+        return replace(fault(200), obj=str(tp), partitions=(tp,))
+
+    waits = Remedy("Wait until KFX300 (orders-1) is resolved. Then: restart", "", after=stuck(1).key)
+    lines = screen_text(diagnosis(replace(fault(1), remedies=(waits,)), stuck(0), stuck(1)), 300).splitlines()
+    assert lines[0].startswith("prod: 2 critical (")
     assert lines[3] == "next: kfix runbook apply fix-200 --bootstrap-server a:1"
 
 
