@@ -16,7 +16,8 @@ from kfix.model.cluster.snapshot import Endpoint, ReachedBy
 class Target:
     """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
 
-    `name` is the cluster's name in an inventory, "" if it was given by its address.
+    `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
+    given besides the name.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -25,11 +26,12 @@ class Target:
     timeout: float = 5.0
     command_config: Path | None = None
     name: str = ""
+    besides: tuple[str, ...] = ()
 
     @property
     def reached_by(self) -> ReachedBy:
         given = "" if self.zookeeper is None else str(self.zookeeper)
-        return ReachedBy(self.name, str(self.command_config or ""), given)
+        return ReachedBy(self.name, str(self.command_config or ""), given, self.besides)
 
     @property
     def bootstrap_text(self) -> str:

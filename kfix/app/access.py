@@ -15,7 +15,8 @@ class Access:
 
     `bootstrap_servers` is "HOST:PORT,...", `zookeeper` is "HOST:PORT,.../CHROOT"; one of them is enough.
     `command_config` is the file of client properties for TLS and SASL. `timeout` is in seconds, for reading all sources
-    of the cluster once. `name` is the cluster's name in the inventory that the rest was taken from (app/profiles.py).
+    of the cluster once. `name` is the cluster's name in the inventory that the rest was taken from (app/profiles.py);
+    `besides` are the options that were given besides the name, which count more than the inventory.
     """
 
     bootstrap_servers: str | None = None
@@ -23,11 +24,12 @@ class Access:
     command_config: Path | None = None
     timeout: float = 5.0
     name: str = ""
+    besides: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
         """Returns the options that reach the same cluster, as words of a command to paste."""
         if self.name:
-            return ["-c", self.name]
+            return ["-c", self.name, *self.besides]
         named = {
             "--bootstrap-server": self.bootstrap_servers,
             "--zookeeper": self.zookeeper,
@@ -38,7 +40,7 @@ class Access:
     def target(self) -> Target:
         """Raises UsageError for what is no address, no file of properties or no time."""
         target = make_target(self.bootstrap_servers, self.zookeeper, self.command_config, self.timeout)
-        return replace(target, name=self.name)
+        return replace(target, name=self.name, besides=self.besides)
 
     def for_plan(self, plan: Plan) -> Access:
         """What the plan knows of its cluster stands in for what the caller left out."""

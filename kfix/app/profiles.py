@@ -38,4 +38,5 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
         given.command_config or (Path(entry.command_config) if entry.command_config else None),
         given.timeout,
         name,
+        tuple(given.options()),
     )

@@ -304,12 +304,14 @@ class ReachedBy:
     """How the caller named the cluster, as commands to paste have to name it again; each is "" if it was not given.
 
     `profile` is the cluster's name in an inventory, `command_config` the file of client properties, and `zookeeper` the
-    address of ZooKeeper, where it is not left to the brokers' settings.
+    address of ZooKeeper, where it is not left to the brokers' settings. `besides` are the options that were given
+    besides the name, since the inventory has other values or none.
     """
 
     profile: str = ""
     command_config: str = ""
     zookeeper: str = ""
+    besides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ def test_what_is_given_besides_the_name_counts_more(home: Path) -> None:
     access = ask(home, "-c", "orders-prod", "--zookeeper", "localhost:9", "--command-config", "mine")
     assert isinstance(access, Access)
     assert (access.zookeeper, access.command_config) == ("localhost:9", Path("mine"))
+    # Commands to paste need it again: the inventory has others.
+    assert access.options() == ["-c", "orders-prod", "--zookeeper", "localhost:9", "--command-config", "mine"]
 
 
 def test_a_name_counts_more_than_an_address_of_the_environment_and_excludes_one_on_the_command_line(home: Path) -> None:

@@ -33,5 +33,7 @@ def test_a_name_and_a_given_zookeeper_are_repeated() -> None:
     named = replace(snapshot, reached_by=ReachedBy(profile="orders eu", command_config="its own"))
     assert cluster_options(open_case(named)) == "-c 'orders eu'"
     assert servers(open_case(named)) == "--bootstrap-server one:9092 --command-config 'its own'"
+    besides = ReachedBy(profile="orders", besides=("--zookeeper", "a b:2181"))
+    assert cluster_options(open_case(replace(snapshot, reached_by=besides))) == "-c orders --zookeeper 'a b:2181'"
     given = replace(snapshot, reached_by=ReachedBy(zookeeper="zk1:2181,zk2:2181/kafka"))
     assert cluster_options(open_case(given)) == "--bootstrap-server one:9092 --zookeeper zk1:2181,zk2:2181/kafka"
