@@ -15,7 +15,8 @@ How kfix knows
 Remedies, safest first
     Move the leadership to a copy that is compacted, if there is one: each replica is compacted on its own. Otherwise
     restore the cleaner, first on a broker that leads none of these partitions, whose restart loads nothing; then move
-    the leadership there, and do the same on the former leader.
+    the leadership there, and do the same on the former leader. Where a setting of the topic or an open transaction
+    holds the cleaner back, no restart helps: remove the setting, or end the transaction.
 
 Do not
     Do not restart the leader and do not move the leadership to a copy of the same size before that: the next
@@ -23,28 +24,32 @@ Do not
     committed offsets.
 
 Sources
-    Tried on 2.7.1. See docs/facts/consumer-groups.md.
+    Tried on 2.7.1. See docs/facts/consumer-groups.md. That an open transaction holds the cleaner back is from the
+    source of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.derive.compaction import SECONDS
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.wording import brokers_named, known_size, several
-from kfix_diagnostics._advice import servers
+from kfix.wording import brokers_named, known_size, several, some
+from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._compaction import CLEANER, short_copies, size_rows, uncompacted
-from kfix_diagnostics._words import are, per_topic
+from kfix_diagnostics._words import are, has, per_topic
 
 CODE = "KFX115"
-_POLICY = "cleanup.policy"
+_POLICY, _RATIO, _LAG = "cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms"
+#: The default of the ratio. A higher one leaves a larger part of a log uncompacted.
+_USUAL_RATIO = 0.5
 
 
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
@@ -74,23 +79,57 @@ def _uncompacted(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Finding:
     )
 
 
+def _ids(producers: list[int]) -> str:
+    return f"producer id{'' if len(producers) == 1 else 's'} {some(producers)}"
+
+
 def _off(case: CaseFile) -> tuple[int, ...]:
     return tuple(b for b, value in case.settings(CLEANER).items() if value == "false")
 
 
-def _policy(case: CaseFile) -> str:
-    """Returns the cleanup.policy of the topic if it is one without compaction, else ""."""
-    found = case.own_setting(OFFSETS_TOPIC, _POLICY)
-    return "" if not found or "compact" in found.split(",") else found
+def _setting(case: CaseFile) -> tuple[str, str] | None:
+    """Returns the topic's own setting, as (name, value), that keeps a working cleaner from the log."""
+    policy, ratio, lag = (case.own_setting(OFFSETS_TOPIC, name) for name in (_POLICY, _RATIO, _LAG))
+    if policy and "compact" not in policy.split(","):
+        return _POLICY, policy
+    if ratio.replace(".", "", 1).isdecimal() and float(ratio) > _USUAL_RATIO:
+        return _RATIO, ratio
+    if lag.isdecimal() and int(lag) > SECONDS * 1000:
+        return _LAG, lag
+    return None
+
+
+def _holders(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> list[int]:
+    """Returns the producers of the transactions that were open before the records of a piece that was read.
+
+    The cleaner compacts nothing behind the last stable offset (`LogCleanerManager.cleanableOffsets`).
+    """
+    until = {log.partition: log.last_ms for log in logs}
+    return sorted(
+        {
+            each.producer
+            for log in case.offsets_logs
+            for each in log.transactions
+            if each.since_ms <= until.get(log.partition, -1)
+        }
+    )
 
 
 def _cause(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Cause:
     leaders = {log.broker for log in logs}
-    policy, off = _policy(case), [b for b in _off(case) if b in leaders]
-    if policy:
-        return Cause(f"cleanup.policy of {OFFSETS_TOPIC} is {policy}, without compact", Confidence.CERTAIN)
+    setting, off = _setting(case), [b for b in _off(case) if b in leaders]
+    if setting is not None:
+        name, value = setting
+        without, sure = (", without compact", Confidence.CERTAIN) if name == _POLICY else ("", Confidence.LIKELY)
+        return Cause(f"{name} of {OFFSETS_TOPIC} is {value}{without}", sure)
     if off:
         return Cause(f"{CLEANER} is false on {brokers_named(off)}", Confidence.CERTAIN)
+    if holders := _holders(logs, case):
+        return Cause(
+            f"{_ids(holders)} {has(len(holders))} a transaction open there, and the cleaner compacts nothing behind "
+            "the last stable offset",
+            Confidence.LIKELY,
+        )
     return Cause(
         f"the log cleaner of {brokers_named(sorted(leaders))} has died, or has marked the partitions as uncleanable",
         Confidence.LIKELY,
@@ -101,26 +140,27 @@ def _setting_rows(case: CaseFile) -> Iterator[Evidence]:
     for broker, value in case.settings(CLEANER).items():
         if value == "false":
             yield Evidence(f"DescribeConfigs of broker {broker}", CLEANER, value)
-    if _policy(case):
-        yield Evidence(case.zookeeper_name, f"{_POLICY} of {OFFSETS_TOPIC}", _policy(case))
+    if (setting := _setting(case)) is not None:
+        yield Evidence(case.zookeeper_name, f"{setting[0]} of {OFFSETS_TOPIC}", setting[1])
 
 
 def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Remedy]:
-    leaders = sorted({log.broker for log in logs})
-    if _policy(case):
+    if (setting := _setting(case)) is not None:
+        yield _changed(setting[0], case)
+        return
+    if holders := _holders(logs, case):
         yield Remedy(
-            "Set cleanup.policy=compact on the topic; the cleaner then begins without a restart",
-            f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(OFFSETS_TOPIC)} "
-            "--add-config cleanup.policy=compact",
+            f"Start the application of {_ids(holders)} again with the same transactional.id, which ends its "
+            "transaction. The cleaner then compacts the log by itself",
+            f"kfix diagnose {cluster_options(case)}",
         )
         return
-    short = sorted({broker for log in logs for broker in short_copies(case, log)})
-    if short:
-        yield Remedy(
-            f"Move the leadership to a compacted copy, on {brokers_named(short)}, which loads a short log; then "
-            "restart the former leader with its cleaner on",
-            changes=(ChangeKind.ELECTION,),
-        )
+    moved = [log for log in logs if short_copies(case, log)]
+    rest = [log for log in logs if log not in moved]
+    leaders = sorted({log.broker for log in rest})
+    if moved:
+        yield _to_short_copies(moved, leaders, case)
+    if not rest:
         return
     if _off(case):
         yield Remedy(
@@ -134,6 +174,36 @@ def _remedies(logs: tuple[OffsetsLogSize, ...], case: CaseFile) -> Iterator[Reme
     yield restart(
         "Restart first a broker that leads none of these partitions: that loads nothing, and its copies are compacted. "
         "Then move the leadership there, and restart the former leader"
+    )
+
+
+def _changed(name: str, case: CaseFile) -> Remedy:
+    at = f"{servers(case)} --alter --entity-type topics --entity-name {shlex.quote(OFFSETS_TOPIC)}"
+    if name == _POLICY:
+        return Remedy(
+            "Set cleanup.policy=compact on the topic; the cleaner then begins without a restart",
+            f"kafka-configs.sh {at} --add-config cleanup.policy=compact",
+        )
+    return Remedy(
+        f"Remove {name} from the topic; the cleaner then begins without a restart",
+        f"kafka-configs.sh {at} --delete-config {name}",
+    )
+
+
+def _to_short_copies(moved: list[OffsetsLogSize], others: Collection[int], case: CaseFile) -> Remedy:
+    """Returns how these partitions are led by a compacted copy; `others` lead partitions that have none."""
+    short = brokers_named(broker for log in moved for broker in short_copies(case, log))
+    if not others:
+        return Remedy(
+            f"Move the leadership to a compacted copy, on {short}, which loads a short log; then restart the former "
+            "leader with its cleaner on",
+            changes=(ChangeKind.ELECTION,),
+        )
+    named = some([TopicPartition(OFFSETS_TOPIC, log.partition) for log in moved])
+    return Remedy(
+        f"Move the leadership of {named} to a compacted copy, on {short}, which loads a short log. The other "
+        "partitions have none",
+        changes=(ChangeKind.ELECTION,),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
-from kfix.model.cluster.snapshot import Snapshot
+from kfix.model.cluster.snapshot import OffsetsLog, OpenTransaction, Snapshot
 from kfix.model.diagnosis.finding import Severity
 from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import base, changed, offsets_rf1, offsets_uncompacted, text
@@ -39,6 +40,19 @@ def without_compact() -> Paper:
     paper = base()
     paper.topic_settings = {OFFSETS_TOPIC: {"cleanup.policy": "delete", "segment.bytes": "104857600"}}
     return paper
+
+
+def offsets_held_by_a_transaction() -> Snapshot:
+    """A transaction that began three hours ago is open in the uncompacted partition."""
+    held = OpenTransaction(4000, int((NOW - 10_800) * 1000), ("g2",))
+    return replace(offsets_uncompacted(), offsets_logs=(OffsetsLog(43, 2, 0, 90, 80, 80, 90, (), (held,)),))
+
+
+def one_copy_is_short() -> Snapshot:
+    """Broker 2 leads two uncompacted partitions, one of which has a short copy, on broker 1."""
+    snapshot = offsets_uncompacted(copy=1 << 20)
+    long = next(each for each in snapshot.offsets_sizes if each.broker == 2)
+    return replace(snapshot, offsets_sizes=(*snapshot.offsets_sizes, long._replace(partition=40)))
 
 
 def moving() -> Paper:
@@ -119,6 +133,8 @@ SICK: dict[str, list[Sick]] = {
             lambda: offsets_uncompacted(settings={"log.cleaner.enable": "false"}), "topic __consumer_offsets", WARNING
         ),
         Sick(lambda: offsets_uncompacted(without_compact()), "topic __consumer_offsets", WARNING),
+        Sick(offsets_held_by_a_transaction, "topic __consumer_offsets", WARNING),
+        Sick(one_copy_is_short, "topic __consumer_offsets", WARNING),
     ],
     "KFX610": [
         Sick(lambda: coordinators_on_one(preferred=False).snapshot(), f"topic {OFFSETS_TOPIC}", WARNING),

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Severity
 from kfix.report.findings.json_findings import findings_json
@@ -15,7 +16,7 @@ from kfix_diagnostics.engine import Options, diagnose, settle_seconds
 from tests.places import GOLDEN
 from tests.unit.diagnostics import prevention_cases
 from tests.unit.diagnostics.build import Paper
-from tests.unit.diagnostics.clusters import base, healthy, offsets_rf1
+from tests.unit.diagnostics.clusters import base, healthy, offsets_rf1, offsets_uncompacted
 from tests.unit.diagnostics.prevention import (
     coordinators_on_one,
     durable,
@@ -119,6 +120,29 @@ def test_four_hundred_topics_with_two_replicas_are_one_finding() -> None:
     assert finding.evidence[0].value.startswith("thin-000 (2), thin-001 (2)")
     assert finding.evidence[0].value.endswith("and 395 more")
     assert finding.remedies[0].runbook == "raise-topic-rf"
+
+
+def test_an_open_transaction_explains_an_uncompacted_log_and_no_restart_helps() -> None:
+    finding = find(diagnose(prevention_cases.offsets_held_by_a_transaction(), options=WIDE), "KFX115")
+    assert finding.cause.text.startswith("producer id 4000 has a transaction open there")
+    assert not any("estart" in remedy.text for remedy in finding.remedies)
+
+
+def test_the_compacted_copy_of_one_partition_is_no_remedy_for_another() -> None:
+    moved, *others = find(diagnose(prevention_cases.one_copy_is_short(), options=WIDE), "KFX115").remedies
+    assert moved.text.startswith("Move the leadership of __consumer_offsets-43 to a compacted copy, on broker 1")
+    assert "restart" not in moved.text
+    assert [remedy.text for remedy in others if remedy.text.startswith("Restart first a broker that leads none")]
+
+
+@pytest.mark.parametrize("setting", ["min.compaction.lag.ms=9000000000000", "min.cleanable.dirty.ratio=0.9"])
+def test_the_cleaner_is_not_suspected_where_a_setting_of_the_topic_holds_it_back(setting: str) -> None:
+    name, _, value = setting.partition("=")
+    paper = base()
+    paper.topic_settings = {OFFSETS_TOPIC: {name: value, "segment.bytes": "104857600"}}
+    finding = find(diagnose(offsets_uncompacted(paper), options=WIDE), "KFX115")
+    assert finding.cause.text == f"{name} of __consumer_offsets is {value}"
+    assert [r.command.split(" --")[-1] for r in finding.remedies] == [f"delete-config {name}"]
 
 
 def test_one_cause_is_told_once() -> None:
