@@ -39,6 +39,12 @@ class TransactionHolder:
         return self.state.transactional_id if self.state is not None else f"producer id {self.producer}"
 
     @property
+    def age(self) -> str:
+        """How long it has been open, in words; without the coordinator's time, by that which its producer set."""
+        known = self.state is not None and self.state.status == ONGOING and self.state.started_ms >= 0
+        return ago(self.since) + ("" if known else " by the timestamp of its first record")
+
+    @property
     def abortable(self) -> bool:
         """Whether a new producer with the transactional.id aborts it: the coordinator knows it, and it is open."""
         return self.state is not None and self.state.status == ONGOING and self.epoch in (-1, self.state.epoch)

@@ -78,7 +78,7 @@ def _held(before: GroupReading, last: GroupReading, held: _Held, found: Transact
         code=CODE,
         severity=Severity.CRITICAL if waits else Severity.WARNING,
         obj=f"producer id {found.producer}",
-        summary=f"the transaction of {found.called} has been open for {ago(found.since)} and holds the last stable "
+        summary=f"the transaction of {found.called} has been open for {found.age} and holds the last stable "
         f"offset of {behind}: {then}{'' if waits else ' once they get there'}",
         cause=cause_of(found, case),
         evidence=(*_rows(before, last, held, case), *state_rows(found)),

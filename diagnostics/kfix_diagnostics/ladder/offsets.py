@@ -73,9 +73,7 @@ def _holder(asked: Asked, tp: TopicPartition) -> str:
         why = f" ({batch.error})" if batch is not None else ""
         return f"an open transaction holds it{why}"
     found = holder(asked.case, batch.producer, batch.epoch, batch.since_ms)
-    return (
-        f"the transaction of {found.called} holds it, has been open for {ago(found.since)}, and may be an ordinary one"
-    )
+    return f"the transaction of {found.called} holds it, has been open for {found.age}, and may be an ordinary one"
 
 
 def lag(asked: Asked) -> Rung:

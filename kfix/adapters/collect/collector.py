@@ -271,7 +271,7 @@ class _Collection:
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
         offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
         group_readings = self._group_readings(view, views) if count else ()
-        transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings), view, views)
+        transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings, taken_at), view, views)
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
         topic_configs = self._topic_configs(details, view, topics)
         own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""

@@ -34,6 +34,8 @@ MOST_HELD = 20
 _BATCH_BYTES = 4096
 #: The clocks of a producer and of a coordinator may differ by this much, in milliseconds.
 _CLOCKS_APART_MS = 2 * 60 * 1000
+#: transaction.max.timeout.ms, by default.
+_LONGEST_MS = 15 * 60 * 1000
 _PIECE = 1 << 18
 #: Bytes of one partition of `__transaction_state` that are read at most.
 _MOST_BYTES = 4 << 20
@@ -60,13 +62,18 @@ def _open_batch(offset: int, answer: responses.FetchedRecords) -> OpenBatch:
     return OpenBatch(offset, found.producer, found.producer_epoch, found.first_ms)
 
 
-def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading]) -> dict[int, int]:
-    """Returns {producer id of an open transaction: time of its first record}."""
+def open_producers(logs: Iterable[OffsetsLog], readings: Iterable[GroupReading], now: float) -> dict[int, int]:
+    """Returns {producer id of an open transaction: time of its first record, in milliseconds}.
+
+    The producer sets that time. One after `now` (seconds) shows nothing; the time is then that of the oldest
+    transaction that brokers allow by default.
+    """
     found: dict[int, int] = {}
     seen = [(each.producer, each.since_ms) for log in logs for each in log.transactions]
     seen += [(each.producer, each.since_ms) for r in readings for each in r.held.values() if not each.error]
     for producer, since_ms in seen:
-        found[producer] = min(found.get(producer, since_ms), since_ms)
+        began = since_ms if since_ms <= now * 1000 else int(now * 1000) - _LONGEST_MS
+        found[producer] = min(found.get(producer, began), began)
     return found
 
 

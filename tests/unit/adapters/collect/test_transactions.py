@@ -132,4 +132,10 @@ def test_producers_are_named_and_what_was_not_read_is_the_reason_why_one_is_not(
 def test_the_producers_of_all_open_transactions_are_asked_for():
     log = OffsetsLog(0, 1, 0, 9, 5, 5, 9, (), (OpenTransaction(7, 2_000, ("g",)), OpenTransaction(8, 3_000, ("g",))))
     one = reading(held={TP: OpenBatch(4, 7, 0, 1_500), LOG[0]: OpenBatch(4, -1, -1, -1, "Fetch: error")})
-    assert open_producers((log,), (one,)) == {7: 1_500, 8: 3_000}
+    assert open_producers((log,), (one,), 9.0) == {7: 1_500, 8: 3_000}
+
+
+def test_a_transaction_of_the_future_by_its_producer_is_searched_for_in_the_last_minutes() -> None:
+    """A producer sets the times of its records; the coordinator uses its own clock."""
+    log = OffsetsLog(3, 1, 0, 9, 5, 5, 9, (), (OpenTransaction(7, 99_000_000, ("g",)),))
+    assert open_producers((log,), (), 2_000.0) == {7: 1_100_000}
