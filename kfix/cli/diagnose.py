@@ -143,7 +143,7 @@ def _not_confirmed(choice: Choice, *, verbose: bool, machine: bool) -> Callable[
 
     def show(diagnosis: Diagnosis) -> None:
         if not machine:
-            say("interrupted before the second snapshot: not confirmed, some of this may pass by itself", err=True)
+            say("interrupted before the second snapshot: not confirmed, some of this may pass by itself")
             _report(chosen(diagnosis, choice), json_output=False, nagios=False, verbose=verbose)
 
     return show
