@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
+from kfix.derive.addressing import cluster_options as cluster_options  # noqa: PLC0414 - part of this module's interface
+from kfix.derive.addressing import servers as servers  # noqa: PLC0414
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import TopicPartition
@@ -23,32 +25,8 @@ NEVER_UNCLEAN_CONFIG = (
 
 
 _FEW = 3
-_SERVERS = 2
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
-
-
-def servers(case: CaseFile, config_option: str = "--command-config") -> str:
-    """Returns the options of Kafka's own tools for this cluster: its address, and its client properties."""
-    at = f"--bootstrap-server {shlex.quote(_enough_servers(case) or 'HOST:PORT')}"
-    return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
-
-
-def cluster_options(case: CaseFile) -> str:
-    """Returns the options of kfix for this cluster: its name in the inventory, or its address as in `servers`."""
-    reached = case.snapshot.reached_by
-    if reached.profile:
-        return shlex.join(("-c", reached.profile, *reached.besides))
-    return servers(case) + (f" --zookeeper {shlex.quote(reached.zookeeper)}" if reached.zookeeper else "")
-
-
-def _enough_servers(case: CaseFile) -> str:
-    """Returns one or two of the bootstrap servers, those of brokers that answered first: a command needs no more."""
-    given = [server for server in case.bootstrap.split(",") if server]
-    answered = {str(case.snapshot.addresses[b]) for b in case.views if b in case.snapshot.addresses}
-    silent = {str(endpoint) for b, endpoint in case.snapshot.addresses.items() if b not in case.views}
-    given.sort(key=lambda server: (server not in answered) + (server in silent))
-    return ",".join(given[:_SERVERS])
 
 
 def partition_options(numbers: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from kfix.derive.addressing import cluster_options
 from kfix.derive.casefile import CaseFile
 from kfix.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.derive.failures.masks import ClusterMasks, masks_of
@@ -29,7 +30,7 @@ def forecast(case: CaseFile, failures: Sequence[Failure], *, named: bool = False
     counted = [tp for tps in masks.rows.values() for tp in tps]
     return Forecast(
         cluster=case.snapshot.cluster.name,
-        bootstrap=case.bootstrap,
+        options=cluster_options(case),
         taken_at=case.taken_at,
         brokers=tuple(sorted(masks.live)),
         partitions=len(counted) + len(masks.unjudged),

@@ -152,11 +152,12 @@ class FailureForecast:
 class Forecast:
     """Failures of one cluster, worst first. `unknown` lists what the snapshot lacks, in sentences.
 
-    `groups_known` is False if there may be more groups than those that are named.
+    `groups_known` is False if there may be more groups than those that are named. `options` are those of kfix that name
+    this cluster in a command to paste.
     """
 
     cluster: str
-    bootstrap: str
+    options: str
     taken_at: float
     brokers: tuple[int, ...]
     partitions: int

@@ -18,8 +18,7 @@ _MOST_COMMANDS: Final = 3
 
 def remedies_of(forecast: Forecast, failure: FailureForecast) -> tuple[Remedy, ...]:
     """Returns the remedies, safest first."""
-    at = f"--bootstrap-server {shlex.quote(forecast.bootstrap) if forecast.bootstrap else 'HOST:PORT'}"
-    return tuple(_remedies(failure, at))
+    return tuple(_remedies(failure, forecast.options))
 
 
 def _remedies(failure: FailureForecast, at: str) -> Iterator[Remedy]:

@@ -23,7 +23,7 @@ failures        worst first; each:
     offsets, offsets_under      partitions of __consumer_offsets that stop, and that fall below min.insync.replicas
     transactions    partitions of __transaction_state that stop or fall below
     controller_moves, quorum_lost   true, false, or null: unknown; the quorum is ZooKeeper's if the hosts go down, too
-    remedies        with --down: text, command, runbook; safest first
+    remedies        with --down: text, command, runbook, changes, brokers, after; safest first
     partitions      with --down: those that the failure changes, by name; each:
         partition       "topic-number"
         fate            keeps, moves, unclean, stops, stranded, stopped (has no leader today), unknown

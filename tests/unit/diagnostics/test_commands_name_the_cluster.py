@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kfix.app.whatif import forecast_of
 from kfix.derive.casefile import open_case
 from kfix.model.cluster.snapshot import ReachedBy, Snapshot
+from kfix.report.forecast.advice import remedies_of
 from kfix_diagnostics._advice import cluster_options, servers
-from tests.unit.diagnostics.clusters import coordinator_stuck
+from tests.unit.diagnostics.clusters import coordinator_stuck, offsets_rf1
 
 
 def snapshot_with(bootstrap: str) -> Snapshot:
@@ -37,3 +39,16 @@ def test_a_name_and_a_given_zookeeper_are_repeated() -> None:
     assert cluster_options(open_case(replace(snapshot, reached_by=besides))) == "-c orders --zookeeper 'a b:2181'"
     given = replace(snapshot, reached_by=ReachedBy(zookeeper="zk1:2181,zk2:2181/kafka"))
     assert cluster_options(open_case(given)) == "--bootstrap-server one:9092 --zookeeper zk1:2181,zk2:2181/kafka"
+
+
+def test_a_forecast_names_the_cluster_as_a_diagnosis_does() -> None:
+    paper = offsets_rf1().snapshot()
+    identity = replace(paper.cluster, bootstrap="one:9092")
+    snapshot = replace(paper, cluster=identity, reached_by=ReachedBy(command_config="its own"))
+    found = forecast_of(snapshot, "broker=2")
+    commands = {remedy.command for failure in found.failures for remedy in remedies_of(found, failure)}
+    at_the_cluster = {command for command in commands if "one:9092" in command}
+    assert at_the_cluster
+    assert all(command.endswith("--command-config 'its own'") for command in at_the_cluster)
+    named = forecast_of(replace(snapshot, reached_by=ReachedBy(profile="orders")), "broker=2")
+    assert all("one:9092" not in r.command for f in named.failures for r in remedies_of(named, f))
