@@ -11,6 +11,7 @@ from kfix.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
 from kfix.model.cluster.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, FactValue, Remedy
+from kfix.model.numbers import whole_number
 from kfix.wording import ago, utc_text
 from kfix_diagnostics._advice import cluster_options, runbook, servers
 
@@ -190,6 +191,11 @@ def _wait(found: TransactionHolder) -> str:
 
 
 def _oldest_brokers(case: CaseFile) -> tuple[int, int]:
-    """Returns the version of the brokers with the oldest software; (0, 0) if none is known."""
-    found = [v.partition("-")[0].split(".") for v in case.settings(NEWEST_PROTOCOL).values()]
-    return min(((int(a), int(b)) for a, b, *_ in found if a.isdecimal() and b.isdecimal()), default=(0, 0))
+    """Returns the version of the brokers with the oldest software; (0, 0) if that of one is not known."""
+    return min(map(_version, case.settings(NEWEST_PROTOCOL).values()), default=(0, 0))
+
+
+def _version(text: str) -> tuple[int, int]:
+    """Returns (3, 0) for `3.0-IV1`, and (0, 0) for what is no version."""
+    major, minor, *_ = (*map(whole_number, text.partition("-")[0].split(".")), None, None)
+    return (0, 0) if major is None or minor is None else (major, minor)

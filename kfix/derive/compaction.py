@@ -8,6 +8,7 @@ of it. The thresholds and the trials behind them: docs/adr/021-an-uncompacted-lo
 from __future__ import annotations
 
 from kfix.model.cluster.offsets_size import OffsetsLogSize
+from kfix.model.numbers import whole_number
 
 #: The broker's default for the offsets topic.
 DEFAULT_SEGMENT_BYTES = 104_857_600
@@ -23,7 +24,7 @@ SAMPLED_SHARE, COUNTED_SHARE = 0.8, 0.7
 
 def segment_bytes_of(text: str) -> int:
     """Returns the value of segment.bytes of the offsets topic, or the default if it was not read."""
-    return int(text) if text.isdecimal() and int(text) > 0 else DEFAULT_SEGMENT_BYTES
+    return whole_number(text) or DEFAULT_SEGMENT_BYTES
 
 
 def should_be_compacted(size: int, segment_bytes: int) -> bool:

@@ -40,6 +40,7 @@ from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.numbers import whole_number
 from kfix.wording import brokers_named, known_size, several, some
 from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._bans import no_restart, restart
@@ -94,7 +95,7 @@ def _setting(case: CaseFile) -> tuple[str, str] | None:
         return _POLICY, policy
     if ratio.replace(".", "", 1).isdecimal() and float(ratio) > _USUAL_RATIO:
         return _RATIO, ratio
-    if lag.isdecimal() and int(lag) > SECONDS * 1000:
+    if (whole_number(lag) or 0) > SECONDS * 1000:
         return _LAG, lag
     return None
 

@@ -98,6 +98,8 @@ def test_a_short_log_and_a_follower_are_not_read_and_a_broker_that_refuses_has_n
     assert sizes(Leader(repeated(40), refuses=True)) == ()
 
 
-@pytest.mark.parametrize(("text", "size"), [("1048576", 1 << 20), ("", 104_857_600), ("0", 104_857_600)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("1048576", 1 << 20), ("", 104_857_600), ("0", 104_857_600), ("9" * 5_000, 104_857_600)]
+)
 def test_the_size_of_a_segment_is_that_of_the_topic_or_the_default(text, size):
     assert segment_bytes_of(text) == size
