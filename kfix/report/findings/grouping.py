@@ -42,11 +42,13 @@ def _one_of(group: list[Finding]) -> Finding:
     first = group[0]
     if len(group) == 1:
         return first
-    more = f"the same is true of {several(len(group) - 1, 'more partition')}"
+    # How long it lasts may differ: only cause and remedy are the same.
+    verb = "has" if len(group) == 2 else "have"
+    more = f"{several(len(group) - 1, 'more partition')} {verb} the same cause and the same remedy"
     return replace(
         first,
         obj=some([finding.obj for finding in group], _NAMED),
-        summary=f"{first.summary}. {more[0].upper()}{more[1:]}",
+        summary=f"{first.summary}. {more}",
         blocked=_together([finding.blocked for finding in group]),
         partitions=tuple(tp for finding in group for tp in finding.partitions),
         folded=tuple(child for finding in group for child in finding.folded),

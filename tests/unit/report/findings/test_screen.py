@@ -70,7 +70,7 @@ def test_partitions_with_one_cause_and_one_remedy_are_one_finding_that_lists_the
     assert lines[1] == (
         "blocked: 4 groups: g0, g1, g2, g3; producers of orders-0, and of 2 more partitions; producers of orders-2"
     )
-    assert lines[2] == "why: orders-0 has no leader. The same is true of 2 more partitions."
+    assert lines[2] == "why: orders-0 has no leader. 2 more partitions have the same cause and the same remedy."
     assert [line for line in lines if line.startswith("CRITICAL")] == [
         "CRITICAL KFX101 orders-0, orders-1, orders-3",
         "CRITICAL KFX101 orders-2",
