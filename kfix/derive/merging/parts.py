@@ -121,9 +121,13 @@ def _completeness(reading: GroupReading) -> tuple[bool, bool, float]:
 
 
 def offsets_sizes(now: Snapshots) -> tuple[OffsetsLogSize, ...]:
-    """Returns the newest size of each replica."""
-    newest = {(each.partition, each.broker): each for s in now for each in s.offsets_sizes}
-    return tuple(newest[place] for place in sorted(newest))
+    """Returns the newest size of each replica, if possible one with a piece of the log that was read."""
+    best: dict[tuple[int, int], OffsetsLogSize] = {}
+    for each in (each for s in now for each in s.offsets_sizes):
+        place = (each.partition, each.broker)
+        if place not in best or each.records >= 0 or best[place].records < 0:
+            best[place] = each
+    return tuple(best[place] for place in sorted(best))
 
 
 def transaction_log(now: Snapshots) -> TransactionLog | None:

@@ -22,7 +22,7 @@ from kfix.model.cluster.snapshot import (
 from kfix_diagnostics.engine import diagnose
 from tests.unit.derive.places import A, B, seen_by, two
 from tests.unit.diagnostics import cut_clusters
-from tests.unit.diagnostics.clusters import base, healthy
+from tests.unit.diagnostics.clusters import base, healthy, offsets_uncompacted
 from tests.unit.diagnostics.group_readings import held, read, reading, transaction_log
 
 TP = TopicPartition("orders", 0)
@@ -250,6 +250,13 @@ def test_of_readings_at_one_moment_the_most_complete_counts() -> None:
     refused = _at(read(reading(members=None, partitions=None)), "b.json", 1)
     (only,) = merge([_at(read(reading()), "a.json", 0), refused]).group_readings
     assert only.members is not None
+
+
+def test_a_log_that_one_place_found_uncompacted_stays_so_where_another_did_not_read_it() -> None:
+    found = replace(offsets_uncompacted(), origin="a.json")
+    short = tuple(size._replace(records=-1, keys=-1, last_ms=-1, behind=-1) for size in found.offsets_sizes)
+    unread = replace(found, origin="b.json", taken_at=found.taken_at + 1, offsets_sizes=short)
+    assert merge([found, unread]).offsets_sizes == found.offsets_sizes
 
 
 def _at(snapshot: Snapshot, origin: str, later: float) -> Snapshot:
