@@ -52,11 +52,16 @@ def _logs(reader: ClusterReader, tps: set[TopicPartition]) -> dict[TopicPartitio
 
 
 def gaps(saved: SavedOffsets) -> tuple[str, ...]:
-    """Returns a sentence if the file says that it does not hold every offset of its partitions."""
-    if saved.complete:
-        return ()
-    missing = (f"__consumer_offsets-{source.partition}: {m}" for source in saved.sources for m in source.missing)
-    return (f"the file is incomplete, newer offsets may exist: {some([*saved.not_saved, *missing], _SHOWN)}",)
+    """Returns sentences if the file says that it does not hold every offset of its partitions."""
+    missing = [f"__consumer_offsets-{source.partition}: {m}" for source in saved.sources for m in source.missing]
+    lacking = [*saved.not_saved, *missing]
+    found = (f"the file is incomplete, newer offsets may exist: {some(lacking, _SHOWN)}",) if lacking else ()
+    pending = sorted({group for source in saved.sources for group in source.pending})
+    if not pending:
+        return found
+    groups = f"group{'' if len(pending) == 1 else 's'} {some(pending, _SHOWN)}"
+    open_then = f"the newest offsets of {groups} were in an open transaction when the file was saved and are not in it"
+    return (*found, open_then)
 
 
 def left_out(rows: tuple[Restoration, ...]) -> tuple[str, ...]:
