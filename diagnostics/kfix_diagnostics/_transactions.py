@@ -26,7 +26,8 @@ class TransactionHolder:
     """The producer of an open transaction. `since` is the age of its first record in seconds.
 
     `state` is what its coordinator has logged, None with the reason in `why`. `epoch` is that of the producer id in the
-    log of the partition, -1 if it was not read.
+    log of the partition, -1 if it was not read. `outlived`: the producer has begun another transaction since, so the
+    open one is a remainder that no coordinator knows.
     """
 
     producer: int
@@ -34,6 +35,7 @@ class TransactionHolder:
     since: float
     state: TransactionState | None
     why: str
+    outlived: bool = False
 
     @property
     def called(self) -> str:
@@ -42,17 +44,20 @@ class TransactionHolder:
     @property
     def age(self) -> str:
         """How long it has been open, in words; without the coordinator's time, by that which its producer set."""
-        known = self.state is not None and self.state.status == ONGOING and self.state.started_ms >= 0
+        state = None if self.outlived else self.state
+        known = state is not None and state.status == ONGOING and state.started_ms >= 0
         return ago(self.since) + ("" if known else " by the timestamp of its first record")
 
     @property
     def abortable(self) -> bool:
         """Whether a new producer with the transactional.id aborts it: the coordinator knows it, and it is open."""
-        return self.state is not None and self.state.status == ONGOING and self.epoch in (-1, self.state.epoch)
+        if self.state is None or self.outlived:
+            return False
+        return self.state.status == ONGOING and self.epoch in (-1, self.state.epoch)
 
     @property
     def unfinished(self) -> bool:
-        return self.state is not None and self.state.status in ENDING
+        return self.state is not None and not self.outlived and self.state.status in ENDING
 
     @property
     def hanging(self) -> bool:
@@ -89,9 +94,11 @@ class TransactionHolder:
 def holder(case: CaseFile, producer: int, epoch: int, since_ms: int) -> TransactionHolder:
     log = case.snapshot.transaction_log
     state = None if log is None else log.of(producer)
-    began = state.started_ms if state is not None and state.status == ONGOING and state.started_ms >= 0 else since_ms
+    outlived = log is not None and log.began_another(producer)
+    current = state is not None and not outlived and state.status == ONGOING and state.started_ms >= 0
+    began = state.started_ms if state is not None and current else since_ms
     why = "" if state is not None else "this snapshot was taken without it" if log is None else log.error
-    return TransactionHolder(producer, epoch, case.taken_at - began / 1000, state, why)
+    return TransactionHolder(producer, epoch, case.taken_at - began / 1000, state, why, outlived)
 
 
 def cause_of(found: TransactionHolder, case: CaseFile) -> Cause:

@@ -87,8 +87,11 @@ def diagnose_once(target: Target) -> Diagnosis:
 
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
-    """Returns the snapshot with earlier log ends and readings of groups: a slow replica or member moves in between."""
+    """Returns the snapshot with what the earlier one shows about motion: log ends, readings of groups, transactions."""
     snapshot = replace(snapshot, group_readings=(*earlier.group_readings, *snapshot.group_readings))
+    if snapshot.transaction_log is not None and earlier.transaction_log is not None:
+        log = replace(snapshot.transaction_log, earlier=earlier.transaction_log.found)
+        snapshot = replace(snapshot, transaction_log=log)
     if not earlier.log_ends:
         return snapshot
     return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, earlier.all_reported_ends())))

@@ -24,7 +24,7 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
     from kfix.fleet.inventory.load import load_inventory  # noqa: PLC0415
 
     path = Path(environ.get("KFIX_FLEET") or config_home(environ) / FILE)
-    if not path.exists():
+    if not _exists(path):
         raise UsageError(f"--cluster {name}: there is no inventory at {path}", hint=_HINT)
     clusters = load_inventory(path).inventory.clusters
     if name not in clusters:
@@ -40,3 +40,10 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
         name,
         tuple(given.options()),
     )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # such as a name that is too long
+        return False

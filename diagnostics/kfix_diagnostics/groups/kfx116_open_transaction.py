@@ -36,6 +36,7 @@ from kfix.model.cluster.group_reading import GroupPartition, GroupReading, by_gr
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.cluster.transactions import OpenBatch
 from kfix.model.diagnosis.finding import Blocked, Evidence, Finding, Severity
+from kfix.model.timing import TIMING
 from kfix.wording import ago
 from kfix_diagnostics._transactions import TransactionHolder, cause_of, ending, holder, state_rows
 from kfix_diagnostics._words import per_topic
@@ -55,8 +56,16 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         for held in producers.values():
             batch = min((each for _, each in held.values()), key=lambda each: each.since_ms)
             who = holder(case, batch.producer, batch.epoch, batch.since_ms)
-            if who.since > min(case.transaction_grace, (who.timeout or 2 * case.transaction_grace) / 2):
+            if who.outlived or who.since > _patience(who, case):
                 yield _held(readings[-2], readings[-1], held, who, case)
+
+
+def _patience(found: TransactionHolder, case: CaseFile) -> float:
+    """Returns the age in seconds up to which it may end by itself; one that the operator raised counts in any case."""
+    grace = case.transaction_grace
+    if grace > TIMING.transaction_grace or found.timeout is None:
+        return grace
+    return min(grace, found.timeout / 2)
 
 
 def _standing(before: GroupReading, last: GroupReading) -> _Held:

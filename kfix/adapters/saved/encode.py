@@ -11,6 +11,7 @@ from typing import Any
 
 from kfix.model.cluster.group_reading import GroupReading
 from kfix.model.cluster.snapshot import BrokerView, Sample, Snapshot, TopicPartition, ZooKeeperView
+from kfix.model.cluster.transactions import TransactionLog
 
 FORMAT = "kfix.snapshot"
 VERSION = 1
@@ -38,7 +39,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "offsets_logs": [asdict(log) for log in snapshot.offsets_logs],
         "group_readings": [_group_reading(each) for each in snapshot.group_readings],
         "offsets_sizes": [list(each) for each in snapshot.offsets_sizes],
-        "transaction_log": None if snapshot.transaction_log is None else asdict(snapshot.transaction_log),
+        "transaction_log": None if snapshot.transaction_log is None else _transaction_log(snapshot.transaction_log),
         "log_ends": _by_topic({tp: [[b, *end] for b, end in ends.items()] for tp, ends in snapshot.log_ends.items()}),
         "visible": _by_topic(_pairs(snapshot.visible)),
         "epoch_ends": _by_topic(snapshot.epoch_ends),
@@ -108,3 +109,7 @@ def _by_topic(rows: Mapping[TopicPartition, Any]) -> dict[str, list[list[Any]]]:
     for tp, fields in rows.items():
         grouped.setdefault(tp.topic, []).append([tp.partition, *fields])
     return grouped
+
+
+def _transaction_log(log: TransactionLog) -> dict[str, Any]:
+    return {"found": log.found, "error": log.error}

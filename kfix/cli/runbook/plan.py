@@ -206,7 +206,8 @@ def _write_moves(made: Plan, path: Path, out: Out) -> None:
     count = write_moves(made, path)
     text = f"{several(count, 'move')} written to {path}; to carry out without kfix, its guards and its throttles:"
     out.people.print(text)
-    command = f"kafka-reassign-partitions.sh --bootstrap-server HOST:PORT --reassignment-json-file {path} --execute"
+    file = shlex.quote(str(path))
+    command = f"kafka-reassign-partitions.sh --bootstrap-server HOST:PORT --reassignment-json-file {file} --execute"
     out.people.print(f"  {command}", soft_wrap=True)
 
 
@@ -300,6 +301,7 @@ def countersign(
     out.show(given)
     signed = countersign_plan(given, output, why)
     out.people.print(f"signed by {signed['by']}: {output}; to apply plan {given.short_id}:", soft_wrap=True)
-    out.people.print(f"  kfix runbook apply --plan {plan_file} --countersign {output}", soft_wrap=True)
+    command = shlex.join(["kfix", "runbook", "apply", "--plan", str(plan_file), "--countersign", str(output)])
+    out.people.print(f"  {command}", soft_wrap=True)
     if json_output:
         say_json(signed, ascii_only=False)

@@ -65,10 +65,17 @@ class TransactionLog:
     """What the log of `__transaction_state` has about the producers of open transactions.
 
     `error` is why a producer may be missing from `found`; "" if every record since their transactions began was read.
+    `earlier` is what the first of two snapshots found; no file stores it.
     """
 
     found: tuple[TransactionState, ...] = ()
     error: str = ""
+    earlier: tuple[TransactionState, ...] = ()
 
     def of(self, producer: int) -> TransactionState | None:
         return next((each for each in self.found if each.producer == producer), None)
+
+    def began_another(self, producer: int) -> bool:
+        """Returns whether the producer has begun another transaction since the first of two snapshots."""
+        now, before = self.of(producer), next((each for each in self.earlier if each.producer == producer), None)
+        return now is not None and before is not None and -1 < before.started_ms < now.started_ms

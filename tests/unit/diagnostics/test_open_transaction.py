@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL
-from kfix_diagnostics.engine import diagnose
+from kfix.model.cluster.transactions import TransactionLog, TransactionState
+from kfix_diagnostics.engine import Options, diagnose
+from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.group_readings import held, read, transaction_log
 
 
@@ -37,3 +39,34 @@ def test_one_broker_of_unknown_age_is_no_reason_for_a_command() -> None:
     first = min(configs)
     found = diagnose(replace(snapshot, broker_configs=configs | {first: {NEWEST_PROTOCOL: "odd"}}))
     assert not any("kafka-transactions.sh" in r.command for f in found.walk() for r in f.remedies)
+
+
+def began(seconds_ago: float) -> TransactionState:
+    return transaction_log(started_ms=int((NOW - seconds_ago) * 1000)).found[0]
+
+
+@pytest.mark.parametrize("now_open_for", [1, 70])
+def test_a_transaction_that_its_producer_has_left_behind_is_not_aborted_by_fencing_the_producer(
+    now_open_for: float,
+) -> None:
+    """The batch stands still while the producer works: for the coordinator it has ended."""
+    log = TransactionLog((began(now_open_for),), earlier=(began(now_open_for + 5),))
+    [finding] = diagnose(read(held(since=7200), held(since=7200), transaction_log=log)).findings
+    assert finding.code == "KFX116"
+    assert "2 h" in finding.summary
+    assert "a hanging transaction" in finding.cause.text
+    assert not any(remedy.runbook for remedy in finding.remedies)
+
+
+def test_the_same_transaction_in_two_snapshots_is_aborted_by_its_producer() -> None:
+    log = TransactionLog((began(95),), earlier=(began(95),))
+    [finding] = diagnose(read(held(), held(), transaction_log=log)).findings
+    assert [remedy.runbook for remedy in finding.remedies if remedy.runbook] == ["abort-transaction"]
+
+
+@pytest.mark.parametrize(("grace", "found"), [(60, ["KFX116"]), (300, [])])
+def test_a_raised_grace_counts_also_beyond_half_of_the_timeout(grace: float, found: list[str]) -> None:
+    log = transaction_log(timeout_ms=60_000, started_ms=int((NOW - 40) * 1000))
+    snapshot = read(held(since=40), held(since=40), transaction_log=log)
+    codes = [f.code for f in diagnose(snapshot, options=Options(transaction_grace=grace)).findings]
+    assert codes == found
