@@ -1,7 +1,7 @@
 # `make demo` and `make test` install all they need: see .ci/setup. VENV may name another folder.
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 .PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz oracle check lint format bench docs clean
 
@@ -23,7 +23,8 @@ fleet-demo:
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# All tests. Those on real brokers are groups, one a worker; the tests of a group share one cluster.
+# All tests, about 40 minutes on two cores. Those on real brokers are groups, one a worker; the tests of a group share one
+# cluster. Three workers: a test of a cluster waits for its brokers more than it computes.
 test: setup-dev
 	@$(PYTEST)
 

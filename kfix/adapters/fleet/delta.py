@@ -90,19 +90,28 @@ class StoreTable:
             AddAction(f"{folder}/{f.name}", f.size, keys, now, True, _stats(f)) for f in files
         ]
         with self._errors():
-            table = self._opened() or self._created()
-            table.create_write_transaction(
-                added,
-                "overwrite",
-                self.spec.schema,
-                [*RUN_KEY],
-                [(key, "=", value) for key, value in keys.items()],
-                commit_properties=CommitProperties(
-                    max_commit_retries=_RETRIES,
-                    # Without it two commits of a run that has no files yet would both succeed.
-                    app_transactions=[Transaction(folder, now)],
-                ),
-            )
+            try:
+                self._commit(added, keys, Transaction(folder, now))
+            except CommitFailedError:
+                # Another process may have created the table at that moment: then this run is not in it yet.
+                if any((f.day, f.run) == (day, run) for f in self.files()):
+                    raise
+                self._commit(added, keys, Transaction(folder, now))
+
+    def _commit(self, added: list[AddAction | RemoveAction], keys: Mapping[str, str], mark: Transaction) -> None:
+        table = self._opened() or self._created()
+        table.create_write_transaction(
+            added,
+            "overwrite",
+            self.spec.schema,
+            [*RUN_KEY],
+            [(key, "=", value) for key, value in keys.items()],
+            commit_properties=CommitProperties(
+                max_commit_retries=_RETRIES,
+                # Without it two commits of a run that has no files yet would both succeed.
+                app_transactions=[mark],
+            ),
+        )
 
     def remove(self, day: date, run: str) -> None:
         """Commits that the table has no rows of this run."""
