@@ -28,7 +28,7 @@ fleet-demo:
 test: setup-dev
 	@$(PYTEST)
 
-# Each module by itself: no cluster, less than a minute on two idle cores.
+# Each module by itself: no cluster, about two minutes on two idle cores.
 unit: setup-dev
 	@$(PYTEST) tests/unit
 

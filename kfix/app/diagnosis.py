@@ -58,17 +58,17 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
         if earlier_snapshot is not None:
             _one_cluster(earlier_snapshot, seen.case.snapshot, asked.before)
         diagnosis, snapshot = diagnose(seen, earlier=earlier), seen.case.snapshot
-        return add_unfinished(diagnosis, snapshot.cluster.name), snapshot
+        return add_unfinished(diagnosis, snapshot), snapshot
 
 
-def _unfinished_runs() -> Callable[[Diagnosis, str], Diagnosis]:
+def _unfinished_runs() -> Callable[[Diagnosis, Snapshot], Diagnosis]:
     """Returns a function that adds unfinished runs to a diagnosis; loads nothing if no run was begun on this host."""
     home = state_folder()
     if home is None or not (home / "runs").is_dir():
-        return lambda diagnosis, _cluster: diagnosis
+        return lambda diagnosis, _snapshot: diagnosis
     from kfix.app.unfinished import with_unfinished  # noqa: PLC0415 - while the cluster answers
 
-    return lambda diagnosis, cluster: with_unfinished(diagnosis, cluster, home)
+    return lambda diagnosis, seen: with_unfinished(diagnosis, seen.cluster.name, home, seen.reached_by)
 
 
 def _one_cluster(earlier: Snapshot, snapshot: Snapshot, path: Path | None) -> None:

@@ -5,22 +5,26 @@ A diagnosis is pure over a snapshot, and no snapshot shows whose change was cut 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from kfix.model.cluster.snapshot import ReachedBy
 from kfix.model.diagnosis.finding import Diagnosis, Finding, Remedy
 from kfix.model.run import UnfinishedRun
 from kfix.runbook.journal.unfinished import unfinished
 
+UNNAMED = ReachedBy()
 _SWEEP = "sweep-throttles"
 
 
-def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path) -> Diagnosis:
+def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: ReachedBy = UNNAMED) -> Diagnosis:
     """Returns the diagnosis with the unfinished runs of the cluster named `cluster`; `home` is kfix's state folder.
 
     Where such a run has set throttles, no finding advises to remove them behind its back: resume or abort does.
     """
-    runs = unfinished(home / "runs", cluster)
+    options = _options(reached_by)
+    runs = tuple(replace(run, options=options) for run in unfinished(home / "runs", cluster))
     if not runs:
         return diagnosis
     throttling = [run for run in runs if run.throttles]
@@ -28,6 +32,15 @@ def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path) -> Diagnosis
     if throttling:
         findings = tuple(_rather_end(finding, throttling[-1]) for finding in findings)
     return replace(diagnosis, findings=findings, unfinished=runs)
+
+
+def _options(reached_by: ReachedBy) -> str:
+    """Returns the name of the cluster, or its client properties: a plan has neither."""
+    named = ["-c", reached_by.profile] if reached_by.profile else []
+    if reached_by.command_config and not named:
+        named = ["--command-config", reached_by.command_config]
+    words = [*named, *reached_by.besides]
+    return f" {shlex.join(words)}" if words else ""
 
 
 def _rather_end(finding: Finding, run: UnfinishedRun) -> Finding:
@@ -40,7 +53,8 @@ def _ends(run: UnfinishedRun) -> tuple[Remedy, ...]:
         return (Remedy(f"wait: run {run.id} set throttles, is still being carried out, and removes them at its end"),)
     return (
         Remedy(
-            f"resume run {run.id}, which set throttles: it removes them at its end", f"kfix runbook resume {run.id}"
+            f"resume run {run.id}, which set throttles: it removes them at its end",
+            f"kfix runbook resume {run.id}{run.options}",
         ),
-        Remedy("or end that run: its throttles are removed", f"kfix runbook abort {run.id} --reason TEXT"),
+        Remedy("or end that run: its throttles are removed", f"kfix runbook abort {run.id} --reason TEXT{run.options}"),
     )

@@ -23,6 +23,7 @@ unfinished_runs  runs on this cluster that were begun on this host and not finis
     changed, doubtful    its steps: changed the cluster; issued, and the result was not recorded
     throttles            true: it has set throttles that it has not removed
     broken               true: its journal is damaged, so there may be more
+    options              what a command about it has to repeat to reach the cluster, "" if nothing
 findings        heads, worst first; each:
     key, code, object    key is stable over runs; the object may list brokers that come and go
     severity, worst      its own, and the worst of itself and its folded findings

@@ -42,4 +42,5 @@ def _deeds(run: UnfinishedRun) -> str:
 def _next(run: UnfinishedRun) -> str:
     if run.alive or run.broken or run.kfix != __version__:
         return f"kfix runbook history {run.id}"
-    return f"kfix runbook resume {run.id}   or   kfix runbook abort {run.id} --reason TEXT"
+    resume = f"kfix runbook resume {run.id}{run.options}"
+    return f"{resume}   or   kfix runbook abort {run.id} --reason TEXT{run.options}"

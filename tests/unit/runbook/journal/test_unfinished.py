@@ -14,6 +14,7 @@ import pytest
 
 from kfix import __version__
 from kfix.app.unfinished import with_unfinished
+from kfix.model.cluster.snapshot import ReachedBy
 from kfix.model.diagnosis.finding import Cause, Confidence, Diagnosis, Finding, Remedy, Severity
 from kfix.report.findings.json_findings import as_dict
 from kfix.report.findings.table import findings_text
@@ -199,3 +200,20 @@ def test_a_run_of_another_kfix_can_only_be_looked_at(tmp_path: Path, dead: int) 
     text = findings_text(with_unfinished(sick(), "prod", tmp_path), 200)
     assert "kfix runbook history r1" in text
     assert "resume" not in text
+
+
+@pytest.mark.parametrize(
+    ("reached", "options"),
+    [
+        (ReachedBy(), ""),
+        (ReachedBy(profile="orders eu", command_config="its own"), " -c 'orders eu'"),
+        (ReachedBy(command_config="my client.properties"), " --command-config 'my client.properties'"),
+    ],
+)
+def test_the_commands_reach_the_cluster_as_the_diagnosis_did(
+    tmp_path: Path, dead: int, reached: ReachedBy, options: str
+) -> None:
+    write(tmp_path, "r1", RATE, done("throttle:1"), pid=dead)
+    [run] = with_unfinished(sick(), "prod", tmp_path, reached).unfinished
+    said = findings_text(with_unfinished(sick(), "prod", tmp_path, reached), 300)
+    assert f"kfix runbook resume {run.id}{options}   or   kfix runbook abort {run.id} --reason TEXT{options}\n" in said
