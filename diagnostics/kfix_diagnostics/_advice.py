@@ -68,6 +68,12 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
 
 
+def move_replicas(case: CaseFile, text: str) -> Remedy:
+    """Returns a remedy that carries out moves of a file, which the operator has to write."""
+    name = "move-replicas"
+    return Remedy(text, f"kfix runbook apply {name} --json-in FILE {cluster_options(case)}", name, CHANGES_OF[name])
+
+
 def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
     default = OFFSETS_TOPIC if name == "raise-offsets-rf" else None
     topic = next((p.removeprefix("topic=") for p in params if p.startswith("topic=")), default)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from kfix.adapters.target import Target
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
 from kfix.derive.loss import sample_of
+from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
@@ -180,9 +180,8 @@ def require_topics(snapshot: Snapshot, topics: Sequence[str]) -> None:
         known |= {tp.topic for tp in (*zookeeper.assignments, *zookeeper.states)} | zookeeper.deleting
     for topic in topics:
         if topic not in known:
-            close = difflib.get_close_matches(topic, sorted(known), n=1)
             raise UsageError(
-                f"--topic: no source names a topic {topic!r}" + (f", did you mean {close[0]!r}?" if close else ""),
+                f"--topic: no source names a topic {topic!r}{did_you_mean(topic, known)}",
                 hint="it does not exist, or this user may not describe it",
             )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
 from kfix.app.access import Access
+from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.places import config_home
 
@@ -28,9 +28,7 @@ def named(name: str, given: Access, environ: Mapping[str, str]) -> Access:
         raise UsageError(f"--cluster {name}: there is no inventory at {path}", hint=_HINT)
     clusters = load_inventory(path).inventory.clusters
     if name not in clusters:
-        close = difflib.get_close_matches(name, clusters, n=1)
-        meant = f", did you mean {close[0]!r}?" if close else ""
-        raise UsageError(f"--cluster: {path} has no cluster {name!r}{meant}", hint=_HINT)
+        raise UsageError(f"--cluster: {path} has no cluster {name!r}{did_you_mean(name, clusters)}", hint=_HINT)
     entry = clusters[name]
     return Access(
         entry.bootstrap or None,

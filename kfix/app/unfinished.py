@@ -23,7 +23,8 @@ def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: 
 
     Where such a run has set throttles, no finding advises to remove them behind its back: resume or abort does.
     """
-    options = _options(reached_by)
+    # A plan has the address of its cluster, and neither its name nor client properties.
+    options = f" {shlex.join(reached_by.options)}" if reached_by.options else ""
     runs = tuple(replace(run, options=options) for run in unfinished(home / "runs", cluster))
     if not runs:
         return diagnosis
@@ -32,15 +33,6 @@ def with_unfinished(diagnosis: Diagnosis, cluster: str, home: Path, reached_by: 
     if throttling:
         findings = tuple(_rather_end(finding, throttling[-1]) for finding in findings)
     return replace(diagnosis, findings=findings, unfinished=runs)
-
-
-def _options(reached_by: ReachedBy) -> str:
-    """Returns the name of the cluster, or its client properties: a plan has neither."""
-    named = ["-c", reached_by.profile] if reached_by.profile else []
-    if reached_by.command_config and not named:
-        named = ["--command-config", reached_by.command_config]
-    words = [*named, *reached_by.besides]
-    return f" {shlex.join(words)}" if words else ""
 
 
 def _rather_end(finding: Finding, run: UnfinishedRun) -> Finding:

@@ -19,7 +19,7 @@ def cluster_options(case: CaseFile) -> str:
     """Returns the options of kfix for this cluster: its name in the inventory, or its address as in `servers`."""
     reached = case.snapshot.reached_by
     if reached.profile:
-        return shlex.join(("-c", reached.profile, *reached.besides))
+        return shlex.join(reached.options)
     return servers(case) + (f" --zookeeper {shlex.quote(reached.zookeeper)}" if reached.zookeeper else "")
 
 

@@ -22,6 +22,7 @@ FEW = 10
 
 Line = tuple[int, int]
 
+OTHER_LEADERS = "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied"
 NEVER_AT_ONCE = "Do not move everything at once: throttle, move in batches, and remove the throttle afterwards"
 NEVER_ALTER = "Do not try kafka-topics --alter: it cannot change a replication factor"
 NEVER_ABOVE_RF = (

@@ -31,9 +31,8 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.partition_facts import PartitionFacts
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named, several
-from kfix_diagnostics._advice import cluster_options, runbook
-from kfix_diagnostics._bans import CHANGES_OF
-from kfix_diagnostics.prevention._prevention import overloaded, setting_rows, tps_of
+from kfix_diagnostics._advice import move_replicas, runbook
+from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, overloaded, setting_rows, tps_of
 
 CODE = "KFX608"
 REBALANCE = "auto.leader.rebalance.enable"
@@ -81,12 +80,7 @@ def _remedies(held: list[PartitionFacts], case: CaseFile, *, uneven: bool) -> It
             f"Return the leadership of {several(len(held), 'partition')} to the preferred leaders, in batches",
         )
     if uneven or not held:
-        yield Remedy(
-            "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
-            f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
-            "move-replicas",
-            CHANGES_OF["move-replicas"],
-        )
+        yield move_replicas(case, OTHER_LEADERS)
 
 
 def _counts(what: str, counted: Mapping[int, int], live: list[int]) -> Evidence:

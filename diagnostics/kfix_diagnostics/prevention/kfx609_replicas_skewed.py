@@ -26,10 +26,9 @@ from collections.abc import Iterator
 
 from kfix.derive.casefile import CaseFile
 from kfix.derive.checks import ClusterCheck, Debounce, Rows
-from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.wording import brokers_named
-from kfix_diagnostics._advice import cluster_options
-from kfix_diagnostics._bans import CHANGES_OF
+from kfix_diagnostics._advice import move_replicas
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, overloaded
 
 CODE = "KFX609"
@@ -60,14 +59,7 @@ def _skewed(high: tuple[int, ...], case: CaseFile) -> Finding:
         if empty
         else Cause("topics were created or moved without regard to what the brokers hold", Confidence.POSSIBLE),
         evidence=(Evidence("assignment", "replicas", ", ".join(f"{b}: {case.holds.get(b, 0)}" for b in live)),),
-        remedies=(
-            Remedy(
-                "Reassign replicas to the brokers that hold little, throttled and in batches",
-                f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
-                "move-replicas",
-                CHANGES_OF["move-replicas"],
-            ),
-        ),
+        remedies=(move_replicas(case, "Reassign replicas to the brokers that hold little, throttled and in batches"),),
         never=(NEVER_AT_ONCE,),
     )
 

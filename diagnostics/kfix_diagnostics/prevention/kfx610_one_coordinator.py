@@ -31,10 +31,9 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.model.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import brokers_named
-from kfix_diagnostics._advice import cluster_options, runbook
-from kfix_diagnostics._bans import CHANGES_OF
+from kfix_diagnostics._advice import move_replicas, runbook
 from kfix_diagnostics._words import ids
-from kfix_diagnostics.prevention._prevention import tps_of
+from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, tps_of
 
 CODE = "KFX610"
 
@@ -88,12 +87,7 @@ def _remedy(rows: Rows, preferred: list[int], case: CaseFile) -> Remedy:
             f"Raise the replication factor to {rows[0].advised_rf} with the preferred leaders rotated",
             f"rf={rows[0].advised_rf}",
         )
-    return Remedy(
-        "Put other replicas first in the assignments, so that other leaders are preferred. No data is copied",
-        f"kfix runbook apply move-replicas --json-in FILE {cluster_options(case)}",
-        "move-replicas",
-        CHANGES_OF["move-replicas"],
-    )
+    return move_replicas(case, OTHER_LEADERS)
 
 
 CHECK = ClusterCheck(

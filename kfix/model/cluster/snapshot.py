@@ -313,6 +313,13 @@ class ReachedBy:
     zookeeper: str = ""
     besides: tuple[str, ...] = ()
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that a command of kfix repeats apart from an address: the name, or the client properties."""
+        if self.profile:
+            return ("-c", self.profile, *self.besides)
+        return ("--command-config", self.command_config) if self.command_config else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

@@ -6,6 +6,7 @@ A partition names the producer id of an open transaction only; the log of `__tra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -73,9 +74,13 @@ class TransactionLog:
     earlier: tuple[TransactionState, ...] = ()
 
     def of(self, producer: int) -> TransactionState | None:
-        return next((each for each in self.found if each.producer == producer), None)
+        return _of(producer, self.found)
 
     def began_another(self, producer: int) -> bool:
         """Returns whether the producer has begun another transaction since the first of two snapshots."""
-        now, before = self.of(producer), next((each for each in self.earlier if each.producer == producer), None)
+        now, before = _of(producer, self.found), _of(producer, self.earlier)
         return now is not None and before is not None and -1 < before.started_ms < now.started_ms
+
+
+def _of(producer: int, states: Iterable[TransactionState]) -> TransactionState | None:
+    return next((each for each in states if each.producer == producer), None)
