@@ -112,7 +112,7 @@ def _blocked(each: Iterable[Blocked]) -> list[str]:
     elif others:
         parts.append("the groups of these partitions")
     who = [*dict.fromkeys(b.who for b in blocked if b.who)]
-    more = [f"clients of {len(who) - _BLOCKED_SHOWN} more findings"] if len(who) > _BLOCKED_SHOWN else []
+    more = [f"clients of {several(len(who) - _BLOCKED_SHOWN, 'more finding')}"] if len(who) > _BLOCKED_SHOWN else []
     return [*parts, *who[:_BLOCKED_SHOWN], *more]
 
 
