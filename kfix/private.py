@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import pwd
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -111,7 +110,7 @@ def write_private(path: Path, raw: bytes) -> None:
     Raises OSError if it cannot be written; then the old content is unchanged.
     """
     # The name is unpredictable, so that no other user can create a file or link there first.
-    beside = path.with_name(f".kfix-{secrets.token_hex(8)}.tmp")
+    beside = path.with_name(f".kfix-{os.urandom(8).hex()}.tmp")
     try:
         with os.fdopen(new_private(beside), "wb") as out:
             out.write(raw)

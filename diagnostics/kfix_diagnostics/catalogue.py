@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import linecache
 import sys
 from collections.abc import Callable, Sequence
@@ -86,6 +85,8 @@ def find_page(name: str) -> Check | FleetCheck:
     for check in pages():
         if wanted in {check.code.lower(), check.slug}:
             return check
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
     plain = name.upper()[:3] + name.upper()[3:].translate(_FOR_DIGITS)
     known = [word for check in pages() for word in (check.code, check.slug)]
     close = (

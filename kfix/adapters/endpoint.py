@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-import ssl
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -149,6 +149,7 @@ def plain_reason(error: OSError | UnicodeError) -> str:
     # An invalid name, such as one with an empty part, raises UnicodeError in Python's idna codec.
     if isinstance(error, socket.gaierror | UnicodeError):
         return "the host name cannot be resolved"
-    if isinstance(error, ssl.SSLError):
+    ssl = sys.modules.get("ssl")  # It is loaded by who uses TLS (kfix.adapters.kafka.security).
+    if ssl is not None and isinstance(error, ssl.SSLError):
         return f"TLS failed: {error.reason or error}"
     return (error.strerror or str(error)).lower()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kfix.adapters.target import Target, make_target
-from kfix.model.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from kfix.model.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

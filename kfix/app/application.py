@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kfix.app.clusters import Clusters
-from kfix.ports import Clock
-from kfix.runbook.gate.gates import Human
+if TYPE_CHECKING:
+    from kfix.app.clusters import Clusters
+    from kfix.ports import Clock
+    from kfix.runbook.gate.gates import Human
 
 
 @dataclass(frozen=True, slots=True)

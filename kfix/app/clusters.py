@@ -6,13 +6,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kfix.app.access import Access
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.timing import TIMING
-from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
+
+if TYPE_CHECKING:
+    from kfix.ports import ClusterChanger, ClusterLock, ClusterReader
 
 
 class OpenCluster(Protocol):

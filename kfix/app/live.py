@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kfix.adapters.collect.collector import collect
-from kfix.adapters.live.cluster import LiveCluster
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
@@ -13,7 +14,9 @@ from kfix.app.snapshots import read_cluster
 from kfix.errors import RefusedError, UnreachableError
 from kfix.model.cluster.snapshot import Mode, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.runbook.safety.cut_network import cuts_in
+
+if TYPE_CHECKING:
+    from kfix.adapters.live.cluster import LiveCluster
 
 
 class LiveClusters:
@@ -21,6 +24,8 @@ class LiveClusters:
         return diagnose_live(access.target(), options)
 
     def findings_before_change(self, access: Access) -> tuple[Finding, ...]:
+        from kfix.runbook.safety.cut_network import cuts_in  # noqa: PLC0415 - only who changes something
+
         target = access.target()
         found = diagnose_once(target).findings
         return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(found) else found
@@ -36,6 +41,8 @@ class LiveClusters:
 
 def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:
     """Opens a cluster for a run. Without a snapshot it is read once to learn its addresses."""
+    from kfix.adapters.live.cluster import LiveCluster  # noqa: PLC0415 - only who changes something
+
     known = snapshot or collect(target)
     if known.cluster.mode is Mode.KRAFT:
         raise RefusedError("this cluster runs on KRaft: this release heals clusters on ZooKeeper only")

@@ -187,6 +187,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.cli.lab.clusters:mend",
                 "Undo the incident: restore brokers, replicas, topics and settings.",
             ),
+            "grow": Command(
+                "kfix.cli.lab.grow:grow",
+                "Create empty topics until the lab has N partitions, to measure commands on a large cluster.",
+            ),
             "workload": Command(
                 "kfix.cli.lab.workload:workload",
                 "Produce and consume, and count what was sent, acknowledged, received, lost and duplicated.",

@@ -20,12 +20,12 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.timing import TIMING
-from kfix.report.console import HarmlessConsole, console_on
 from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.screen import print_first, print_screen
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
+from kfix.report.plain import PlainConsole
 from kfix.report.terminal import say, say_document
 
 _LONGEST = 86_400
@@ -135,7 +135,7 @@ def diagnose(
 
 
 def _first_verdict(choice: Choice, diagnosis: Diagnosis) -> None:
-    print_first(chosen(diagnosis, choice), console_on(sys.stderr))
+    print_first(chosen(diagnosis, choice), PlainConsole(sys.stderr))
 
 
 def _not_confirmed(choice: Choice, *, verbose: bool, machine: bool) -> Callable[[Diagnosis], None]:
@@ -156,9 +156,9 @@ def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool, verbose: bool
     if json_output:
         say_document(findings_json(diagnosis))
     elif verbose:
-        print_findings(diagnosis, _console())
+        print_findings(diagnosis, PlainConsole(sys.stdout))
     else:
-        print_screen(diagnosis, _console())
+        print_screen(diagnosis, PlainConsole(sys.stdout))
     return exit_code(diagnosis)
 
 
@@ -168,9 +168,5 @@ def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_out
     if json_output:
         say_document(group_json(story))
     else:
-        print_group(story, _console())
+        print_group(story, PlainConsole(sys.stdout))
     return {True: 21, False: 0, None: 22}[story.blocked]
-
-
-def _console() -> HarmlessConsole:
-    return console_on(sys.stdout)

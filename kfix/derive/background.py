@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from kfix.derive.liveness import Likely, likely_of
-from kfix.model.cluster.snapshot import Mode, Snapshot
+from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
 UNKNOWN: Final = -1
@@ -136,16 +136,18 @@ def _successors(possible: Mapping[int, list[int]], snapshot: Snapshot) -> dict[i
     return found | (dict(zip(rest, free, strict=True)) if fits else dict.fromkeys(rest))
 
 
-def left_ms(snapshot: Snapshot) -> dict[int, int]:
+def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None) -> dict[int, int]:
     """Returns, by assigned broker, when it was first missing (ms), by the oldest record without it.
 
-    A broker that no record shows as missing is absent.
+    A broker that no record shows as missing is absent. `lacking` are the partitions that lack a replica or a leader,
+    where they are known; only they can show one.
     """
     if snapshot.zookeeper is None:
         return {}
     found: dict[int, int] = {}
-    assigned = snapshot.zookeeper.assignments
-    for tp, state in snapshot.zookeeper.states.items():
+    assigned, states = snapshot.zookeeper.assignments, snapshot.zookeeper.states
+    recorded = states.items() if lacking is None else ((tp, states[tp]) for tp in lacking if tp in states)
+    for tp, state in recorded:
         for broker in assigned[tp].replicas if tp in assigned else ():
             gone = broker not in state.isr or (state.leader < 0 and state.isr == (broker,))
             if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):

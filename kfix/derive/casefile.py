@@ -14,9 +14,9 @@ from kfix.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.derive.cuts import Cut, cut_of
 from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
-from kfix.derive.partition_facts import derive
-from kfix.derive.partitions import Partitions, Rows, SnapshotPartitions
+from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
+from kfix.derive.shapes import partitions_in
 from kfix.model.cluster.snapshot import (
     Assignment,
     BrokerView,
@@ -395,5 +395,6 @@ def open_case(
     transaction_grace: float = TIMING.transaction_grace,
 ) -> CaseFile:
     background = background_of(snapshot)
-    partitions = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
-    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace)
+    return CaseFile(
+        snapshot, partitions_in(snapshot, background, expected), background, restart_grace, expected, transaction_grace
+    )

@@ -70,31 +70,41 @@ FACT_TYPES: Final[Mapping[str, type]] = get_type_hints(PartitionFacts)
 
 
 def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:
-    known = background or background_of(snapshot)
-    zookeeper = snapshot.zookeeper
-    states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
-    assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
-    deleting = zookeeper.deleting if zookeeper else snapshot.pasted.deleting if snapshot.pasted else frozenset[str]()
-    observers = snapshot.pasted.observers if snapshot.pasted else {}
-    asked = zookeeper.reassigning if zookeeper else {}
-    moving = snapshot.reassignments or {}
-    views = [view.partitions for view in snapshot.views.values()]
-    rows = []
-    for tp in partitions_of(snapshot):
+    recorded = Recorded(snapshot, background or background_of(snapshot))
+    return tuple(recorded.row(tp)[0] for tp in partitions_of(snapshot))
+
+
+class Recorded:
+    """What the sources of a snapshot record of each partition."""
+
+    def __init__(self, snapshot: Snapshot, known: Background) -> None:
+        zookeeper, pasted = snapshot.zookeeper, snapshot.pasted
+        self.known = known
+        self.states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
+        self.assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
+        self.deleting = zookeeper.deleting if zookeeper else pasted.deleting if pasted else frozenset[str]()
+        self.asked: Mapping[TopicPartition, tuple[int, ...]] = zookeeper.reassigning if zookeeper else {}
+        self.moving: Mapping[TopicPartition, Assignment] = snapshot.reassignments or {}
+        self.views = [view.partitions for view in snapshot.views.values()]
+        self._observers = pasted.observers if pasted else {}
+
+    def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
+        """Returns the row of a partition, and what its times depend on."""
+        views = self.views
         seen = [v for v in [view.get(tp) for view in views] if v is not None]
-        move = moving.get(tp)
-        assignment = assigned.get(tp)
+        move = self.moving.get(tp)
+        assignment = self.assigned.get(tp)
         if assignment is None:
             assignment = move or Assignment(max(seen, key=_epoch).replicas if seen else ())
-        under_way = move is not None or tp in asked or bool(assignment.adding or assignment.removing)
+        under_way = move is not None or tp in self.asked or bool(assignment.adding or assignment.removing)
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        row = _row(tp, states.get(tp), assignment, seen, known, flags=(under_way, tp.topic in deleting, agree))
-        if tp in observers:
-            row = row._replace(target_rf=row.target_rf - len(observers[tp]))
-        rows.append(row)
-    return tuple(rows)
+        flags = (under_way, tp.topic in self.deleting, agree)
+        row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags)
+        if tp in self._observers:
+            row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
+        return row, times
 
 
 def partitions_of(snapshot: Snapshot) -> Iterable[TopicPartition]:
@@ -116,7 +126,7 @@ def _row(
     known: Background,
     *,
     flags: tuple[bool, bool, bool],
-) -> PartitionFacts:
+) -> tuple[PartitionFacts, Times]:
     reassigning, deleting, views_agree = flags
     topic = tp.topic
     replicas = assignment.replicas
@@ -124,11 +134,9 @@ def _row(
     zk = state is not None and known.authority
     if state is not None and zk:
         leader, isr = state.leader, state.isr
-        age = (known.taken_ms - state.mtime_ms) // 1000
-        zk_leader, zk_epoch, zk_version = state.leader, state.leader_epoch, state.version
+        zk_leader, zk_epoch = state.leader, state.leader_epoch
     else:
         leader, isr = (best.leader, best.isr) if best is not None else (NOBODY_SAYS, ())
-        age = zk_version = UNKNOWN
         zk_leader = zk_epoch = NOBODY_SAYS
     live = known.live
     leader_live = live is not None and leader in live
@@ -137,10 +145,9 @@ def _row(
     min_isr, unclean, unclean_known = known.settings(topic, leader)
     leaderless = leader == UNKNOWN or (leader >= 0 and live is not None and not leader_live)
     agrees = not zk or best is None or _agrees(zk_leader, zk_epoch, best, live)
-    stable = age if age >= 0 else UNKNOWN
-    if leaderless or not agrees:
-        stable = _stable_for(stable, isr, known, hasty=leader >= 0 and (leaderless or _newer(best, zk_epoch)))
-    return PartitionFacts(
+    times = Times(zk, leaderless or not agrees, leader >= 0 and (leaderless or _newer(best, zk_epoch)), isr)
+    zk_version, age, stable = times.of(state, known)
+    row = PartitionFacts(
         topic,
         tp.partition,
         leader,
@@ -176,9 +183,28 @@ def _row(
         len(seen),
         views_agree,
         live is not None,
-        age if age >= 0 else UNKNOWN,
+        age,
         stable,
     )
+    return row, times
+
+
+class Times(NamedTuple):
+    """What the three facts of a row depend on that differ from partition to partition: version, age, stable time."""
+
+    zk: bool
+    in_doubt: bool  # leaderless, or ZooKeeper and the views disagree
+    hasty: bool
+    isr: tuple[int, ...]
+
+    def of(self, state: PartitionState | None, known: Background) -> tuple[int, int, int]:
+        """Returns (zk_version, state_age, stable_for) of a row with this state."""
+        if state is None or not self.zk:
+            version = age = UNKNOWN
+        else:
+            version, age = state.version, max((known.taken_ms - state.mtime_ms) // 1000, UNKNOWN)
+        stable = _stable_for(age, self.isr, known, hasty=self.hasty) if self.in_doubt else age
+        return version, age, stable
 
 
 def _epoch(view: PartitionView) -> int:

@@ -8,7 +8,6 @@ cluster. The text is also a condition in SQL: what is allowed means the same the
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -60,6 +59,27 @@ def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate
     return Predicate(text, tree, frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
 
 
+def loosened(predicate: Predicate, names: frozenset[str]) -> Predicate:
+    """Returns a condition without these names that holds wherever `predicate` holds; the same one if it has none."""
+    if not predicate.names & names:
+        return predicate
+    tree = _loose(predicate.tree, names, holds=True)
+    used = frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
+    return Predicate(ast.unparse(tree), tree, used)
+
+
+def _loose(node: ast.expr, names: frozenset[str], *, holds: bool) -> ast.expr:
+    """Returns the tree with `holds` in place of each part that compares one of the names."""
+    match node:
+        case ast.BoolOp(op=op, values=parts):
+            return ast.BoolOp(op, [_loose(part, names, holds=holds) for part in parts])
+        case ast.UnaryOp(op=ast.Not() as op, operand=part):
+            return ast.UnaryOp(op, _loose(part, names, holds=not holds))
+        case _:
+            unknown = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+            return ast.Constant(holds) if unknown else node
+
+
 def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
     """Returns the type of an expression, bool or int; mistakes are collected in `problems`."""
     kind: type = bool
@@ -101,6 +121,8 @@ def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
     kind = facts.get(name)
     if kind is not None and kind is not str:
         return kind
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
     close = difflib.get_close_matches(name, facts, n=1)
     problems.append(f"unknown fact {name!r}" + (f", did you mean {close[0]!r}?" if close and kind is None else ""))
     return bool

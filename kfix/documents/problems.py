@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,6 +31,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Returns a suggestion to append to a message; empty where no known word is similar."""
     if len(word) > _LONGEST_WORD:  # comparing a long text with all names would take too long
         return ""
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
 

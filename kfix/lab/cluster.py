@@ -69,6 +69,13 @@ class Lab(LabHandle):
         with self.store.busy("start-broker"):
             add_broker(self, new_id, rack)
 
+    def grow(self, partitions: int, replicas: int, width: int, progress: Callable[[str], None] = lambda _: None) -> int:
+        """Creates empty topics until every broker lists `partitions` partitions. Returns how many were created."""
+        from kfix.lab.growing import grow  # noqa: PLC0415 - brings the client libraries
+
+        with self.store.busy("grow"):
+            return grow(self, partitions, replicas, width, progress)
+
     # --- ZooKeeper ------------------------------------------------------------------------------------------------
 
     def kill_zookeeper(self, number: int) -> None:

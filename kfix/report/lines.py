@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from kfix.harmless import for_terminal, one_line
+from kfix.report.plain import PlainConsole
 
-from kfix.harmless import one_line
-from kfix.report.console import console_for_text, styled
+if TYPE_CHECKING:
+    from rich.console import Console
 
 NARROWEST = 40
 #: No value starts at the left edge, where kfix's own lines start.
@@ -28,8 +29,13 @@ class Line:
     verbatim: bool = False
 
 
-def print_lines(lines: Iterable[Line], console: Console) -> None:
+def print_lines(lines: Iterable[Line], console: Console | PlainConsole) -> None:
     width = max(console.width, NARROWEST)
+    if isinstance(console, PlainConsole):
+        console.write((text, line.style) for line in lines for text in _wrapped(line, width))
+        return
+    from kfix.report.console import styled  # noqa: PLC0415 - brings rich
+
     for line in lines:
         for text in _wrapped(line, width):
             # No cropping: the text is printed in full.
@@ -38,9 +44,8 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
 
 def lines_text(lines: Iterable[Line], width: int = 100) -> str:
     """Returns the lines as text without colour, for files, tests and tickets."""
-    out = io.StringIO()
-    print_lines(lines, console_for_text(out, width))
-    return out.getvalue()
+    shown = (text for line in lines for text in _wrapped(line, max(width, NARROWEST)))
+    return "".join(f"{for_terminal(text)}\n" for text in shown)
 
 
 def _wrapped(line: Line, width: int) -> list[str]:

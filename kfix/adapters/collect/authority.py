@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.names import Names
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.adapters.zookeeper.fresh import probe_node
@@ -32,11 +33,13 @@ class ZooKeeperAnswer:
 class ZooKeeperQuestion:
     """The bulk read and one `srvr` request per server, all started at once."""
 
-    def __init__(self, questions: Questions, connect: Connect, target: Target, deadline: Deadline) -> None:
+    def __init__(
+        self, questions: Questions, connect: Connect, target: Target, deadline: Deadline, names: Names
+    ) -> None:
         self._connect = connect
         self._deadline = deadline
         self._view: Task[tuple[str, ZooKeeperView, Unread]] = questions.start(
-            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline)
+            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline, names)
         )
         # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
         aside = Questions()

@@ -9,6 +9,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.metadata import Shared
 from kfix.adapters.kafka.requests import Request
 from kfix.adapters.kafka.responses import MetadataResponse
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, PROTOCOL, BrokerView
@@ -85,10 +86,10 @@ def as_view(broker: int, response: MetadataResponse) -> BrokerView:
     return BrokerView(broker, response.controller, response.brokers, response.racks, response.partitions)
 
 
-def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline) -> BrokerAnswers:
+def ask_broker(connection: BrokerConnection, broker: int, deadline: Deadline, shared: Shared) -> BrokerAnswers:
     asked = [requests.metadata(), _configs_of(broker), requests.list_groups()]
     metadata, configs, listed = connection.exchange(asked, deadline)
-    response = responses.metadata(metadata)
+    response = responses.metadata(metadata, shared)
     problems = []
     config = next(iter(responses.describe_configs(configs)), None)
     if config is None or config.error:

@@ -22,8 +22,11 @@ from kfix.adapters.collect.unlisted import unlisted_brokers
 from kfix.adapters.collect.votes import majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
+from kfix.adapters.kafka.metadata import Shared
+from kfix.adapters.names import Names
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
+from kfix.adapters.zookeeper.connect import Connect
 from kfix.derive.compaction import segment_bytes_of
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
 from kfix.derive.vantage import broker_called, vantage_of
@@ -91,6 +94,8 @@ class _Collection:
         self._target = target
         self._wanted = wanted
         self._questions = Questions()
+        self._names = Names()
+        self._shared = Shared(self._names)
         self._deadline = Deadline.after(target.timeout)
         self._first = Deadline.after(target.timeout * _FIRST_ROUND)
         self._lines: dict[int, BrokerConnection] = {}
@@ -109,7 +114,9 @@ class _Collection:
         taken_at = time.time()
         target = self._target
         asked_zookeeper = (
-            ZooKeeperQuestion(self._questions, target.zookeeper, target, self._first) if target.zookeeper else None
+            ZooKeeperQuestion(self._questions, target.zookeeper, target, self._first, self._names)
+            if target.zookeeper
+            else None
         )
         bootstrap = Bootstrap(self._questions, target, self._first)
         bootstrapped = bootstrap.first()
@@ -150,7 +157,7 @@ class _Collection:
             self._addresses[broker] = endpoint
             self._tasks[broker] = self._questions.start(
                 f"broker {broker}",
-                lambda line=line, broker=broker: ask_broker(line, broker, self._first),  # type: ignore[misc]
+                lambda line=line, broker=broker: ask_broker(line, broker, self._first, self._shared),  # type: ignore[misc]
             )
         if bootstrapped is not None and bootstrapped.broker is None:
             bootstrapped.connection.close()
@@ -188,7 +195,10 @@ class _Collection:
             )
         if connect is None:
             return mode, None
-        return mode, ZooKeeperQuestion(self._questions, connect, self._target, self._first)
+        return mode, self._ask_zookeeper(connect)
+
+    def _ask_zookeeper(self, connect: Connect) -> ZooKeeperQuestion:
+        return ZooKeeperQuestion(self._questions, connect, self._target, self._first, self._names)
 
     def _ask_unlisted(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
         # Without ZooKeeper the cluster id is not confirmed yet, so no earlier snapshots are used.

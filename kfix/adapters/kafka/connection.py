@@ -18,7 +18,6 @@ from kfix.adapters.endpoint import connected, plain_reason
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
-from kfix.adapters.kafka.sasl import authenticate
 from kfix.adapters.kafka.security import Security
 from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
@@ -115,6 +114,8 @@ class BrokerConnection:
         self._socket = self._security.wrap(plain, self.endpoint.host)
         self._check_versions(deadline)
         if self._security.mechanism:
+            from kfix.adapters.kafka.sasl import authenticate  # noqa: PLC0415 - only a cluster with SASL needs it
+
             authenticate(self._security, lambda request: self._exchange([request], deadline)[0], str(self.endpoint))
 
     def _check_versions(self, deadline: Deadline) -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
-from functools import cache
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
-from kfix.model.cluster.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
-from kfix.model.numbers import LARGEST_PORT
+from kfix.adapters.kafka.metadata import MetadataResponse as MetadataResponse  # noqa: PLC0414 - one of the decoders
+from kfix.adapters.kafka.metadata import metadata as metadata  # noqa: PLC0414
+from kfix.model.cluster.snapshot import Assignment, Endpoint, TopicPartition
 
 _DEFAULT = 5
 
 
 _CONCURRENT_TRANSACTIONS = 51
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataResponse:
-    cluster_id: str
-    controller: int
-    brokers: dict[int, Endpoint]
-    racks: dict[int, str]
-    partitions: dict[TopicPartition, PartitionView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,72 +82,6 @@ def api_versions(r: ByteReader) -> dict[int, tuple[int, int]]:
     if error:
         raise ProtocolError(f"ApiVersions returned error {error}")
     return dict(r.array(lambda: (r.i16(), (r.i16(), r.i16()))))
-
-
-def metadata(r: ByteReader) -> MetadataResponse:
-    r.i32()
-    racks: dict[int, str] = {}
-
-    def broker() -> tuple[int, Endpoint]:
-        node, host, port, rack = r.i32(), r.string(), r.i32(), r.nullable_string()
-        if not 0 <= port <= LARGEST_PORT:
-            raise ProtocolError("a broker with an invalid port: not the Kafka protocol")
-        if rack is not None:
-            racks[node] = rack
-        return node, Endpoint(host, port)
-
-    brokers = dict(r.array(broker))
-    cluster_id, controller = r.string(), r.i32()
-    partitions: dict[TopicPartition, PartitionView] = {}
-    for _ in range(r.i32()):
-        r.i16()
-        topic = r.string()
-        r.i8()
-        _partitions(r, topic, partitions)
-    return MetadataResponse(cluster_id, controller, brokers, racks, partitions)
-
-
-_HEAD = struct.Struct(">hiiii")
-
-
-@cache
-def _ids(count: int) -> struct.Struct:
-    """Unpacks `count` broker ids and the length of the following list at once: the hot loop of a snapshot."""
-    return struct.Struct(f">{count + 1}i")
-
-
-@cache
-def _last_ids(count: int) -> struct.Struct:
-    return struct.Struct(f">{count}i")
-
-
-_MOST_REPLICAS = 1000
-
-
-def _partitions(r: ByteReader, topic: str, into: dict[TopicPartition, PartitionView]) -> None:
-    data, at = r.data, r.at + 4
-    try:
-        for _ in range(r.i32()):
-            error, index, leader, epoch, count = _HEAD.unpack_from(data, at)
-            at += 18
-            if not 0 <= count <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
-            *replicas, n_isr = _ids(count).unpack_from(data, at)
-            at += 4 * count + 4
-            if not 0 <= n_isr <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
-            *isr, n_offline = _ids(n_isr).unpack_from(data, at)
-            at += 4 * n_isr + 4
-            if not 0 <= n_offline <= _MOST_REPLICAS:
-                raise ProtocolError("a partition with an invalid number of replicas: not the Kafka protocol")
-            offline = _last_ids(n_offline).unpack_from(data, at)
-            at += 4 * n_offline
-            into[TopicPartition(topic, index)] = PartitionView(
-                leader, epoch, tuple(replicas), tuple(isr), offline, error
-            )
-    except (struct.error, MemoryError):
-        raise ProtocolError("the response ends too early: not the requested version of the Kafka protocol") from None
-    r.at = at
 
 
 def find_coordinator(r: ByteReader) -> FoundCoordinator:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import socket
-import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +44,8 @@ class Security:
     def wrap(self, plain: socket.socket, host: str) -> socket.socket:
         if not self.protocol.endswith("SSL"):
             return plain
+        import ssl  # noqa: PLC0415 - only a cluster with TLS needs it
+
         context = ssl.create_default_context(cafile=self.ca_file or None)
         if not self.check_hostname:
             context.check_hostname = False

@@ -49,7 +49,7 @@ def decode(raw: shape.SnapshotShape, origin: str) -> Snapshot:
         kfix=raw.kfix,
         cluster=ClusterIdentity(raw.cluster.id, Mode(raw.cluster.mode), raw.cluster.bootstrap, raw.cluster.zookeeper),
         sources=tuple(_same(Source, s) for s in raw.sources),
-        views={broker: _view(broker, view) for broker, view in raw.views.items()},
+        views=_views(raw.views),
         zookeeper=None if raw.zookeeper is None else _zookeeper(raw.zookeeper),
         broker_configs=raw.broker_configs,
         topic_configs=raw.topic_configs,
@@ -133,14 +133,18 @@ def _vantage(raw: shape.VantageShape) -> Vantage:
     return _same(Vantage, raw)
 
 
-def _view(broker: int, raw: shape.ViewShape) -> BrokerView:
-    return BrokerView(
-        broker=broker,
-        controller=raw.controller,
-        alive=_endpoints(raw.alive),
-        racks=raw.racks,
-        partitions=_rows(raw.partitions, PartitionView._make),
-    )
+def _views(raw: Mapping[int, shape.ViewShape]) -> dict[int, BrokerView]:
+    """Returns the views. Brokers with the same partitions share one mapping, as in a snapshot of a live cluster."""
+    found: dict[int, dict[TopicPartition, PartitionView]] = {
+        broker: _rows(view.partitions, PartitionView._make) for broker, view in raw.items() if view.same_as is None
+    }
+    views = {}
+    for broker, view in raw.items():
+        source = broker if view.same_as is None else view.same_as
+        if source not in found:
+            raise ShapeError(f"views.{broker}.same_as: there is no view of broker {source} with partitions")
+        views[broker] = BrokerView(broker, view.controller, _endpoints(view.alive), view.racks, found[source])
+    return views
 
 
 def _zookeeper(raw: shape.ZooKeeperShape) -> ZooKeeperView:

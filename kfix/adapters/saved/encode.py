@@ -29,7 +29,7 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
         "seconds": snapshot.seconds,
         "cluster": {name: value for name, value in asdict(snapshot.cluster).items() if name not in _LIVE_ONLY},
         "sources": [asdict(s) for s in snapshot.sources],
-        "views": {str(b): _view(v) for b, v in snapshot.views.items()},
+        "views": _views(snapshot.views),
         "zookeeper": None if snapshot.zookeeper is None else _zookeeper(snapshot.zookeeper),
         "broker_configs": {str(b): dict(c) for b, c in snapshot.broker_configs.items()},
         "topic_configs": {t: dict(c) for t, c in snapshot.topic_configs.items()},
@@ -55,13 +55,20 @@ def encode(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _view(view: BrokerView) -> dict[str, Any]:
-    return {
-        "controller": view.controller,
-        "alive": {str(b): asdict(e) for b, e in view.alive.items()},
-        "racks": {str(b): r for b, r in view.racks.items()},
-        "partitions": _by_topic(view.partitions),
-    }
+def _views(views: Mapping[int, BrokerView]) -> dict[str, Any]:
+    """Most brokers report the same partitions: these are written once, and the others name the broker."""
+    found: dict[str, Any] = {}
+    first: dict[int, int] = {}
+    for broker, view in views.items():
+        same = first.setdefault(id(view.partitions), broker)
+        found[str(broker)] = {
+            "controller": view.controller,
+            "alive": {str(b): asdict(e) for b, e in view.alive.items()},
+            "racks": {str(b): r for b, r in view.racks.items()},
+            "partitions": _by_topic(view.partitions) if same == broker else {},
+            "same_as": None if same == broker else same,
+        }
+    return found
 
 
 def _zookeeper(view: ZooKeeperView) -> dict[str, Any]:

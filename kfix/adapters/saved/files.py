@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from pathlib import Path
@@ -29,6 +28,8 @@ def save(snapshot: Snapshot, path: Path) -> int:
     """
     raw = json.dumps(encode(snapshot), separators=(",", ":")).encode()
     if path.suffix == ".gz":
+        import gzip  # noqa: PLC0415 - only a compressed file needs it
+
         raw = gzip.compress(raw, compresslevel=1)
     write_whole(path, raw)
     return len(raw)

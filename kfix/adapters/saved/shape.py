@@ -73,6 +73,7 @@ class ViewShape(LenientModel):
     alive: dict[Int32, EndpointShape]
     racks: dict[Int32, str]
     partitions: dict[str, list[ViewRow]]
+    same_as: Int32 | None = None
 
 
 class ControllerShape(StrictModel):

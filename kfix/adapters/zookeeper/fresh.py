@@ -51,8 +51,8 @@ def read_every_partition(
     if ids is None or topics is None:
         raise UnreachableError(f"zookeeper {line.endpoint}: {connect.path('/brokers')} is incomplete")
     registered = broker_ids(ids)
-    assigned = read_topics(line, connect, sorted(topics.children), deadline)
-    states = read_states(line, connect, assigned, deadline)
+    assigned = read_topics([line], connect, sorted(topics.children), deadline)
+    states = read_states([line], connect, assigned, deadline)
     return {tp: PartitionReading(tp, states.get(tp), each, registered) for tp, each in assigned.items()}
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
+from kfix.adapters.names import Names
 from kfix.adapters.zookeeper.wire import Node
 from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
@@ -73,27 +75,53 @@ def _bad_state(raw: dict[str, Any], path: str) -> BadRecordError:
     return _wrong(path, "isr", "a list of broker ids", raw)
 
 
-def assignments(node: Node, topic: str) -> dict[TopicPartition, Assignment]:
+def assignments(node: Node, topic: str, names: Names | None = None) -> dict[TopicPartition, Assignment]:
     path = f"/brokers/topics/{topic}"
     raw = as_json(node, path)
-    lists: dict[str, dict[str, list[int]]] = {}
+    lists: dict[str, dict[int, tuple[int, ...]]] = {}
     for name in ("partitions", "adding_replicas", "removing_replicas"):
         fields = raw.get(name, None if name == "partitions" else {})
         if fields is None and name != "partitions":
             fields = {}
         if not isinstance(fields, dict):
             raise _wrong(path, name, "an object of lists of broker ids", raw)
-        for partition, replicas in fields.items():
-            if broker_id(partition) is None:
-                raise BadRecordError(path, f"{name}: {partition[:40]!r} is not a partition number")
-            if not _are_ids(replicas):
-                raise _wrong(path, f"{name}.{partition}", "a list of broker ids", fields, partition)
-        lists[name] = fields
+        lists[name] = _replica_lists(fields, path, name)
     adding, removing = lists["adding_replicas"], lists["removing_replicas"]
-    return {
-        TopicPartition(topic, int(p)): Assignment(tuple(replicas), tuple(adding.get(p, ())), tuple(removing.get(p, ())))
-        for p, replicas in lists["partitions"].items()
-    }
+    known = names.of(topic) if names is not None else {}
+    found: dict[TopicPartition, Assignment] = {}
+    for number, replicas in lists["partitions"].items():
+        tp = known.get(number)
+        if tp is None:
+            tp = known[number] = TopicPartition(topic, number)
+        found[tp] = _assignment(replicas, adding.get(number, ()), removing.get(number, ()))
+    return found
+
+
+def _replica_lists(fields: dict[str, Any], path: str, name: str) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
+    for partition, replicas in fields.items():
+        number = broker_id(partition)
+        if number is None:
+            raise BadRecordError(path, f"{name}: {partition[:40]!r} is not a partition number")
+        # Without a call per id, as in `partition_state`.
+        if type(replicas) is not list or not set(map(type, replicas)) <= _INTEGERS:
+            raise _wrong(path, f"{name}.{partition}", "a list of broker ids", fields, partition)
+        ids = tuple(replicas)
+        if not _in_range(ids):
+            raise _wrong(path, f"{name}.{partition}", "a list of broker ids", fields, partition)
+        found[number] = ids
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _in_range(ids: tuple[int, ...]) -> bool:
+    return all(map(is_int32, ids))
+
+
+@lru_cache(maxsize=4096)
+def _assignment(replicas: tuple[int, ...], adding: tuple[int, ...], removing: tuple[int, ...]) -> Assignment:
+    """Returns one object for equal assignments, of which a cluster has few."""
+    return Assignment(replicas, adding, removing)
 
 
 def registration(node: Node, broker: int, protocol: str) -> tuple[Registration, str]:

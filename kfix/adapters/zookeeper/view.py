@@ -1,14 +1,18 @@
-"""Reads everything that a snapshot needs from ZooKeeper in three pipelined rounds over one session."""
+"""Reads everything that a snapshot needs from ZooKeeper in three rounds, the large ones over several sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import contextlib
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.names import Names
 from kfix.adapters.zookeeper import records
+from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
 from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
-from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine, children, exists, get, sync
+from kfix.adapters.zookeeper.wire import NO_STAT, Node, Read, ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Assignment, PartitionState, Registration, TopicPartition, ZooKeeperView
 from kfix.model.numbers import broker_id
@@ -33,7 +37,9 @@ _ROOTS: dict[str, Read] = {
 }
 
 
-def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str, ZooKeeperView, Unread]:
+def read_view(
+    connect: Connect, protocol: str, deadline: Deadline, names: Names | None = None
+) -> tuple[str, ZooKeeperView, Unread]:
     """Returns (cluster id, view, unreadable znodes). `protocol` selects the brokers' listener, such as PLAINTEXT.
 
     A znode with invalid content is left out; only an invalid `/controller` makes the whole view unreadable.
@@ -50,19 +56,23 @@ def read_view(connect: Connect, protocol: str, deadline: Deadline) -> tuple[str,
         roots = read_all(line, connect, _ROOTS, deadline)
         if roots["ids"] is None:
             raise UnreachableError(_wrong_chroot(line, connect, deadline))
-        topics = sorted(_names(roots["topics"]))
         unread: Unread = {}
-        assigned = read_topics(line, connect, topics, deadline, unread)
+        topics = sorted(_names(roots["topics"]))
+        line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line.endpoint, deadline)
+        with _Lines(line, deadline) as lines:
+            assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
+            states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread)
+            configs = _configs(lines.all, connect, _names(roots["configs"]), deadline, unread)
         view = ZooKeeperView(
             connect=str(connect),
             server=str(line.endpoint),
             controller=records.controller(roots["controller"], roots["epoch"]),
             registrations=_registrations(line, connect, broker_ids(roots["ids"]), protocol, deadline, unread),
             assignments=assigned,
-            states=read_states(line, connect, assigned, deadline, unread),
+            states=states,
             reassigning=_or_unread(lambda: records.reassigning(roots["reassign"]), unread) or {},
             deleting=frozenset(_names(roots["deleting"])),
-            topic_configs=_configs(line, connect, _names(roots["configs"]), deadline, unread),
+            topic_configs=configs,
             isr_notifications=len(_names(roots["isr_changes"])),
             preferred_election_pending=roots["preferred"] is not None,
             migrating=migrating(roots["migration"], roots["controller"]),
@@ -118,50 +128,100 @@ def _registrations(
     return found
 
 
+#: Reads per session: a session is a transaction of the ensemble, and more than four are no faster.
+_READS_A_LINE = 2_500
+_MOST_LINES = 4
+#: From this number of topics on, it is worth asking the server for its version.
+_MANY_TOPICS = 50
+
+
+class _Lines:
+    """A session, and more with the same server for many reads: that server has caught up with the leader."""
+
+    def __init__(self, line: ZooKeeperLine, deadline: Deadline) -> None:
+        self.all = [line]
+        self._deadline = deadline
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def for_reads(self, count: int) -> list[ZooKeeperLine]:
+        """Returns the sessions for `count` reads; fewer if the server refuses more."""
+        with contextlib.suppress(UnreachableError):
+            while len(self.all) < min(_MOST_LINES, count // _READS_A_LINE):
+                line = self._open.enter_context(ZooKeeperLine(self.all[0].endpoint, self._deadline))
+                line.multi_read = self.all[0].multi_read
+                if line.read_only:  # The server has just lost its quorum: the reads of the first session will show it.
+                    break
+                self.all.append(line)
+        return self.all
+
+
 def read_topics(
-    line: ZooKeeperLine, connect: Connect, topics: list[str], deadline: Deadline, unread: Unread | None = None
+    lines: Sequence[ZooKeeperLine],
+    connect: Connect,
+    topics: Sequence[str],
+    deadline: Deadline,
+    unread: Unread | None = None,
+    names: Names | None = None,
 ) -> dict[TopicPartition, Assignment]:
     """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised where that is None."""
-    found = read_all(line, connect, {t: get(f"/brokers/topics/{t}") for t in topics}, deadline)
+    names = names or Names()
+
+    def take(position: int, data: bytes, *_: int) -> dict[TopicPartition, Assignment] | None:
+        topic = topics[position]
+        return _or_unread(lambda: records.assignments(Node(data, (), NO_STAT), topic, names), unread)
+
     assigned: dict[TopicPartition, Assignment] = {}
-    for topic, node in found.items():
-        if node is not None:
-            assigned.update(_or_unread(lambda n=node, t=topic: records.assignments(n, t), unread) or {})  # type: ignore[misc]
+    for found in read_many(lines, [connect.path(f"/brokers/topics/{topic}") for topic in topics], take, deadline):
+        assigned.update(found or {})
     return assigned
 
 
 def read_states(
-    line: ZooKeeperLine,
+    lines: Sequence[ZooKeeperLine],
     connect: Connect,
     assigned: dict[TopicPartition, Assignment],
     deadline: Deadline,
     unread: Unread | None = None,
 ) -> dict[TopicPartition, PartitionState]:
     """Returns the partition states. An invalid znode goes into `unread`, or is raised where that is None."""
-    found = read_all(line, connect, {tp: get(state_path(tp)) for tp in assigned}, deadline)
-    states: dict[TopicPartition, PartitionState] = {}
-    for tp, node in found.items():
-        if node is None:
-            continue
-        try:
-            states[tp] = records.partition_state(node, state_path(tp))
-        except records.BadRecordError as error:
-            if unread is None:
-                raise
-            unread[error.path] = error.why
-    return states
+    tps = list(assigned)
+    #: Most partitions have the same content as many others: each content is parsed once.
+    parsed: dict[bytes, tuple[int, int, tuple[int, ...], int]] = {}
+    make = tuple.__new__
+
+    def take(position: int, data: bytes, mzxid: int, mtime: int, version: int) -> PartitionState | None:
+        known = parsed.get(data)
+        if known is None:
+            try:
+                state = records.partition_state(Node(data, (), NO_STAT), state_path(tps[position]))
+            except records.BadRecordError as error:
+                if unread is None:
+                    raise
+                unread[error.path] = error.why
+                return None
+            known = parsed[data] = state[:4]
+        return make(PartitionState, (*known, version, mzxid, mtime))
+
+    root = connect.path("/brokers/topics")
+    paths = [f"{root}/{topic}/partitions/{partition}/state" for topic, partition in tps]
+    found = read_many(lines, paths, take, deadline)
+    return {tp: state for tp, state in zip(tps, found, strict=True) if state is not None}
 
 
 def _configs(
-    line: ZooKeeperLine, connect: Connect, topics: tuple[str, ...], deadline: Deadline, unread: Unread
+    lines: Sequence[ZooKeeperLine], connect: Connect, topics: tuple[str, ...], deadline: Deadline, unread: Unread
 ) -> dict[str, dict[str, str]]:
-    found = read_all(line, connect, {t: get(f"/config/topics/{t}") for t in topics}, deadline)
-    configs = {
-        t: _or_unread(lambda n=node, t=t: records.config(n, f"/config/topics/{t}"), unread)  # type: ignore[misc]
-        for t, node in found.items()
-        if node is not None
-    }
-    return {t: values for t, values in configs.items() if values is not None}
+    def take(position: int, data: bytes, *_: int) -> dict[str, str] | None:
+        return _or_unread(lambda: records.config(Node(data, (), NO_STAT), f"/config/topics/{topics[position]}"), unread)
+
+    found = read_many(lines, [connect.path(f"/config/topics/{topic}") for topic in topics], take, deadline)
+    return {topic: values for topic, values in zip(topics, found, strict=True) if values is not None}
 
 
 def _wrong_chroot(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> str:

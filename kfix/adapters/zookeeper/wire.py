@@ -24,7 +24,7 @@ from kfix.model.cluster.snapshot import Endpoint
 
 _EXISTS, _GET_DATA, _SYNC, _GET_CHILDREN = 3, 4, 9, 12
 _CLOSE = -11
-_NO_NODE, _NO_AUTH = -101, -102
+NO_NODE, NO_AUTH = -101, -102
 _SESSION_MS = 30_000
 _WINDOW = 512
 
@@ -33,7 +33,7 @@ _HEADER = struct.Struct(">ii")
 _REPLY = struct.Struct(">iqi")
 _STAT = struct.Struct(">qqqqiiiqiiq")
 #: ZooKeeper's own limit of a response (jute.maxbuffer) is 1 MiB by default.
-_LARGEST_ANSWER = 64 << 20
+LARGEST_ANSWER = 64 << 20
 _LARGEST_WORD = 1 << 20
 
 
@@ -93,18 +93,20 @@ class ZooKeeperLine:
 
     def __init__(self, endpoint: Endpoint, deadline: Deadline) -> None:
         self.endpoint = endpoint
+        #: Whether the server is known to have multiRead, which would end the session of an older one.
+        self.multi_read = False
         self._xid = 0
         self._buffer = b""
         self._at = 0
         try:
-            self._socket = connected(endpoint, deadline.require(f"{endpoint}: connect"))
+            self.socket = connected(endpoint, deadline.require(f"{endpoint}: connect"))
         except (OSError, UnicodeError) as error:
             raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
         try:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.read_only = self._handshake(deadline)
         except BaseException:
-            self._socket.close()
+            self.socket.close()
             raise
 
     def __enter__(self) -> Self:
@@ -116,12 +118,12 @@ class ZooKeeperLine:
     def close(self) -> None:
         # Without this, the ensemble would keep the idle session for 30 s; a failure does not matter.
         with contextlib.suppress(OSError):
-            self._socket.sendall(struct.pack(">iii", 8, 0, _CLOSE))
-        self._socket.close()
+            self.socket.sendall(struct.pack(">iii", 8, 0, _CLOSE))
+        self.socket.close()
 
     def _handshake(self, deadline: Deadline) -> bool:
         body = _CONNECT.pack(0, 0, _SESSION_MS, 0, 16, bytes(16), True)
-        self._send(struct.pack(">i", len(body)) + body, deadline)
+        self.send(struct.pack(">i", len(body)) + body, deadline)
         answer = self._frame(deadline, first=True)
         if len(answer) < 36:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
@@ -140,7 +142,7 @@ class ZooKeeperLine:
         while len(results) < len(asked):
             if sent < len(asked) and sent - len(results) <= _WINDOW // 2:
                 upto = min(len(asked), len(results) + _WINDOW)
-                self._send(b"".join(self._request(r) for r in asked[sent:upto]), deadline)
+                self.send(b"".join(self._request(r) for r in asked[sent:upto]), deadline)
                 sent = upto
             request = asked[len(results)]
             # Requests are answered in order; `_xid` is that of the last one sent.
@@ -165,10 +167,10 @@ class ZooKeeperLine:
             if xid >= 0:
                 break
         if xid != wanted:
-            raise UnreachableError(f"zookeeper {self.endpoint}: answered a different request than {request.path}")
-        if error == _NO_NODE:
+            raise self.wrong_answer(request.path)
+        if error == NO_NODE:
             return None
-        if error == _NO_AUTH:
+        if error == NO_AUTH:
             raise UnreachableError(f"zookeeper {self.endpoint}: not allowed to read {request.path}")
         if error and request.kind != _SYNC:
             raise UnreachableError(f"zookeeper {self.endpoint}: error {error} for {request.path}")
@@ -187,18 +189,48 @@ class ZooKeeperLine:
                 names, at = _names(answer, at)
             return Node(data, names, ZnodeStat._make(_STAT.unpack_from(answer, at)))
         except struct.error:
-            raise UnreachableError(f"zookeeper {self.endpoint}: a broken response for {request.path}") from None
+            raise self.broken_answer(request.path) from None
 
-    def _send(self, data: bytes, deadline: Deadline) -> None:
+    # --- for kfix.adapters.zookeeper.bulk, which reads over several sessions ----------------------------------------
+
+    def xids(self, count: int) -> int:
+        """Reserves the ids of `count` requests and returns the first of them."""
+        self._xid += count
+        return self._xid - count + 1
+
+    def rest(self) -> bytes:
+        """Takes the bytes that were received and not used yet."""
+        rest, self._buffer, self._at = self._buffer[self._at :], b"", 0
+        return rest
+
+    def receive(self, deadline: Deadline, *, first: bool = False) -> bytes:
+        """Returns what has arrived, at least one byte. Raises UnreachableError at the end of the connection."""
         try:
-            self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
-            self._socket.sendall(data)
+            self.socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
+            part = self.socket.recv(1 << 18)
+        except OSError as error:
+            raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
+        if not part:
+            why = ": it has no quorum, or is not ZooKeeper" if first else ""
+            raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
+        return part
+
+    def wrong_answer(self, path: str) -> UnreachableError:
+        return UnreachableError(f"zookeeper {self.endpoint}: answered a different request than {path}")
+
+    def broken_answer(self, path: str) -> UnreachableError:
+        return UnreachableError(f"zookeeper {self.endpoint}: a broken response for {path}")
+
+    def send(self, data: bytes, deadline: Deadline) -> None:
+        try:
+            self.socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
+            self.socket.sendall(data)
         except OSError as error:
             raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
 
     def _frame(self, deadline: Deadline, *, first: bool = False) -> bytes:
         size = struct.unpack(">i", self._bytes(4, deadline, first=first))[0]
-        if not 0 <= size <= _LARGEST_ANSWER:
+        if not 0 <= size <= LARGEST_ANSWER:
             raise UnreachableError(f"zookeeper {self.endpoint}: the server is not ZooKeeper")
         return self._bytes(size, deadline, first=first)
 
@@ -209,14 +241,7 @@ class ZooKeeperLine:
             self._at += size
             return self._buffer[self._at - size : self._at]
         while there < size:
-            try:
-                self._socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
-                part = self._socket.recv(1 << 18)
-            except OSError as error:
-                raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
-            if not part:
-                why = ": it has no quorum, or is not ZooKeeper" if first else ""
-                raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
+            part = self.receive(deadline, first=first)
             parts.append(part)
             there += len(part)
         # Consumed bytes are skipped by `_at`: moving the rest after each frame would copy the buffer 2 000 times.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kfix.report.plain import PlainConsole
 
 from kfix.harmless import for_json
 from kfix.model.diagnosis.finding import Finding
@@ -21,7 +25,7 @@ _RUNG_STYLES = {RungState.FAILS: "bold red", RungState.OPEN: "yellow", RungState
 _NAME, _STATE = 18, 13
 
 
-def print_group(story: GroupStory, console: Console) -> None:
+def print_group(story: GroupStory, console: Console | PlainConsole) -> None:
     print_lines(group_lines(story), console)
 
 

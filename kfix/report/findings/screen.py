@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import shorten
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kfix.report.plain import PlainConsole
 
 from kfix.model.diagnosis.finding import Blocked, Diagnosis, Finding, Remedy, Severity
 from kfix.report.findings.grouping import grouped
@@ -42,12 +45,12 @@ _NAMED: Final = 12
 _CODES_SHOWN: Final = 6
 
 
-def print_screen(diagnosis: Diagnosis, console: Console) -> None:
+def print_screen(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
     width = max(console.width, NARROWEST)
     print_lines(screen_lines(diagnosis, width), console)
 
 
-def print_first(diagnosis: Diagnosis, console: Console) -> None:
+def print_first(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
     """Prints the first lines for a first snapshot that shows something wrong, marked as not confirmed."""
     if lines := [*_triage(diagnosis)]:
         print_lines([Line("confirming a first verdict:", style="bold yellow"), *lines], console)

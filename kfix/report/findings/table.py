@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kfix.report.plain import PlainConsole
 
 from kfix.model.diagnosis.finding import (
     EVIDENCE_FOR,
@@ -27,7 +31,7 @@ GROUPS_SHOWN = 12
 STEP = 2
 
 
-def print_findings(diagnosis: Diagnosis, console: Console) -> None:
+def print_findings(diagnosis: Diagnosis, console: Console | PlainConsole) -> None:
     print_lines(findings_lines(diagnosis), console)
 
 

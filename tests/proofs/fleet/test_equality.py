@@ -17,6 +17,7 @@ from kfix.adapters.fleet.staging import RunWriter
 from kfix.adapters.memory.incidents import ALL as MEMORY
 from kfix.app.fleet import judge_stored
 from kfix.derive.casefile import CaseFile, open_case
+from kfix.derive.partition_facts import derive
 from kfix.derive.partitions import LazyRows
 from kfix.derive.predicate import parse
 from kfix.fleet.judging.case import open_stored
@@ -84,8 +85,8 @@ def test_the_whole_snapshot_comes_back(paper):
     snapshot = paper.snapshot(taken_at=1_800_000_000.1234567)
     with tempfile.TemporaryDirectory() as folder:
         table = stored(snapshot, folder)
-        case, live = open_stored(table), open_case(snapshot)
-        assert tuple(case.partitions.where(parse("True", "all rows"))) == live.partitions.facts
+        case = open_stored(table)
+        assert tuple(case.partitions.where(parse("True", "all rows"))) == derive(snapshot)
         found = case.snapshot
         assert {b: dict(v.partitions) for b, v in found.views.items()} == {
             b: v.partitions for b, v in snapshot.views.items()
@@ -117,7 +118,7 @@ def test_every_answer_of_the_case_file_is_the_same(paper):
         for broker in range(-1, 7):
             assert case.gone_for(broker) == live.gone_for(broker)
             assert case.restarting(broker) == live.restarting(broker)
-        for fact in live.partitions.facts:
+        for fact in derive(snapshot):
             for ask in ("state", "views_of", "assignment", "isr", "log_ends", "unclean_winner"):
                 assert getattr(case, ask)(fact.tp) == getattr(live, ask)(fact.tp)
 
@@ -153,7 +154,7 @@ def test_a_condition_is_sql_over_the_stored_facts_as_it_stands(tmp_path):
     for name, snapshot in clusters.items():
         writer.write(name, snapshot)
     writer.finish()
-    matched = [matcher()(open_case(snapshot).partitions.facts) for snapshot in clusters.values()]
+    matched = [matcher()(derive(snapshot)) for snapshot in clusters.values()]
     expected = ", ".join(f"{value} AS {name}" for name, value in values_of(EXPECTED).items())
     with duckdb.connect() as db:
         files = DeltaTable(str(tmp_path / "tables" / "partitions")).file_uris()

@@ -13,7 +13,7 @@ from kfix.adapters.kafka.codec import Writer
 from kfix.model.cluster.snapshot import Endpoint
 
 Bend = Callable[[bytes], bytes]
-_GET_DATA, _SYNC, _GET_CHILDREN, _CLOSE = 4, 9, 12, -11
+_GET_DATA, _SYNC, _GET_CHILDREN, _MULTI_READ, _CLOSE = 4, 9, 12, 22, -11
 _STAT = struct.Struct(">qqqqiiiqiiq")
 
 
@@ -62,17 +62,22 @@ def stat(**fields: int) -> bytes:
 
 @dataclass
 class ZooKeeperServer:
-    """`nodes` are the data, `children` the lists; `bend` changes an answer's bytes, after which the line is closed."""
+    """`nodes` are the data, `children` the lists; `bend` changes an answer's bytes, after which the line is closed.
+
+    `multi` makes it a server of 3.6 or newer, which knows multiRead.
+    """
 
     nodes: Mapping[str, bytes] = field(default_factory=dict)
     children: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     stats: Mapping[str, bytes] = field(default_factory=dict)
     bend: Bend | None = None
+    multi: bool = False
 
     def talk(self, line: socket.socket) -> None:
         head = _exactly(line, 4)
         if head == b"srvr":
-            line.sendall(b"Zookeeper version: 3.5.9\nZxid: 0x500000002\nMode: standalone\n")
+            version = b"3.8.4" if self.multi else b"3.5.9"
+            line.sendall(b"Zookeeper version: " + version + b"\nZxid: 0x500000002\nMode: standalone\n")
             return
         _exactly(line, struct.unpack(">i", head)[0])
         self._send(line, struct.pack(">iiqi16s?", 0, 30_000, 77, 16, bytes(16), False), bent=False)
@@ -81,8 +86,31 @@ class ZooKeeperServer:
             xid, kind = struct.unpack_from(">ii", body)
             if kind == _CLOSE:
                 return
+            if kind == _MULTI_READ:
+                self._send(line, self._answer_all(xid, body), bent=True)
+                if not self.multi:
+                    return  # as 3.5.9 does
+                continue
             path = body[12 : 12 + struct.unpack_from(">i", body, 8)[0]].decode()
             self._send(line, self._answer(xid, kind, path), bent=True)
+
+    def _answer_all(self, xid: int, body: bytes) -> bytes:
+        """Answers as 3.5.9 and as 3.8.4 do."""
+        if not self.multi:
+            return struct.pack(">iqi", xid, 9, -6)
+        at, found = 8, struct.pack(">iqi", xid, 9, 0)
+        while True:
+            kind, done, _ = struct.unpack_from(">i?i", body, at)
+            at += 9
+            if done:
+                return found + struct.pack(">i?i", -1, True, -1)
+            size = struct.unpack_from(">i", body, at)[0]
+            path = body[at + 4 : at + 4 + size].decode()
+            at += 5 + size
+            if path in self.nodes:
+                found += struct.pack(">i?i", kind, False, 0) + self._answer(xid, kind, path)[16:]
+            else:
+                found += struct.pack(">i?i", -1, False, -101) + struct.pack(">i", -101)
 
     def _answer(self, xid: int, kind: int, path: str) -> bytes:
         there = path in self.nodes or path in self.children

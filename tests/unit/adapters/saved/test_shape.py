@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from kfix.adapters.saved.store import SnapshotStore
 from kfix.documents import opening
 from kfix.errors import UsageError
 from tests.unit.adapters.saved.test_store import whole
+from tests.unit.diagnostics.clusters import base
 
 
 def told(change, tmp_path):
@@ -113,3 +115,24 @@ def test_a_damaged_memory_is_no_memory(tmp_path, memory):
     store.note(whole())
     (tmp_path / "clusters" / "abc" / "memory.json").write_text(memory)
     assert store.recall("abc").groups == ()
+
+
+def test_equal_views_are_stored_once_and_share_their_partitions_again(tmp_path):
+    snapshot = base().snapshot()
+    shared = next(iter(snapshot.views.values())).partitions
+    snapshot = replace(snapshot, views={b: replace(v, partitions=shared) for b, v in snapshot.views.items()})
+    raw = encode(snapshot)["views"]
+    assert [bool(view["partitions"]) for view in raw.values()] == [True, False, False]
+    assert [view["same_as"] for view in raw.values()] == [None, 1, 1]
+    files.save(snapshot, tmp_path / "s.json")
+    found = files.parse(files.read_text(tmp_path / "s.json"), tmp_path / "s.json")
+    assert found.views == snapshot.views
+    assert len({id(view.partitions) for view in found.views.values()}) == 1
+
+
+@pytest.mark.parametrize("broker", [2, 9])
+def test_a_view_that_is_said_to_equal_none_is_an_error(tmp_path, broker):
+    def change(raw):
+        raw["views"]["2"]["same_as"] = broker
+
+    assert told(change, tmp_path) == f"views.2.same_as: there is no view of broker {broker} with partitions"
