@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import subprocess
+import tempfile
+import threading
 import time
 from dataclasses import dataclass
+
+_LONGEST = 180.0
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,7 @@ class Run:
     cpu: float
     code: int
     output: str
+    rss: float = 0.0  # MB at its peak
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,14 @@ class Pair:
 
     def median(self, which: str, field: str) -> float:
         runs: list[Run] = self.a if which == "a" else self.b
-        return statistics.median(run.wall if field == "wall" else run.cpu for run in runs)
+        return float(statistics.median(getattr(run, field) for run in runs))
+
+    @property
+    def median_ratio(self) -> float:
+        return statistics.median(self.ratios)
 
     def row(self, name: str, goal: str) -> str:
-        low, middle, high = min(self.ratios), statistics.median(self.ratios), max(self.ratios)
+        low, middle, high = min(self.ratios), self.median_ratio, max(self.ratios)
         cpu = self.median("a", "cpu") / self.median("b", "cpu")
         return (
             f"| {name} | {self.median('a', 'wall'):.3f} | {self.median('b', 'wall'):.3f} "
@@ -44,15 +52,22 @@ class Pair:
 
 def run(command: list[str], *, codes: tuple[int, ...] = (0,)) -> Run:
     """Runs one whole process, start to exit. An unexpected exit code ends the benchmark."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ, timeout=120)
-    wall = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in codes:
-        raise SystemExit(f"{command[0:4]} exited {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Run(wall, cpu, done.returncode, done.stdout)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        killer = threading.Timer(_LONGEST, process.kill)
+        killer.start()
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        killer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        said = out.read().decode()
+        if process.returncode not in codes:
+            said = f"{said[-2000:]}\n{err.read().decode()[-2000:]}"
+            raise SystemExit(f"{command[0:4]} exited {process.returncode}:\n{said}")
+    return Run(wall, used.ru_utime + used.ru_stime, process.returncode, said, used.ru_maxrss / 1024)
 
 
 def pairs(a: list[str], b: list[str], count: int, *, warm: int = 1) -> Pair:

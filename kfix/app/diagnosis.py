@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
@@ -17,8 +18,10 @@ from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
 from kfix.model.diagnosis.finding import Diagnosis, Finding
-from kfix.model.diagnosis.group_story import GroupStory
 from kfix.model.timing import TIMING
+
+if TYPE_CHECKING:
+    from kfix.model.diagnosis.group_story import GroupStory
 
 _USUAL = DiagnoseOptions()
 

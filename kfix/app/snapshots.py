@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kfix.adapters.collect.collector import CollectOptions, collect
 from kfix.adapters.saved import files
@@ -14,9 +14,11 @@ from kfix.adapters.saved.encode import encode
 from kfix.adapters.saved.store import SnapshotStore
 from kfix.adapters.target import Target, make_target
 from kfix.errors import UsageError
-from kfix.model.audit.inventory import ClusterEntry
 from kfix.model.cluster.snapshot import Sample, Snapshot
 from kfix.model.places import state_home
+
+if TYPE_CHECKING:
+    from kfix.model.audit.inventory import ClusterEntry
 
 __all__ = [
     "Target",

@@ -6,7 +6,7 @@ import pytest
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.connect import open_line, parse_connect, read_all
-from kfix.adapters.zookeeper.fresh import probe_node
+from kfix.adapters.zookeeper.servers import probe_node
 from kfix.adapters.zookeeper.wire import children
 from kfix.errors import UsageError
 from kfix.lab import Lab, LabSpec

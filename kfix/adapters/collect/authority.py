@@ -10,7 +10,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.names import Names
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
-from kfix.adapters.zookeeper.fresh import probe_node
+from kfix.adapters.zookeeper.servers import probe_node
 from kfix.adapters.zookeeper.view import Unread, read_view
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Mode, ZooKeeperNode, ZooKeeperView

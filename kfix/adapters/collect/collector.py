@@ -19,7 +19,7 @@ from kfix.adapters.collect.probes import representatives
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.collect.transactions import name_producers, open_producers
 from kfix.adapters.collect.unlisted import unlisted_brokers
-from kfix.adapters.collect.votes import majority_controller, offsets_partitions
+from kfix.adapters.collect.votes import distinct, majority_controller, offsets_partitions
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared
@@ -260,7 +260,7 @@ class _Collection:
                     self._frozen[broker] = task.error
         details = Details(self._questions, {b: self._lines[b] for b in views}, self._deadline)
         controller = view.controller.broker if view is not None else majority_controller(views, mode)
-        topics = tuple(sorted({tp.topic for v in views.values() for tp in v.partitions}))
+        topics = tuple(sorted({tp.topic for partitions in distinct(views)[0] for tp in partitions}))
         listed = {b: a.groups for b, a in self._answers.items() if a.groups is not None}
         groups = details.groups(listed)
         cluster_id = authority.cluster_id or next((a.cluster_id for a in self._answers.values() if a.cluster_id), "")
@@ -277,7 +277,7 @@ class _Collection:
         epoch_ends = details.epoch_ends("epochs before", changed) | epoch_ends
         reassignments = details.reassignments(controller)
         # FindCoordinator would create a missing offsets topic, so it is not sent then.
-        count = max((offsets_partitions(v) for v in views.values()), default=0)
+        count = max(map(offsets_partitions, distinct(views)[0]), default=0)
         probes = self._probes(details, count, (*(g.name for g in groups), *memory.groups))
         offsets_logs = self._offsets_logs(details, coordinators(view, views, count), groups)
         group_readings = self._group_readings(view, views) if count else ()

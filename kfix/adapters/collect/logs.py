@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
+from kfix.adapters.collect.votes import distinct
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import name_of
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.model.cluster.snapshot import NO_LEADER, BrokerView, EpochEnd, LogEnd, Sample, TopicPartition, ZooKeeperView
+from kfix.model.cluster.snapshot import (
+    NO_LEADER,
+    BrokerView,
+    EpochEnd,
+    LogEnd,
+    PartitionState,
+    PartitionView,
+    Sample,
+    TopicPartition,
+    ZooKeeperView,
+)
 
 #: Most partitions of one kind per snapshot; the first ones show the problem, and the request stays cheap.
 MOST_PARTITIONS = 200
@@ -37,24 +49,38 @@ def suspicious(
 def _candidates(
     zookeeper: ZooKeeperView | None, views: Mapping[int, BrokerView], live: frozenset[int]
 ) -> Iterable[tuple[TopicPartition, tuple[int, ...]]]:
-    believed = [v.partitions for v in views.values()]
     if zookeeper is None:
-        for view in believed[:1]:
-            yield from ((tp, p.replicas) for tp, p in view.items() if p.leader == NO_LEADER or p.leader not in live)
+        for view in list(views.values())[:1]:
+            found = view.partitions.items()
+            yield from ((tp, p.replicas) for tp, p in found if p.leader == NO_LEADER or p.leader not in live)
         return
+    yield from _recorded_candidates(zookeeper, views, live)
+
+
+def _recorded_candidates(
+    zookeeper: ZooKeeperView, views: Mapping[int, BrokerView], live: frozenset[int]
+) -> Iterable[tuple[TopicPartition, tuple[int, ...]]]:
     stale: set[int] = set()
     lagging: list[tuple[TopicPartition, tuple[int, ...]]] = []
+    # Equal records of equal replicas are judged once: a large cluster has few different ones.
+    judged: dict[Hashable, _Doubt | None] = {}
+    maps, brokers = distinct(views)
     for tp, state in zookeeper.states.items():
         assignment = zookeeper.assignments.get(tp)
         if assignment is None:
             continue
-        seen = [(b, p) for b, v in views.items() if (p := v.partitions.get(tp)) is not None]
-        diverged = any((p.leader, p.leader_epoch) != (state.leader, state.leader_epoch) for _, p in seen)
-        if diverged or state.leader not in live:
+        seen = tuple([each.get(tp) for each in maps])
+        key = (state[:3], seen, assignment.replicas)
+        if key not in judged:
+            judged[key] = _doubt_of(state, seen, assignment.replicas, live)
+        doubt = judged[key]
+        if doubt is None:
+            continue
+        if doubt.open:
             yield tp, assignment.replicas
-        if len({p.isr for _, p in seen}) > 1 or diverged:
-            stale |= {b for b, p in seen if (p.leader_epoch, set(p.isr)) != (state.leader_epoch, set(state.isr))}
-        if any(b in live and b not in state.isr for b in assignment.replicas):
+        for position in doubt.stale:
+            stale |= brokers[position]
+        if doubt.lagging:
             lagging.append((tp, assignment.replicas))
     if stale:
         yield from (
@@ -63,6 +89,28 @@ def _candidates(
             if state.leader in stale and tp in zookeeper.assignments
         )
     yield from lagging
+
+
+class _Doubt(NamedTuple):
+    """`stale` are the positions of the views with older metadata than ZooKeeper's record."""
+
+    open: bool
+    stale: tuple[int, ...]
+    lagging: bool
+
+
+def _doubt_of(
+    state: PartitionState, seen: Sequence[PartitionView | None], replicas: tuple[int, ...], live: frozenset[int]
+) -> _Doubt | None:
+    known = [(position, view) for position, view in enumerate(seen) if view is not None]
+    diverged = any((v.leader, v.leader_epoch) != (state.leader, state.leader_epoch) for _, v in known)
+    stale: tuple[int, ...] = ()
+    if diverged or len({view.isr for _, view in known}) > 1:
+        record = state.leader_epoch, set(state.isr)
+        stale = tuple(position for position, view in known if (view.leader_epoch, set(view.isr)) != record)
+    lagging = any(b in live and b not in state.isr for b in replicas)
+    doubt = _Doubt(diverged or state.leader not in live, stale, lagging)
+    return doubt if any(doubt) else None
 
 
 def _parted(

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kfix.adapters.kafka.codec import Writer
-from kfix.model.cluster.offsets import StoredOffset
 from kfix.model.cluster.snapshot import TopicPartition
+
+if TYPE_CHECKING:
+    from kfix.model.cluster.offsets import StoredOffset
 
 FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 1, 2, 3, 8, 9, 10
 LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 13, 15, 16, 17, 18

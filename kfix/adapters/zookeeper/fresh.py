@@ -6,17 +6,10 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.connect import Connect, read_all
 from kfix.adapters.zookeeper.view import broker_ids, migrating, read_states, read_topics, state_path
-from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, four_letter_word, get, sync
+from kfix.adapters.zookeeper.wire import ZooKeeperLine, children, exists, get, sync
 from kfix.errors import UnreachableError
 from kfix.model.cluster.reading import PartitionReading
-from kfix.model.cluster.snapshot import (
-    SRVR_REFUSED,
-    Assignment,
-    ControllerNode,
-    Endpoint,
-    TopicPartition,
-    ZooKeeperNode,
-)
+from kfix.model.cluster.snapshot import Assignment, ControllerNode, Endpoint, TopicPartition
 
 
 def read_partition(line: ZooKeeperLine, connect: Connect, tp: TopicPartition, deadline: Deadline) -> PartitionReading:
@@ -71,32 +64,6 @@ def read_controller(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     )
     node = records.controller(found["controller"], found["epoch"])
     return node, migrating(found["migration"], found["controller"])
-
-
-#: A healthy server answers `srvr` at once. A hung one must not use up the time that the brokers need.
-_PROBE_SECONDS = 1.0
-
-
-def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
-    try:
-        text = four_letter_word(server, b"srvr", deadline.within(min(_PROBE_SECONDS, deadline.left / 3)))
-    except UnreachableError as error:
-        return ZooKeeperNode(str(server), "", str(error))
-    if "not currently serving" in text:
-        return ZooKeeperNode(str(server), "no quorum", "not currently serving requests")
-    mode, zxid = _field(text, "Mode: "), _field(text, "Zxid: 0x")
-    return ZooKeeperNode(
-        str(server), mode, "" if mode else f"srvr is {SRVR_REFUSED} there", _hexadecimal(zxid) if mode else -1
-    )
-
-
-def _field(text: str, key: str) -> str:
-    return next((line[len(key) :].strip() for line in text.splitlines() if line.startswith(key)), "")
-
-
-def _hexadecimal(text: str) -> int:
-    """Returns the zxid, or -1 where the text is not a number of 64 bits."""
-    return int(text, 16) if text and len(text) <= 16 and set(text) <= set("0123456789abcdef") else -1
 
 
 def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> frozenset[int]:

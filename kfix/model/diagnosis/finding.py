@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
 
 from kfix.model.cluster.snapshot import TopicPartition, Vantage
-from kfix.model.run import UnfinishedRun
+
+if TYPE_CHECKING:
+    from kfix.model.run import UnfinishedRun
 
 
 class Severity(IntEnum):

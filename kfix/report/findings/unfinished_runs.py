@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kfix import __version__
-from kfix.model.run import UnfinishedRun
 from kfix.report.lines import Line
 from kfix.wording import some
+
+if TYPE_CHECKING:
+    from kfix.model.run import UnfinishedRun
 
 _STEPS_SHOWN = 4
 _STEP = 2

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from kfix.harmless import one_line
 from kfix.model.diagnosis.exit_codes import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.model.diagnosis.finding import Diagnosis, Severity
-from kfix.model.run import UnfinishedRun
 from kfix.wording import several
+
+if TYPE_CHECKING:
+    from kfix.model.run import UnfinishedRun
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
 #: A source that was not read: reports list it as such, and not among the findings.
