@@ -3,6 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
+export PYTHONDONTWRITEBYTECODE :=
 .PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.

@@ -54,7 +54,9 @@ def run(command: list[str], *, codes: tuple[int, ...] = (0,)) -> Run:
     """Runs one whole process, start to exit. An unexpected exit code ends the benchmark."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        # As installed: the byte code of the modules is there, which the warm-up writes.
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=env)
         killer = threading.Timer(_LONGEST, process.kill)
         killer.start()
         _, status, used = os.wait4(process.pid, 0)

@@ -17,6 +17,7 @@ from kfix.derive.loss import sample_of
 from kfix.documents.problems import did_you_mean
 from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Sample, Snapshot
+from kfix.model.cluster.traffic import in_all
 from kfix.model.diagnosis.finding import Diagnosis, Finding
 from kfix.model.timing import TIMING
 
@@ -91,7 +92,11 @@ def diagnose_once(target: Target) -> Diagnosis:
 
 def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     """Returns the snapshot with what the earlier one shows about motion: log ends, readings of groups, transactions."""
-    snapshot = replace(snapshot, group_readings=(*earlier.group_readings, *snapshot.group_readings))
+    snapshot = replace(
+        snapshot,
+        group_readings=(*earlier.group_readings, *snapshot.group_readings),
+        traffic=in_all(earlier.traffic, snapshot.traffic),
+    )
     if snapshot.transaction_log is not None and earlier.transaction_log is not None:
         log = replace(snapshot.transaction_log, earlier=earlier.transaction_log.found)
         snapshot = replace(snapshot, transaction_log=log)

@@ -20,11 +20,12 @@ from kfix.errors import UsageError
 from kfix.model.cluster.snapshot import Snapshot
 from kfix.model.diagnosis.finding import Diagnosis
 from kfix.model.timing import TIMING
-from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
 from kfix.report.findings.screen import print_first, print_screen
 from kfix.report.findings.table import print_findings
+from kfix.report.findings.traffic import traffic_lines
 from kfix.report.findings.verdict import exit_code, nagios_exit_code, nagios_line
+from kfix.report.lines import print_lines
 from kfix.report.plain import PlainConsole
 from kfix.report.terminal import say, say_document
 
@@ -81,6 +82,10 @@ def diagnose(
     verbose: Annotated[
         bool, typer.Option("--verbose", "--full", "-v", help="Everything about each finding: evidence, all remedies.")
     ] = False,
+    stats: Annotated[
+        bool,
+        typer.Option("--stats", help="Also print what was asked of each server, on standard error."),
+    ] = False,
     keep: Annotated[
         bool,
         typer.Option("--keep/--no-keep", help="Store this snapshot, to name blocked groups and lost brokers later."),
@@ -128,6 +133,8 @@ def diagnose(
             ),
         )
         diagnosis, snapshot = the_app(ctx).clusters.diagnose(access, options)
+    if stats:
+        print_lines(traffic_lines(snapshot), PlainConsole(sys.stderr))
     if group is not None:
         raise typer.Exit(_report_group(diagnosis, snapshot, group, json_output))
     require_topics(snapshot, choice.topics)
@@ -164,6 +171,8 @@ def _report(diagnosis: Diagnosis, json_output: bool, nagios: bool, verbose: bool
 
 def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, json_output: bool) -> int:
     """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
+    from kfix.report.findings.group_story import group_json, print_group  # noqa: PLC0415 - only for --group
+
     story = group_story(snapshot, diagnosis, group)
     if json_output:
         say_document(group_json(story))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import Names
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
@@ -34,17 +35,24 @@ class ZooKeeperQuestion:
     """The bulk read and one `srvr` request per server, all started at once."""
 
     def __init__(
-        self, questions: Questions, connect: Connect, target: Target, deadline: Deadline, names: Names
+        self,
+        questions: Questions,
+        connect: Connect,
+        target: Target,
+        deadline: Deadline,
+        *,
+        names: Names,
+        ledger: Ledger,
     ) -> None:
         self._connect = connect
         self._deadline = deadline
         self._view: Task[tuple[str, ZooKeeperView, Unread]] = questions.start(
-            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline, names)
+            f"zookeeper {connect}", lambda: read_view(connect, target.security.protocol, deadline, names, ledger)
         )
         # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
         aside = Questions()
         self._nodes: list[Task[ZooKeeperNode]] = [
-            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline))  # type: ignore[misc]
+            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline, ledger))  # type: ignore[misc]
             for s in connect.servers
         ]
 

@@ -11,6 +11,7 @@ from kfix.adapters.collect.tasks import Questions, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.responses import MetadataResponse
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.target import Target
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
@@ -33,13 +34,14 @@ class Bootstrapped:
 class _Race:
     """The first server to respond keeps its connection; the others report their broker id and close theirs."""
 
-    def __init__(self, target: Target, deadline: Deadline) -> None:
+    def __init__(self, target: Target, deadline: Deadline, ledger: Ledger) -> None:
         self._target = target
+        self._ledger = ledger
         self._deadline = deadline
         self._won = threading.Lock()
 
     def ask(self, endpoint: Endpoint) -> tuple[int | None, Bootstrapped | None]:
-        connection = BrokerConnection(endpoint, self._target.security)
+        connection = BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
         try:
             metadata = ask_brokers(connection, self._deadline)
             own = _own_id(endpoint, metadata)
@@ -58,10 +60,10 @@ class _Race:
 class Bootstrap:
     """Requests to all bootstrap servers. In a partitioned network, some brokers are only known by these addresses."""
 
-    def __init__(self, questions: Questions, target: Target, deadline: Deadline) -> None:
+    def __init__(self, questions: Questions, target: Target, deadline: Deadline, ledger: Ledger) -> None:
         self._questions = questions
         self._deadline = deadline
-        race = _Race(target, deadline)
+        race = _Race(target, deadline, ledger)
         self._tasks = {
             e: questions.start(f"bootstrap {e}", lambda e=e: race.ask(e))  # type: ignore[misc]
             for e in target.bootstrap

@@ -23,6 +23,7 @@ from kfix.adapters.collect.votes import distinct, majority_controller, offsets_p
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import Names
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
@@ -95,6 +96,7 @@ class _Collection:
         self._wanted = wanted
         self._questions = Questions()
         self._names = Names()
+        self._ledger = Ledger()
         self._shared = Shared(self._names)
         self._deadline = Deadline.after(target.timeout)
         self._first = Deadline.after(target.timeout * _FIRST_ROUND)
@@ -113,12 +115,8 @@ class _Collection:
     def run(self) -> Snapshot:
         taken_at = time.time()
         target = self._target
-        asked_zookeeper = (
-            ZooKeeperQuestion(self._questions, target.zookeeper, target, self._first, self._names)
-            if target.zookeeper
-            else None
-        )
-        bootstrap = Bootstrap(self._questions, target, self._first)
+        asked_zookeeper = self._ask_zookeeper(target.zookeeper) if target.zookeeper else None
+        bootstrap = Bootstrap(self._questions, target, self._first, self._ledger)
         bootstrapped = bootstrap.first()
         if bootstrapped is None and asked_zookeeper is None:
             raise unreachable(self._questions)
@@ -145,14 +143,18 @@ class _Collection:
             tried = {broker_called(b): why for b, why in self._dead.items()}
             tried |= bootstrap.unanswered(self._addresses.values())
             snapshot = replace(snapshot, vantages=(vantage_of(snapshot, self._wanted.vantage, tried),))
-        return replace(snapshot, seconds=round(time.time() - taken_at, 3))
+        return replace(snapshot, seconds=round(time.time() - taken_at, 3), traffic=self._ledger.totals())
 
     def _ask(self, brokers: Mapping[int, Endpoint], bootstrapped: Bootstrapped | None = None) -> None:
         for broker, endpoint in brokers.items():
             if broker in self._tasks:
                 continue
             own = bootstrapped if bootstrapped is not None and bootstrapped.broker == broker else None
-            line = own.connection if own is not None else BrokerConnection(endpoint, self._target.security)
+            line = (
+                own.connection
+                if own is not None
+                else BrokerConnection(endpoint, self._target.security, ledger=self._ledger)
+            )
             self._lines[broker] = line
             self._addresses[broker] = endpoint
             self._tasks[broker] = self._questions.start(
@@ -198,7 +200,9 @@ class _Collection:
         return mode, self._ask_zookeeper(connect)
 
     def _ask_zookeeper(self, connect: Connect) -> ZooKeeperQuestion:
-        return ZooKeeperQuestion(self._questions, connect, self._target, self._first, self._names)
+        return ZooKeeperQuestion(
+            self._questions, connect, self._target, self._first, names=self._names, ledger=self._ledger
+        )
 
     def _ask_unlisted(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
         # Without ZooKeeper the cluster id is not confirmed yet, so no earlier snapshots are used.

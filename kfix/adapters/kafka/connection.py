@@ -19,6 +19,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
 from kfix.adapters.kafka.security import Security
+from kfix.adapters.ledger import Counts, Ledger
 from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
@@ -32,8 +33,17 @@ _LARGEST_ANSWER = 100 << 20
 class BrokerConnection:
     """A connection that sends only the API keys in `allowed`, by default the read-only ones."""
 
-    def __init__(self, endpoint: Endpoint, security: Security, *, allowed: frozenset[int] = READ_ONLY) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        security: Security,
+        *,
+        allowed: frozenset[int] = READ_ONLY,
+        ledger: Ledger | None = None,
+    ) -> None:
         self.endpoint = endpoint
+        self._ledger = ledger or Ledger()
+        self._counts = Counts()
         self._security = security
         self._allowed = allowed
         self._socket: socket.socket | None = None
@@ -110,6 +120,7 @@ class BrokerConnection:
     def _open(self, deadline: Deadline) -> None:
         plain = connected(self.endpoint, deadline.require(f"{self.endpoint}: connect"))
         self.accepted = True
+        self._counts = self._ledger.connected(self.endpoint)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = self._security.wrap(plain, self.endpoint.host)
         self._check_versions(deadline)
@@ -141,7 +152,10 @@ class BrokerConnection:
             expected.append((self._correlation, request.flexible))
             out.append(_frame(request, self._correlation))
         line = self._line(deadline)
-        line.sendall(b"".join(out))
+        data = b"".join(out)
+        line.sendall(data)
+        self._counts.requests += len(out)
+        self._counts.sent += len(data)
         return [self._answer(correlation, flexible, deadline, fresh=first == 0) for correlation, flexible in expected]
 
     def _line(self, deadline: Deadline) -> socket.socket:
@@ -167,6 +181,7 @@ class BrokerConnection:
             if not part:
                 raise UnreachableError(f"{self.endpoint}: closed the connection{self._why_closed(fresh=fresh)}")
             parts.append(part)
+            self._counts.received += len(part)
             left -= len(part)
         return b"".join(parts)
 

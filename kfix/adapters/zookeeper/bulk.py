@@ -19,7 +19,6 @@ from typing import Generic, TypeVar
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.zookeeper.wire import LARGEST_ANSWER, NO_AUTH, NO_NODE, ZooKeeperLine, four_letter_word
 from kfix.errors import UnreachableError
-from kfix.model.cluster.snapshot import Endpoint
 
 T = TypeVar("T")
 #: Makes a result of (position, data, mzxid, mtime in ms, version) of one znode.
@@ -59,10 +58,10 @@ def read_many(
     return results
 
 
-def has_multi_read(server: Endpoint, deadline: Deadline) -> bool:
+def has_multi_read(line: ZooKeeperLine, deadline: Deadline) -> bool:
     """Whether `srvr` names ZooKeeper 3.6 or newer; False where the server does not answer it."""
     try:
-        text = four_letter_word(server, b"srvr", deadline.within(_VERSION_SECONDS))
+        text = four_letter_word(line.endpoint, b"srvr", deadline.within(_VERSION_SECONDS), line.ledger)
     except UnreachableError:
         return False
     found = re.match(r"Zookeeper version: (\d+)\.(\d+)", text)

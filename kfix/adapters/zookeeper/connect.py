@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoints
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.zookeeper.wire import Node, Read, ZooKeeperLine
 from kfix.errors import UnreachableError, UsageError
 from kfix.model.cluster.snapshot import Endpoint
@@ -57,7 +58,7 @@ def chroot_fault(chroot: str) -> str:
     return ""
 
 
-def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
+def open_line(connect: Connect, deadline: Deadline, ledger: Ledger | None = None) -> ZooKeeperLine:
     """Returns a session with the first server that has a quorum, else with one that is read-only (no quorum).
 
     Raises UnreachableError if no server gives a session before the deadline.
@@ -68,7 +69,7 @@ def open_line(connect: Connect, deadline: Deadline) -> ZooKeeperLine:
         # A hung server uses up only its share; the fallback keeps a share of its own.
         shares = len(connect.servers) - position + (fallback is not None)
         try:
-            line = ZooKeeperLine(server, deadline.within(deadline.left / shares))
+            line = ZooKeeperLine(server, deadline.within(deadline.left / shares), ledger)
         except UnreachableError as error:
             errors.append(str(error))
             continue

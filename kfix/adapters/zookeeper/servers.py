@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.zookeeper.wire import four_letter_word
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import SRVR_REFUSED, Endpoint, ZooKeeperNode
@@ -11,9 +12,9 @@ from kfix.model.cluster.snapshot import SRVR_REFUSED, Endpoint, ZooKeeperNode
 _PROBE_SECONDS = 1.0
 
 
-def probe_node(server: Endpoint, deadline: Deadline) -> ZooKeeperNode:
+def probe_node(server: Endpoint, deadline: Deadline, ledger: Ledger | None = None) -> ZooKeeperNode:
     try:
-        text = four_letter_word(server, b"srvr", deadline.within(min(_PROBE_SECONDS, deadline.left / 3)))
+        text = four_letter_word(server, b"srvr", deadline.within(min(_PROBE_SECONDS, deadline.left / 3)), ledger)
     except UnreachableError as error:
         return ZooKeeperNode(str(server), "", str(error))
     if "not currently serving" in text:

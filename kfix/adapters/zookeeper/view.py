@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
+from kfix.adapters.ledger import Ledger
 from kfix.adapters.names import Names
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
@@ -38,7 +39,7 @@ _ROOTS: dict[str, Read] = {
 
 
 def read_view(
-    connect: Connect, protocol: str, deadline: Deadline, names: Names | None = None
+    connect: Connect, protocol: str, deadline: Deadline, names: Names | None = None, ledger: Ledger | None = None
 ) -> tuple[str, ZooKeeperView, Unread]:
     """Returns (cluster id, view, unreadable znodes). `protocol` selects the brokers' listener, such as PLAINTEXT.
 
@@ -46,7 +47,7 @@ def read_view(
 
     Raises UnreachableError if no server answers, the quorum is lost, or the chroot is wrong.
     """
-    with open_line(connect, deadline) as line:
+    with open_line(connect, deadline, ledger) as line:
         if line.read_only:
             # Observed on 3.5.9: it expires sessions by its own clock, so within seconds it shows no brokers and no
             # controller although they are healthy. This must not be diagnosed.
@@ -58,7 +59,7 @@ def read_view(
             raise UnreachableError(_wrong_chroot(line, connect, deadline))
         unread: Unread = {}
         topics = sorted(_names(roots["topics"]))
-        line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line.endpoint, deadline)
+        line.multi_read = len(topics) >= _MANY_TOPICS and has_multi_read(line, deadline)
         with _Lines(line, deadline) as lines:
             assigned = read_topics(lines.for_reads(len(topics)), connect, topics, deadline, unread, names)
             states = read_states(lines.for_reads(len(assigned)), connect, assigned, deadline, unread)
@@ -153,7 +154,7 @@ class _Lines:
         """Returns the sessions for `count` reads; fewer if the server refuses more."""
         with contextlib.suppress(UnreachableError):
             while len(self.all) < min(_MOST_LINES, count // _READS_A_LINE):
-                line = self._open.enter_context(ZooKeeperLine(self.all[0].endpoint, self._deadline))
+                line = self._open.enter_context(ZooKeeperLine(self.all[0].endpoint, self._deadline, self.all[0].ledger))
                 line.multi_read = self.all[0].multi_read
                 if line.read_only:  # The server has just lost its quorum: the reads of the first session will show it.
                     break

@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import connected, plain_reason
+from kfix.adapters.ledger import Ledger
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
@@ -91,8 +92,9 @@ def sync(path: str) -> Read:
 class ZooKeeperLine:
     """One session with one server. `read_only` is True where the server reports that it has no quorum."""
 
-    def __init__(self, endpoint: Endpoint, deadline: Deadline) -> None:
+    def __init__(self, endpoint: Endpoint, deadline: Deadline, ledger: Ledger | None = None) -> None:
         self.endpoint = endpoint
+        self.ledger = ledger or Ledger()
         #: Whether the server is known to have multiRead, which would end the session of an older one.
         self.multi_read = False
         self._xid = 0
@@ -102,6 +104,7 @@ class ZooKeeperLine:
             self.socket = connected(endpoint, deadline.require(f"{endpoint}: connect"))
         except (OSError, UnicodeError) as error:
             raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None
+        self._counts = self.ledger.connected(endpoint)
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.read_only = self._handshake(deadline)
@@ -152,6 +155,7 @@ class ZooKeeperLine:
 
     def _request(self, request: Read) -> bytes:
         self._xid += 1
+        self._counts.requests += 1
         path = request.path.encode()
         body = _HEADER.pack(self._xid, request.kind) + struct.pack(">i", len(path)) + path
         if request.kind != _SYNC:
@@ -196,6 +200,7 @@ class ZooKeeperLine:
     def xids(self, count: int) -> int:
         """Reserves the ids of `count` requests and returns the first of them."""
         self._xid += count
+        self._counts.requests += count
         return self._xid - count + 1
 
     def rest(self) -> bytes:
@@ -213,6 +218,7 @@ class ZooKeeperLine:
         if not part:
             why = ": it has no quorum, or is not ZooKeeper" if first else ""
             raise UnreachableError(f"zookeeper {self.endpoint}: closed the connection{why}")
+        self._counts.received += len(part)
         return part
 
     def wrong_answer(self, path: str) -> UnreachableError:
@@ -225,6 +231,7 @@ class ZooKeeperLine:
         try:
             self.socket.settimeout(deadline.require(f"zookeeper {self.endpoint}"))
             self.socket.sendall(data)
+            self._counts.sent += len(data)
         except OSError as error:
             raise UnreachableError(f"zookeeper {self.endpoint}: {plain_reason(error)}") from None
 
@@ -269,11 +276,13 @@ def _names(data: bytes, at: int) -> tuple[tuple[str, ...], int]:
     return tuple(names), at
 
 
-def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str:
+def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline, ledger: Ledger | None = None) -> str:
     """Returns the answer to a four-letter word. Only `srvr` is allowed by default; it is read-only."""
     try:
         with connected(endpoint, deadline.require(str(endpoint))) as line:
+            counts = (ledger or Ledger()).connected(endpoint)
             line.sendall(word)
+            counts.requests, counts.sent = 1, len(word)
             parts: list[bytes] = []
             while sum(map(len, parts)) < _LARGEST_WORD:
                 line.settimeout(deadline.require(f"zookeeper {endpoint}"))
@@ -281,6 +290,7 @@ def four_letter_word(endpoint: Endpoint, word: bytes, deadline: Deadline) -> str
                 if not part:
                     return b"".join(parts).decode("utf-8", "replace")
                 parts.append(part)
+                counts.received += len(part)
             raise UnreachableError(f"zookeeper {endpoint}: the server is not ZooKeeper")
     except (OSError, UnicodeError) as error:
         raise UnreachableError(f"zookeeper {endpoint}: {plain_reason(error)}") from None

@@ -17,6 +17,7 @@ from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - pa
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_size import OffsetsLogSize
 from kfix.model.cluster.pasted import PastedText
+from kfix.model.cluster.traffic import Traffic
 from kfix.model.cluster.transactions import TransactionLog
 
 NO_LEADER = -1
@@ -331,7 +332,8 @@ class Snapshot:
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.
-    `pasted` is what only a pasted text has; no file stores it. Nor is `reached_by` stored.
+    `pasted` is what only a pasted text has; no file stores it. Nor are `reached_by` and `traffic`, {address: what was
+    asked of that server}, stored.
     """
 
     taken_at: float
@@ -365,6 +367,7 @@ class Snapshot:
     stated_partitions: Mapping[str, int] | None = None
     pasted: PastedText | None = None
     reached_by: ReachedBy = field(default_factory=ReachedBy)
+    traffic: Mapping[str, Traffic] = field(default_factory=dict)
 
     def reported_ends(self, tp: TopicPartition) -> dict[int, int]:
         """Returns {replica: its log end} of the replicas whose log end is known."""

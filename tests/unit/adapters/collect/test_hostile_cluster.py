@@ -191,3 +191,16 @@ def test_a_broker_with_an_impossible_port_is_not_the_protocol(port):
 def test_an_election_without_a_result_is_no_crash():
     w = Writer().i32(0).i16(0).array(["t"], lambda w, t: w.string(t).i32(0))
     assert responses.elect_leaders(ByteReader(w.done())).error == 0
+
+
+def test_what_was_asked_of_each_server_is_counted(world):
+    zookeeper, _, at, there = world
+    requests = []
+    answer = zookeeper._answer
+    zookeeper._answer = lambda xid, kind, path: requests.append(path) or answer(xid, kind, path)
+    traffic = looked(world).traffic
+    assert traffic[str(at)].requests == len(requests) + 1, "every read, and srvr"
+    assert traffic[str(there)].connections <= 2, "never more than two connections with a broker"
+    assert all(each.received > each.connections for each in (traffic[str(at)], traffic[str(there)]))
+    # Brokers 2 and 3 refuse: nothing was asked of them.
+    assert set(traffic) == {str(at), str(there)}

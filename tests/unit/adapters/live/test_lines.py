@@ -126,7 +126,7 @@ def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pyt
     }
     left: list[float] = []
 
-    def question(_look, connect, _target, deadline, _names):
+    def question(_look, connect, _target, deadline, **_more):
         left.append(deadline.left)
         return SimpleNamespace(answer=lambda: ZooKeeperAnswer("", None, str(connect)))
 

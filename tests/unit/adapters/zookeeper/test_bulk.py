@@ -85,7 +85,7 @@ def read(server, count=2_000, lines=1, seconds=10.0):
     with listening(server.talk) as at, ExitStack() as stack:
         sessions = [stack.enter_context(ZooKeeperLine(at, deadline)) for _ in range(lines)]
         for session in sessions:
-            session.multi_read = has_multi_read(at, deadline)
+            session.multi_read = has_multi_read(session, deadline)
         return read_many(sessions, [f"/n{n}" for n in range(count)], lambda _, data, *__: data, deadline)
 
 
