@@ -76,6 +76,8 @@ class CollectOptions:
 _FIRST_ROUND = 0.6
 #: Timeout in seconds for brokers that are not registered: most are dead, and a dead host does not respond at all.
 _UNLISTED_SECONDS = 1.5
+#: Timeout in seconds for the topic configs from a broker where ZooKeeper was not read.
+_WITHOUT_ZOOKEEPER_SECONDS = 1.0
 
 
 def collect(target: Target, wanted: CollectOptions | None = None) -> Snapshot:
@@ -287,7 +289,7 @@ class _Collection:
         group_readings = self._group_readings(view, views) if count else ()
         transaction_log = self._transaction_log(open_producers(offsets_logs, group_readings, taken_at), view, views)
         # Last: a broker without a connection to ZooKeeper does not answer this, and its connection blocks from then on.
-        topic_configs = self._topic_configs(details, view, topics)
+        topic_configs = self._topic_configs(details, view, topics, mode)
         own = view.topic_configs.get(OFFSETS_TOPIC, {}).get("segment.bytes", "") if view is not None else ""
         lines = {b: self._lines[b] for b in views}
         sizes = read_sizes(lines, coordinators(view, views, count), segment_bytes_of(own), self._deadline)
@@ -352,13 +354,15 @@ class _Collection:
         return name_producers(lines, leaders_of(tps, zookeeper, views), len(tps), producers, self._deadline)
 
     def _topic_configs(
-        self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...]
+        self, details: Details, view: ZooKeeperView | None, topics: tuple[str, ...], mode: Mode
     ) -> Mapping[str, Mapping[str, str]]:
         """Returns effective topic configs, from ZooKeeper where it was read: a broker needs 0.5 ms
         per topic for this.
         """
         if view is None:
-            return details.topic_configs(topics) if topics else {}
+            # Without ZooKeeper a broker in ZooKeeper mode most likely hangs here, too.
+            patience = self._deadline if mode is Mode.KRAFT else self._deadline.within(_WITHOUT_ZOOKEEPER_SECONDS)
+            return details.topic_configs(topics, patience) if topics else {}
         defaults = next((a.configs for a in self._answers.values() if a.configs), {})
         default = {key: defaults[key] for key in TOPIC_KEYS if key in defaults}
         return {topic: default | dict(view.topic_configs.get(topic, {})) for topic in topics}

@@ -58,11 +58,9 @@ class Details:
         answers = {b: task.result(self._deadline) for b, task in tasks.items()}
         return {b: answer for b, answer in answers.items() if answer is not None}
 
-    def topic_configs(self, topics: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    def topic_configs(self, topics: tuple[str, ...], deadline: Deadline) -> dict[str, dict[str, str]]:
         for broker in self._connections:
-            found = self._each(
-                "topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, self._deadline)
-            )
+            found = self._each("topic configs", [broker], lambda _, line: ask_topic_configs(line, topics, deadline))
             if broker in found:
                 return found[broker]
         return {}
