@@ -1,4 +1,4 @@
-"""Counts what is asked of each server while a snapshot is read (`kfix diagnose --stats`)."""
+"""LineCounts what is asked of each server while a snapshot is read (`kfix diagnose --stats`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kfix.model.cluster.snapshot import Endpoint
 from kfix.model.cluster.traffic import Traffic
 
 
-class Counts:
+class LineCounts:
     """The counts of one connection, used by one thread at a time."""
 
     __slots__ = ("received", "requests", "sent")
@@ -19,11 +19,11 @@ class Ledger:
     """The counts of all connections of a snapshot. Several threads may open connections at once."""
 
     def __init__(self) -> None:
-        self._connections: list[tuple[Endpoint, Counts]] = []
+        self._connections: list[tuple[Endpoint, LineCounts]] = []
 
-    def connected(self, endpoint: Endpoint) -> Counts:
+    def connected(self, endpoint: Endpoint) -> LineCounts:
         """Notes a connection and returns its counts."""
-        counts = Counts()
+        counts = LineCounts()
         self._connections.append((endpoint, counts))
         return counts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.model.cluster.snapshot import TopicPartition
 
 
-class Names:
+class PartitionNames:
     """Returns the same object for the same partition. Several threads may ask at once."""
 
     def __init__(self) -> None:

@@ -71,7 +71,9 @@ def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
 
 def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:
     """Returns the distinct replica lists: few, however many partitions there are."""
-    found = {v.replicas for view in snapshot.views.values() for v in view.partitions.values()}
+    # Brokers with the same metadata often share one mapping.
+    different = {id(view.partitions): view.partitions for view in snapshot.views.values()}
+    found = {v.replicas for partitions in different.values() for v in partitions.values()}
     if snapshot.zookeeper is not None:
         found |= {a.replicas for a in snapshot.zookeeper.assignments.values()}
     return found

@@ -59,7 +59,7 @@ def _width(file: TextIO) -> int:
         return int(wanted)
     if not file.isatty():
         return PIPE_WIDTH
-    for stream in (file, sys.__stdin__, sys.__stderr__):
+    for stream in (file, sys.__stdin__):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if columns := os.get_terminal_size(stream.fileno()).columns:  # type: ignore[union-attr]
                 return columns

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kfix.adapters.collect.tasks import Questions, Task
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.ledger import Ledger
-from kfix.adapters.names import Names
+from kfix.adapters.names import PartitionNames
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect, parse_connect
 from kfix.adapters.zookeeper.servers import probe_node
@@ -41,7 +41,7 @@ class ZooKeeperQuestion:
         target: Target,
         deadline: Deadline,
         *,
-        names: Names,
+        names: PartitionNames,
         ledger: Ledger,
     ) -> None:
         self._connect = connect

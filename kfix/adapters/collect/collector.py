@@ -24,7 +24,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.metadata import Shared
 from kfix.adapters.ledger import Ledger
-from kfix.adapters.names import Names
+from kfix.adapters.names import PartitionNames
 from kfix.adapters.saved.store import Memory
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import Connect
@@ -97,7 +97,7 @@ class _Collection:
         self._target = target
         self._wanted = wanted
         self._questions = Questions()
-        self._names = Names()
+        self._names = PartitionNames()
         self._ledger = Ledger()
         self._shared = Shared(self._names)
         self._deadline = Deadline.after(target.timeout)

@@ -19,7 +19,7 @@ from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError, Writer
 from kfix.adapters.kafka.requests import READ_ONLY, Request
 from kfix.adapters.kafka.security import Security
-from kfix.adapters.ledger import Counts, Ledger
+from kfix.adapters.ledger import Ledger, LineCounts
 from kfix.errors import NoAnswerError, ReadOnlyViolationError, UnreachableError
 from kfix.model.cluster.snapshot import Endpoint
 
@@ -43,7 +43,7 @@ class BrokerConnection:
     ) -> None:
         self.endpoint = endpoint
         self._ledger = ledger or Ledger()
-        self._counts = Counts()
+        self._counts = LineCounts()
         self._security = security
         self._allowed = allowed
         self._socket: socket.socket | None = None

@@ -12,7 +12,7 @@ from functools import cache
 from threading import Lock
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
-from kfix.adapters.names import Names
+from kfix.adapters.names import PartitionNames
 from kfix.model.cluster.snapshot import Endpoint, PartitionView, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
@@ -33,8 +33,8 @@ class MetadataResponse:
 class Shared:
     """What was decoded before, by its bytes. The responses of a snapshot share one; threads decode one by one."""
 
-    def __init__(self, names: Names | None = None) -> None:
-        self.names = names or Names()
+    def __init__(self, names: PartitionNames | None = None) -> None:
+        self.names = names or PartitionNames()
         self.lock = Lock()
         self.responses: list[tuple[bytes, Partitions]] = []
         self.topics: dict[str, tuple[bytes, Partitions]] = {}

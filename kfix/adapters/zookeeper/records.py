@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from kfix.adapters.names import Names
+from kfix.adapters.names import PartitionNames
 from kfix.adapters.zookeeper.wire import Node
 from kfix.documents.shown import shown
 from kfix.errors import UnreachableError
@@ -75,7 +75,7 @@ def _bad_state(raw: dict[str, Any], path: str) -> BadRecordError:
     return _wrong(path, "isr", "a list of broker ids", raw)
 
 
-def assignments(node: Node, topic: str, names: Names | None = None) -> dict[TopicPartition, Assignment]:
+def assignments(node: Node, topic: str, names: PartitionNames | None = None) -> dict[TopicPartition, Assignment]:
     path = f"/brokers/topics/{topic}"
     raw = as_json(node, path)
     lists: dict[str, dict[int, tuple[int, ...]]] = {}

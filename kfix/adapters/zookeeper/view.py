@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.ledger import Ledger
-from kfix.adapters.names import Names
+from kfix.adapters.names import PartitionNames
 from kfix.adapters.zookeeper import records
 from kfix.adapters.zookeeper.bulk import has_multi_read, read_many
 from kfix.adapters.zookeeper.connect import Connect, open_line, read_all
@@ -39,7 +39,11 @@ _ROOTS: dict[str, Read] = {
 
 
 def read_view(
-    connect: Connect, protocol: str, deadline: Deadline, names: Names | None = None, ledger: Ledger | None = None
+    connect: Connect,
+    protocol: str,
+    deadline: Deadline,
+    names: PartitionNames | None = None,
+    ledger: Ledger | None = None,
 ) -> tuple[str, ZooKeeperView, Unread]:
     """Returns (cluster id, view, unreadable znodes). `protocol` selects the brokers' listener, such as PLAINTEXT.
 
@@ -168,10 +172,10 @@ def read_topics(
     topics: Sequence[str],
     deadline: Deadline,
     unread: Unread | None = None,
-    names: Names | None = None,
+    names: PartitionNames | None = None,
 ) -> dict[TopicPartition, Assignment]:
     """Returns the assignments of these topics. An invalid znode goes into `unread`, or is raised where that is None."""
-    names = names or Names()
+    names = names or PartitionNames()
 
     def take(position: int, data: bytes, *_: int) -> dict[TopicPartition, Assignment] | None:
         topic = topics[position]
