@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from kfix.harmless import is_dangerous
 from kfix.report.console import HarmlessConsole, console_on
+from kfix.report.plain import PlainConsole
 from tests.proofs.hostile import CASES
 
 FORGED = "PROVED HEALED"
@@ -127,3 +129,13 @@ def printed(*prints: Callable[[HarmlessConsole], object]) -> Iterator[str]:
         for each in prints:
             each(console)
         yield out.getvalue()
+
+
+def printed_as_lines(*prints: Callable[[PlainConsole], object]) -> Iterator[str]:
+    """The same on the console that a diagnosis is printed on."""
+    pipe, screen_ = io.StringIO(), Screen()
+    for out in (pipe, screen_):
+        for each in prints:
+            each(PlainConsole(out))
+    yield pipe.getvalue()
+    yield re.sub("\x1b\\[[0-9;]*m", "", screen_.getvalue())

@@ -21,6 +21,7 @@ from kfix.model.plan.plan import CheckCall, Gate, Plan
 from kfix.model.run import RunSummary
 from kfix.report.findings.group_story import group_json, print_group
 from kfix.report.findings.json_findings import findings_json
+from kfix.report.findings.screen import print_screen
 from kfix.report.findings.table import print_findings
 from kfix.report.findings.verdict import nagios_line
 from kfix.report.runbook.history import print_records, print_runs
@@ -39,6 +40,7 @@ from tests.proofs.poison import (
     hostile,
     poisoned,
     printed,
+    printed_as_lines,
 )
 from tests.unit.runbook.stage import Stage
 
@@ -70,6 +72,8 @@ def test_a_diagnosis(text: str) -> None:
     made = poisoned(diagnosis(), text)
     for said in printed(lambda c: print_findings(made, c)):
         assert_harmless(said)
+    for said in printed_as_lines(lambda c: print_findings(made, c), lambda c: print_screen(made, c)):
+        assert_harmless(said)
     assert_harmless(findings_json(made))
     assert json.loads(findings_json(made))["cluster"] == made.cluster
     line = nagios_line(made)
@@ -82,7 +86,7 @@ def test_a_diagnosis(text: str) -> None:
 def test_the_story_of_a_group(text: str) -> None:
     snapshot = Stage("coordinator-stuck", Path("unused")).cluster.snapshot()
     story = poisoned(explain_group(snapshot, diagnosis(), text), text)
-    for said in printed(lambda c: print_group(story, c)):
+    for said in (*printed(lambda c: print_group(story, c)), *printed_as_lines(lambda c: print_group(story, c))):
         assert_harmless(said)
     assert_harmless(group_json(story))
     assert json.loads(group_json(story))["group"] == story.group
