@@ -60,6 +60,7 @@ def _check(lab: LabHandle, incident: Incident) -> None:
         raise UsageError(f"{incident.name} does not suit lab {lab.name!r}: {unfit}")
     nodes = lab.nodes
     lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
-    lame += [f"zookeeper {each}" for condition in ("dead", "stopped") for each in nodes.zookeepers_in(state, condition)]
+    role = lab.authority.role
+    lame += [f"{role} {each}" for condition in ("dead", "stopped") for each in nodes.those_in(state, role, condition)]
     if lame:
         raise UsageError(f"not running in lab {lab.name!r}: {', '.join(lame)}", hint="kfix lab mend first")

@@ -25,8 +25,8 @@ def run(context: IncidentContext) -> Broken:
     where, leader, phantom = _choose(context)
     group = groups.by_partition[where.partition]
     before = context.live_state(*where)
-    context.access.forge_state(*where, phantom, before.isr)
-    context.access.poke(*where)
+    context.znodes.forge_state(*where, phantom, before.isr)
+    context.znodes.poke(*where)
     context.report(
         f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and notified the controller"
     )

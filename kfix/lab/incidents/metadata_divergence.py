@@ -35,7 +35,7 @@ class DivergedPartition:
 def diverge(context: IncidentContext) -> tuple[DivergedPartition, Groups]:
     groups = context.content()
     diverged = _choose(context, groups)
-    context.access.forge_state(
+    context.znodes.forge_state(
         OFFSETS_TOPIC, diverged.partition, diverged.written, (diverged.written, *diverged.survivors)
     )
     context.report(

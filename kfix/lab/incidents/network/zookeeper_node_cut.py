@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.network.roles import assign_roles
 from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:

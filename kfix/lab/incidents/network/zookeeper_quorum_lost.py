@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.network import faults
-from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
