@@ -211,13 +211,16 @@ def restart(process: Process, name: Name = None) -> None:
 def incidents(as_json: Json = False) -> None:
     """List the incidents: what each does, what to expect, its options."""
     if as_json:
-        fields = ("name", "title", "does", "expect", "needs", "options")
+        fields = ("name", "title", "does", "expect", "needs", "options", "lines", "not_on")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
         return
     console = console_on(sys.stdout)
     for each in INCIDENTS.values():
         console.print(joined((each.name, "bold"), (f"  {each.title}", "")), soft_wrap=True)
         say(f"    does    {each.does}")
+        say(f"    lines   {', '.join(each.lines)}")
+        for line, reason in each.not_on.items():
+            say(f"    not on  {line}: {reason}")
         for sentence in each.expect:
             say(f"    expect  {sentence}")
         for option, meaning in each.options.items():

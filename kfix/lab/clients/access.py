@@ -70,6 +70,11 @@ class RecordedState:
     eligible: tuple[int, ...] = ()
     last_known: tuple[int, ...] = ()
 
+    @property
+    def heirs(self) -> tuple[int, ...]:
+        """Returns the replicas of which one may lead without a loss, dead or alive."""
+        return self.isr or self.eligible or self.last_known
+
 
 class Znodes(ABC):
     """The record in ZooKeeper, edited behind the controller's back. KRaft has no such thing."""

@@ -27,7 +27,7 @@ _MOST_PARTITIONS = 2000
 
 @dataclass(frozen=True)
 class QuorumState:
-    """The answer of the active controller. `log_ends` is {voter: its log end offset}; `followers` is that of brokers."""
+    """The answer of the active controller. `log_ends` is {voter: log end offset}; `followers` is that of brokers."""
 
     leader: int
     epoch: int

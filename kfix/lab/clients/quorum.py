@@ -92,10 +92,6 @@ class QuorumClient(LabClient):
     def pending_deletions(self) -> tuple[str, ...]:
         return ()
 
-    def applied(self) -> dict[int, int]:
-        """Returns {broker: offset of the quorum's log up to which it has applied it} of the brokers that answer."""
-        return {broker: offset for broker, (offset, _) in self._views().items()}
-
     # --- changes --------------------------------------------------------------------------------------------------
 
     def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:

@@ -35,6 +35,7 @@ _REGISTERED_SECONDS = 10.0
 #: What incidents leave in the log of the offsets topic, and what removes it.
 _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "offsets-not-loaded": delete_offsets,
+    "coordinator-failed": delete_offsets,
     "open-transaction": end_transaction,
     "pending-offsets": end_transaction,
     "rebalance-held": delete_offsets,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError, UsageError
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.incidents.setup.incident import ZNODES, Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -102,5 +103,6 @@ INCIDENT = Incident(
         "when the leader recorded in ZooKeeper dies, the partition loses its leader and no broker elects another",
     ),
     run=run,
+    not_on={KRAFT: ZNODES},
     options=OPTIONS,
 )

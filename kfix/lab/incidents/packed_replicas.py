@@ -25,7 +25,7 @@ def run(context: IncidentContext) -> Broken:
     fall_behind(context, [TopicPartition(TOPIC, 1)], (third,))
     context.kill(first, second)
     for number in (0, 1):
-        context.wait_state(TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        context.wait_state(TOPIC, number, "no recorded leader", lambda each: each.leader == -1)
         context.wait_leaderless_everywhere(TOPIC, number)
     lift_throttle(context, [TOPIC], [third])
     context.require(context.live_state(TOPIC, 1).isr == (second,), f"{third} is outside the isr of {TOPIC}-1")

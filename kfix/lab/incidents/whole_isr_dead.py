@@ -32,7 +32,7 @@ def run(context: IncidentContext) -> Broken:
     context.kill(late)
     context.start(late)
     for topic, number in affected:
-        state = context.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        state = context.wait_state(topic, number, "no recorded leader", lambda each: each.leader == -1)
         context.wait_leaderless_everywhere(topic, number)
         context.require(
             bool(state.isr) and late not in state.isr,

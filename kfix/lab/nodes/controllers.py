@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,18 @@ class ControllerQuorum(Authority):
         from kfix.lab.clients.asking_controllers import active_controller  # noqa: PLC0415 - brings the adapters
 
         return active_controller(self.addresses())
+
+    def applied(self) -> dict[int, int]:
+        """Returns {broker: offset up to which it has applied the quorum's log} of the brokers that answer."""
+        from kfix.lab.clients.asking_controllers import applied_offset  # noqa: PLC0415 - brings the adapters
+
+        state, found = self.state, {}
+        for broker in self.nodes.brokers_in(state, "alive"):
+            node = state.broker(broker)
+            assert node is not None
+            with contextlib.suppress(UnreachableError):
+                found[broker] = applied_offset(state.address_of(node))
+        return found
 
     def role_of(self, number: int) -> str:
         """Returns the role of the process that controller runs in: `broker` where they are combined."""

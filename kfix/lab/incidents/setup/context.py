@@ -18,7 +18,7 @@ from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.incidents.setup.result import Broken
-from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers
+from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
@@ -155,6 +155,16 @@ class IncidentContext:
     def kill(self, *brokers: int) -> None:
         kill_brokers(self.lab, brokers)
         self.report(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL); {self.lab.authority.buried}")
+
+    def shut_down(self, *brokers: int) -> None:
+        self.lab.nodes.shutdown(self.lab.state, brokers)
+        wait_gone(self.lab, brokers)
+        self.report(f"shut down broker {' and '.join(map(str, brokers))} (SIGTERM)")
+
+    def kill_controllers(self, numbers: Iterable[int]) -> None:
+        dying = tuple(numbers)
+        self.lab.nodes.kill(self.lab.state, dying, "controller")
+        self.report(f"killed controller {' and '.join(map(str, dying))} (SIGKILL)")
 
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)
