@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import UsageError
+from kfix.lab.definition.recipes import ON
 from kfix.lab.incidents import INCIDENTS
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.options import checked
@@ -47,7 +48,7 @@ def _check_line(name: str, state: LabState, incident: Incident) -> None:
     if reason := incident.reason_against(recipe):
         possible = (each.name for each in INCIDENTS.values() if not each.reason_against(recipe))
         raise UsageError(
-            f"{incident.name} cannot be made in lab {name!r} (Kafka {recipe}): {reason}",
+            f"{incident.name} cannot be made in lab {name!r}, Kafka {recipe.kafka} {ON[recipe.mode]}: {reason}",
             hint=f"there: {', '.join(possible)}",
         )
     if incident.elr and not state.spec.elr:

@@ -20,7 +20,7 @@ from kfix.cli.lab.console import (
     progress,
 )
 from kfix.lab import INCIDENTS, Lab, LabSpec, LabStatus, down_all
-from kfix.lab.definition.recipes import KEEPER, ZK
+from kfix.lab.definition.recipes import ON, ZK
 from kfix.lab.definition.spec import parse_sasl, parse_settings
 from kfix.report.console import console_on, joined, table
 from kfix.report.terminal import say
@@ -138,7 +138,7 @@ def status(name: Name = None, as_json: Json = False) -> None:
         )
     console = console_on(sys.stdout)
     console.print(
-        f"lab {found.name}: Kafka {found.kafka} {_with(found)}, incident: {found.incident or 'none'}", highlight=False
+        f"lab {found.name}: Kafka {found.kafka} {ON[found.mode]}, incident: {found.incident or 'none'}", highlight=False
     )
     for sentence in found.network:
         console.print(sentence, highlight=False)
@@ -158,10 +158,6 @@ def _keeper(found: LabStatus) -> str:
         return f"--zookeeper {found.zookeeper_connect}"
     active = "none is active" if found.active_controller is None else f"{found.active_controller} is active"
     return f"(controllers {found.controllers}: {active})"
-
-
-def _with(found: LabStatus) -> str:
-    return f"{'with' if found.mode == ZK else 'on'} {KEEPER[found.mode]}"
 
 
 def down(

@@ -169,11 +169,12 @@ def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes
 
 
 def create_scram(admin: AdminClient, user: str, password: str) -> None:
-    changes: list[UserScramCredentialAlteration] = [
-        UserScramCredentialUpsertion(user, ScramCredentialInfo(kind, _ITERATIONS), password.encode())
-        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
-    ]
     try:
-        admin.alter_user_scram_credentials(changes, request_timeout=10)[user].result()
+        # KRaft refuses a request with two changes of one user.
+        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            change: UserScramCredentialAlteration = UserScramCredentialUpsertion(
+                user, ScramCredentialInfo(kind, _ITERATIONS), password.encode()
+            )
+            admin.alter_user_scram_credentials([change], request_timeout=10)[user].result()
     except KafkaException as problem:
         raise LabError(f"the SCRAM user cannot be created: {problem.args[0].str()}") from problem

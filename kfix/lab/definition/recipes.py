@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from kfix.errors import UsageError
 
 ZK, KRAFT = "zk", "kraft"
-#: What keeps the metadata, as sentences name it.
+#: What keeps the metadata, as sentences name it, and how a cluster runs on it.
 KEEPER = {ZK: "ZooKeeper", KRAFT: "KRaft"}
+ON = {ZK: "with ZooKeeper", KRAFT: "on KRaft"}
 
 _FAST_SMALL_JVM = (
     "-XX:+UseSerialGC",
@@ -56,13 +57,13 @@ class Recipe:
 
 _TABLE = (
     Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE),
-    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 0, _ZOOKEEPER_MODE),
-    Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 0, _KRAFT_MODE),
+    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE),
+    Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE),
     Recipe(
         "4.3.1",
         KRAFT,
         "kafka-log4j2.pom.xml",
-        0,
+        45,
         _KRAFT_MODE,
         log4j="log4j2.properties",
         log4j_flag="-Dlog4j2.configurationFile=",
@@ -84,7 +85,7 @@ def recipe_of(kafka: str, mode: str | None = None) -> Recipe:
         raise UsageError(f"--mode {chosen}: no such mode", hint=" or ".join(KEEPER))
     if chosen not in modes:
         raise UsageError(
-            f"the lab runs Kafka {kafka} with {' or '.join(KEEPER[each] for each in modes)} only",
+            f"the lab runs Kafka {kafka} {' or '.join(ON[each] for each in modes)} only",
             hint=f"omit --mode, or choose for {KEEPER[chosen]}: --kafka {' or '.join(_versions(chosen))}",
         )
     return RECIPES[kafka, chosen]

@@ -159,9 +159,10 @@ class _Mender:
             return
         for kind, wanted in (("topics", self.baseline.topic_configs), ("brokers", self.baseline.broker_configs)):
             now = self.access.configs(kind)
-            for name in sorted(now.keys() | wanted.keys()):
-                is_new_topic = kind == "topics" and name not in self.baseline.topics
-                if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
+            # A new topic is deleted, and one that is gone is created again with its config.
+            skipped = {*self.access.topics()} ^ {*self.baseline.topics} if kind == "topics" else set()
+            for name in sorted((now.keys() | wanted.keys()) - skipped):
+                if now.get(name, {}) != wanted.get(name, {}):
                     self.access.write_config(kind, name, wanted.get(name, {}))
                     self.report(f"restored the configuration of {kind.removesuffix('s')} {name}")
 
