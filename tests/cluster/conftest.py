@@ -18,7 +18,7 @@ KFIX = str(Path(sys.executable).with_name("kfix"))
 
 #: Tests wait for sessions to expire more than they compute: three clusters side by side fill two cores.
 SIDES = {
-    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs"},
+    "one": {"test_incidents", "test_faults", "test_remedies_isr", "test_killed_runs", "test_kraft_lab"},
     "three": {
         "test_group_faults",
         "test_group_incidents",

@@ -33,7 +33,8 @@ _SHARE_GROUPS = {
 @dataclass(frozen=True)
 class Recipe:
     """`mains` is {role of a process: its main class}; `jars` the number that Maven resolves; `elr` is whether brokers
-    keep eligible leader replicas (KIP-966).
+    keep eligible leader replicas (KIP-966); `segment_key` is the setting of topics for segments of less than a
+    megabyte.
     """
 
     kafka: str
@@ -45,14 +46,11 @@ class Recipe:
     log4j_flag: str = "-Dlog4j.configuration=file:"
     settings: Mapping[str, str] = field(default_factory=dict)
     elr: bool = False
+    segment_key: str = "segment.bytes"
     jvm_flags: tuple[str, ...] = _FAST_SMALL_JVM
 
     def __str__(self) -> str:
         return f"{self.kafka} {self.mode}"
-
-    @property
-    def release(self) -> tuple[int, ...]:
-        return tuple(int(each) for each in self.kafka.split("."))
 
 
 _TABLE = (
@@ -69,6 +67,7 @@ _TABLE = (
         log4j_flag="-Dlog4j2.configurationFile=",
         settings=_SHARE_GROUPS,
         elr=True,
+        segment_key="internal.segment.bytes",
     ),
 )
 #: {(version, mode): recipe}; of a version with two modes the first one is the default.

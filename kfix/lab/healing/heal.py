@@ -35,7 +35,7 @@ class Healer:
                 lambda sick: self._new_controller(znodes, sick),
             ]
         started = time.monotonic()
-        # On KRaft the controller itself elects whoever may lead, and a reassignment elects nobody.
+        # On KRaft the controller itself elects whoever may lead, and a reassignment never elects one.
         act_at = started + (_PATIENCE_SECONDS if znodes else _STEP_SECONDS)
         while sick := self._sick():
             now = time.monotonic()

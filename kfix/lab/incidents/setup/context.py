@@ -93,6 +93,11 @@ class IncidentContext:
             raise UsageError(f"option {name}={raw!r} is not a list of numbers", hint="like 1,2") from None
 
     @property
+    def small_segments(self) -> str:
+        """The setting of a topic that gives it segments of less than a megabyte."""
+        return self.lab.state.spec.recipe.segment_key
+
+    @property
     def znodes(self) -> Znodes:
         """The record in ZooKeeper. Raises UsageError on KRaft, where no incident that needs it is begun."""
         if self.access.znodes is None:
