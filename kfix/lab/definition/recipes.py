@@ -34,7 +34,7 @@ _SHARE_GROUPS = {
 class Recipe:
     """`mains` is {role of a process: its main class}; `jars` the number that Maven resolves; `elr` is whether brokers
     keep eligible leader replicas (KIP-966); `segment_key` is the setting of topics for segments of less than a
-    megabyte.
+    megabyte; `loads_again` is whether coordinators load an offsets topic that was deleted and created again.
     """
 
     kafka: str
@@ -47,6 +47,7 @@ class Recipe:
     settings: Mapping[str, str] = field(default_factory=dict)
     elr: bool = False
     segment_key: str = "segment.bytes"
+    loads_again: bool = True
     jvm_flags: tuple[str, ...] = _FAST_SMALL_JVM
 
     def __str__(self) -> str:
@@ -55,8 +56,8 @@ class Recipe:
 
 _TABLE = (
     Recipe("2.7.1", ZK, "kafka-reload4j.pom.xml", 35, _ZOOKEEPER_MODE),
-    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE),
-    Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE),
+    Recipe("3.9.2", ZK, "kafka-reload4j.pom.xml", 56, _ZOOKEEPER_MODE, loads_again=False),
+    Recipe("3.9.2", KRAFT, "kafka-reload4j.pom.xml", 56, _KRAFT_MODE, loads_again=False),
     Recipe(
         "4.3.1",
         KRAFT,

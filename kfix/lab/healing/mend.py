@@ -10,13 +10,14 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
 from kfix.lab.healing.offsets import delete_offsets, end_transaction
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
-from kfix.lab.nodes.brokers import remove_broker, start_brokers
+from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
 from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -234,6 +235,10 @@ class _Mender:
             layout = [list(replicas) for _, replicas in sorted(self.baseline.topics[topic].items())]
             self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
             self.report(f"created topic {topic} again, which had been deleted: it is empty")
+        if OFFSETS_TOPIC in lost and not self.lab.state.spec.recipe.loads_again:
+            # Their coordinators remember a higher leader epoch than that of the new topic, and wait for a higher one.
+            restart_brokers(self.lab, self.brokers)
+            self.report(f"restarted all brokers, whose coordinators had not loaded the new {OFFSETS_TOPIC}")
 
     def _move_back(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
         """Each replaces a reassignment in progress, which may wait for a broker that never returns."""
