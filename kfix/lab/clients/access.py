@@ -41,6 +41,7 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
     from types import TracebackType
 
     from kfix.adapters.kafka.responses import MetadataResponse
@@ -118,6 +119,10 @@ class LabClient(ABC):
     @abstractmethod
     def live_ids(self) -> frozenset[int]:
         """Returns the brokers that are registered and, on KRaft, not fenced."""
+
+    def are_gone(self, brokers: AbstractSet[int]) -> bool:
+        """Returns whether none of these brokers is registered any more."""
+        return not self.live_ids() & brokers
 
     @abstractmethod
     def controller(self) -> int | None:

@@ -18,6 +18,7 @@ from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from kfix.adapters.kafka.responses import MetadataResponse
     from kfix.lab.clients.asking_controllers import QuorumState
@@ -51,6 +52,10 @@ class QuorumClient(LabClient):
         """Returns the brokers that are not fenced, also where no controller is active: then nothing fences any."""
         _, seen = self._freshest()
         return frozenset(seen.brokers) if seen else frozenset()
+
+    def are_gone(self, brokers: AbstractSet[int]) -> bool:
+        """Returns whether all are fenced; a record that nothing changes proves nothing."""
+        return self.controller() is not None and super().are_gone(brokers)
 
     def changer(self) -> int | None:
         """Every broker forwards changes to the controller that it knows: the freshest one knows the active one."""

@@ -35,7 +35,7 @@ def wait_gone(lab: LabHandle, brokers: Iterable[int]) -> bool:
     with lab.access() as access:
         wait_for(
             f"{authority.buries} of brokers {sorted(gone)}",
-            lambda: access.controller() is not None and not (access.live_ids() & gone),
+            lambda: access.are_gone(gone),
             _SESSION_SECONDS,
         )
     return True
