@@ -156,6 +156,10 @@ class LabClient(ABC):
         """Replaces the dynamic config of a topic or a broker."""
 
     @abstractmethod
+    def forget(self, broker: int) -> None:
+        """Removes what the record still has of a dead broker that will not come back."""
+
+    @abstractmethod
     def delete_topic(self, topic: str) -> None:
         """Begins the deletion of a topic."""
 

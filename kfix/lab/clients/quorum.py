@@ -12,7 +12,7 @@ from kfix.adapters.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.access import LabClient, RecordedState
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas
+from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas, unregister
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.waiting import wait_for
 
@@ -114,6 +114,13 @@ class QuorumClient(LabClient):
         result = ask(address, request, resources.altered_configs, _SECONDS)
         if result.error:
             raise LabError(f"the config of {kind} {name} was refused: {result.error} {result.message}")
+
+    def forget(self, broker: int) -> None:
+        """A fenced broker stays registered, and new topics would be placed on it."""
+        changer = self.changer()
+        error = unregister(self.addresses()[changer], broker) if changer is not None else -1
+        if error:
+            raise LabError(f"broker {broker} was not unregistered: error {error}", hint="kfix lab status")
 
     def delete_topic(self, topic: str) -> None:
         admin = self.admin()  # must outlive its futures

@@ -142,6 +142,9 @@ class ZooKeeperClient(LabClient, Znodes):
         note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
         self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
 
+    def forget(self, broker: int) -> None:
+        """The registration ended with the session."""
+
     def delete_topic(self, topic: str) -> None:
         with contextlib.suppress(NodeExistsError):
             self._zk.create(f"/admin/delete_topics/{topic}", b"", makepath=True)
