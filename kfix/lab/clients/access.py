@@ -129,8 +129,8 @@ class LabClient(ABC):
         """Returns the id of the active controller."""
 
     @abstractmethod
-    def changer(self) -> int | None:
-        """Returns the broker that takes reassignments."""
+    def taker(self) -> int | None:
+        """Returns the broker that takes changes: the controller, or one that forwards them to it."""
 
     @abstractmethod
     def topics(self) -> tuple[str, ...]: ...

@@ -57,7 +57,7 @@ class QuorumClient(LabClient):
         """Returns whether all are fenced; a record that nothing changes proves nothing."""
         return self.controller() is not None and super().are_gone(brokers)
 
-    def changer(self) -> int | None:
+    def taker(self) -> int | None:
         """Every broker forwards changes to the controller that it knows: the freshest one knows the active one."""
         broker, _ = self._freshest()
         return broker
@@ -107,7 +107,7 @@ class QuorumClient(LabClient):
         resource = TOPIC_RESOURCE if kind == "topics" else BROKER_RESOURCE
         request = requests.alter_configs(resource, "" if name == _DEFAULT else name, changes)
         # Only the broker itself takes changes of its own config.
-        target = int(name) if kind == "brokers" and name != _DEFAULT else self.changer()
+        target = int(name) if kind == "brokers" and name != _DEFAULT else self.taker()
         address = self.addresses().get(-1 if target is None else target)
         if address is None:
             raise LabError(f"no broker takes the config of {kind} {name}", hint="kfix lab status")
@@ -117,8 +117,8 @@ class QuorumClient(LabClient):
 
     def forget(self, broker: int) -> None:
         """A fenced broker stays registered, and new topics would be placed on it."""
-        changer = self.changer()
-        error = unregister(self.addresses()[changer], broker) if changer is not None else -1
+        taker = self.taker()
+        error = unregister(self.addresses()[taker], broker) if taker is not None else -1
         if error:
             raise LabError(f"broker {broker} was not unregistered: error {error}", hint="kfix lab status")
 

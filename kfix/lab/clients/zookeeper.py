@@ -64,7 +64,7 @@ class ZooKeeperClient(LabClient, Znodes):
         raw = self._read("/controller")
         return int(raw["brokerid"]) if raw else None
 
-    def changer(self) -> int | None:
+    def taker(self) -> int | None:
         return self.controller()
 
     def topics(self) -> tuple[str, ...]:
