@@ -48,7 +48,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kfix-wire-") as folder:
         os.environ |= {"KFIX_STATE_HOME": f"{folder}/state", "KFIX_LAB_HOME": f"{folder}/labs", "NO_COLOR": "1"}
         settings = {"zookeeper.session.timeout.ms": "30000"}
-        spec = LabSpec("wire", asked.kafka, tuple(range(1, asked.brokers + 1)), heap_mb=1400, settings=settings)
+        spec = LabSpec("wire", asked.kafka, ids=tuple(range(1, asked.brokers + 1)), heap_mb=1400, settings=settings)
         lab = Lab.up(spec)
         try:
             print("| partitions | what | A | B | A / B wall (range) | A / B CPU | RSS of A, MB | goal |")
