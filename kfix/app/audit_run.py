@@ -14,7 +14,7 @@ from kfix.app.audit import audit, locked, report, stored_history, stored_report
 from kfix.app.collect import collected
 from kfix.app.fleet import audit_engine, engine
 from kfix.fleet.audit.pending import pending_runs
-from kfix.fleet.audit.tables import named_in, tables
+from kfix.fleet.audit.tables import created_tables, named_in, tables
 from kfix.fleet.collection import already_complete
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
@@ -45,12 +45,16 @@ class AuditRunOptions:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's."""
+    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's.
+
+    `catalog` is the schema of Spark's catalog in which an audit registers the tables of the store, "" for none.
+    """
 
     spark: str | None = None
     processes: int | None = None
     settings: Mapping[str, str] | None = None
     sql_on_spark: bool = False
+    catalog: str = ""
 
 
 class AuditObserver(Protocol):
@@ -83,6 +87,9 @@ def run_audit(
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
     with locked(place), chosen as used:
+        if on.catalog:
+            # Before the work, so that what is wrong with the catalog is known at once.
+            used.register(on.catalog, str(root), created_tables(root))
         if options.pending is None:
             wanted: tuple[Run, ...] = (_run(place, loaded, used, options, observer),)
         else:
@@ -91,6 +98,8 @@ def run_audit(
         for found in wanted:
             with observer.progress(len(found.clusters), "judged") as hear:
                 made = audit(root, found, _inventory(found, loaded), used, hear)
+        if on.catalog and made is not None:
+            used.register(on.catalog, str(root), created_tables(root))
         return None if made is None else report(root, made, used, days=days)
 
 

@@ -6,7 +6,6 @@ DataNode, a ResourceManager and a NodeManager, each a process of its own.
 
 import getpass
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,9 +14,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from tests.spark.jars import jars_of
 from tests.spark.standalone import Processes
 
-POM = Path(__file__).with_name("hadoop.xml")
 _OPENED = [
     word for name in ("java.lang", "java.util", "java.io") for word in ("--add-opens", f"java.base/{name}=ALL-UNNAMED")
 ]
@@ -33,7 +32,7 @@ class Hadoop(Processes):
         super().__init__(folder)
         self.conf = folder / "conf"
         self._yarn = yarn
-        self._classes = class_path()
+        self._classes = os.pathsep.join(jars_of("hadoop.xml"))
         names = ("name", "resources", "scheduler", "tracker", "admin", "page")
         self._at = dict(zip(names, _free(len(names)), strict=True))
         self.hdfs = f"hdfs://{self._at['name']}"
@@ -119,18 +118,6 @@ class Hadoop(Processes):
         layout = "log4j.appender.out.layout=org.apache.log4j.PatternLayout\n"
         pattern = "log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c: %m%n\n"
         (self.conf / "log4j.properties").write_text(log + layout + pattern)
-
-
-def class_path():
-    """The jars of `hadoop.xml`, by Maven: some 170 of them, which it downloads once."""
-    maven = shutil.which("mvn")
-    assert maven is not None, "Hadoop's jars need Maven"
-    with tempfile.TemporaryDirectory(prefix="kfix-maven-") as folder:
-        answer = Path(folder, "classpath.txt")
-        command = [maven, "-B", "-q", "-f", POM, "dependency:build-classpath", f"-Dmdep.outputFile={answer}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-2000:]
-        return answer.read_text().strip()
 
 
 def _write(path, settings):
