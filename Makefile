@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-spark-versions fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -44,6 +44,10 @@ real: setup-dev
 # Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
 test-spark-versions: setup-dev
 	@$(BIN)/python -m tests.spark.versions
+
+# An audit on YARN and HDFS: Maven downloads Hadoop's servers (170 jars), which run on loopback.
+test-hadoop: setup-dev
+	@$(BIN)/python -m pytest -q tests/spark/on_yarn.py
 
 # A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every
 # run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.

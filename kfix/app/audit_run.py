@@ -87,9 +87,11 @@ def run_audit(
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
     with locked(place), chosen as used:
+        registered: Mapping[str, str] = {}
         if on.catalog:
             # Before the work, so that what is wrong with the catalog is known at once.
-            used.register(on.catalog, str(root), created_tables(root))
+            registered = created_tables(root)
+            used.register(on.catalog, str(root), registered)
         if options.pending is None:
             wanted: tuple[Run, ...] = (_run(place, loaded, used, options, observer),)
         else:
@@ -98,8 +100,9 @@ def run_audit(
         for found in wanted:
             with observer.progress(len(found.clusters), "judged") as hear:
                 made = audit(root, found, _inventory(found, loaded), used, hear)
-        if on.catalog and made is not None:
-            used.register(on.catalog, str(root), created_tables(root))
+        if on.catalog:
+            new = {name: place for name, place in created_tables(root).items() if name not in registered}
+            used.register(on.catalog, str(root), new)
         return None if made is None else report(root, made, used, days=days)
 
 

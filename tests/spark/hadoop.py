@@ -66,7 +66,9 @@ class Hadoop(Processes):
         return ["java", "-Xmx256m", "-XX:+UseSerialGC", *_OPENED, "-cp", f"{self.conf}:{self._classes}", main]
 
     def _configure(self):
-        self.conf.mkdir()
+        # The jars lack the pages of HDFS, without which its servers do not start.
+        for page in ("hdfs", "datanode"):
+            (self.conf / "webapps" / page).mkdir(parents=True)
         at, folder = self._at, self.folder
         _write(self.conf / "core-site.xml", {"fs.defaultFS": self.hdfs, "hadoop.tmp.dir": folder / "tmp"})
         pages = {f"dfs.{name}": _ANY for name in ("namenode.http-address", "datanode.address", "datanode.http.address")}

@@ -1,15 +1,20 @@
 """The tables of a store in a catalog that outlives the session: another session finds them by name."""
 
-import os
+import json
+import re
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
 from kfix.adapters.fleet.places import place_of
+from kfix.adapters.fleet.tables import ALL
 from kfix.app import fleet as wiring
+from kfix.app.audit_run import AuditRunOptions, EngineOptions, run_audit
 from kfix.errors import UsageError
-from kfix.fleet.audit.tables import created_tables
+from kfix.fleet.audit.tables import created_tables, tables
 from kfix.fleet.embedded import EmbeddedEngine
 from tests.places import ROOT
 from tests.spark.jars import jars_of
@@ -34,22 +39,6 @@ def settings(tmp_path_factory):
     }
 
 
-def kfix(tmp_path, *args, code=0):
-    env = os.environ | {"KFIX_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1", "COLUMNS": "120"}
-    done = subprocess.run(
-        [sys.executable, "-m", "kfix", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=env,
-        cwd=ROOT,
-        timeout=200,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
-    return done
-
-
 #: A session without kfix: the tables by name.
 OTHER = """
 import json, sys
@@ -64,45 +53,53 @@ print(json.dumps({name: session.table(f"kafka.{name}").count() for name in names
 
 
 def seen_by_another_session(settings):
-    import json
-
     given = json.dumps({name: str(value) for name, value in settings.items()})
     done = subprocess.run([sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=True, timeout=200)
     return json.loads(done.stdout)
 
 
 def test_an_audit_registers_the_tables_and_another_session_reads_them(settings, tmp_path):
-    root = tmp_path / "a store"
+    root, other = tmp_path / "a store", tmp_path / "other"
     audited(root, [cluster("a", sick=0.02), cluster("b", dead=1)], EmbeddedEngine(1))
-    conf = [word for name, value in settings.items() for word in ("--spark-conf", f"{name}={value}")]
-    given = ("--collect", "no", "--fail-on", "never", "-q", "--spark", "local[2]", "--catalog", "kafka", *conf)
-    for _ in range(2):
-        kfix(tmp_path, "audit", "--store", root, *given)
-    found = seen_by_another_session(settings)
-    names = created_tables(place_of(root))
-    assert found.keys() == names.keys()
-    assert {"snapshots", "partitions", "findings", "audits"} <= found.keys()
-    for name in ("partitions", "findings", "runs", "audits"):
-        said = kfix(tmp_path, "audit", "query", f"SELECT count(*) AS n FROM {name}", "--store", root, "--csv").stdout
-        assert int(said.split()[1]) == found[name], name
-    assert found["audits"] == 1
-    # Another store must not hide behind the same names.
-    other = tmp_path / "other"
     audited(other, [cluster("c")], EmbeddedEngine(1))
-    said = kfix(tmp_path, "audit", "--store", other, *given, code=2).stderr
-    assert "is another table, at " in said
-    assert "choose another schema" in said
+    shutil.rmtree(root / "tables" / "scenarios")  # The audit creates it again.
+    on = EngineOptions("local[2]", settings={k: str(v) for k, v in settings.items()}, catalog="kafka")
+    with wiring.engine(on.spark, settings=on.settings) as engine:
+        run_audit(str(root), None, on, AuditRunOptions("no"), Quiet(), days=30)
+        # Another store must not hide behind the same names.
+        with pytest.raises(UsageError, match=re.escape(f"kafka.partitions is another table, at file:{root}")):
+            engine.register("kafka", str(other), {"partitions": f"{other}/tables/partitions"})
+    found = seen_by_another_session(settings)
+    assert found.keys() == created_tables(place_of(root)).keys() == {spec.name for spec in ALL}
+    shown = tables(place_of(root), days=30)
+    assert found == {name: rows.rows for name, rows in shown.items()}
+    assert found["audits"] == 1
 
 
-def test_without_a_connector_it_is_one_line_before_any_work(tmp_path):
-    root = tmp_path / "store"
-    audited(root, [cluster("a")], EmbeddedEngine(1))
-    given = ("--collect", "no", "-q", "--spark", "local[1]", "--catalog", "kafka")
-    said = kfix(tmp_path, "audit", "--store", root, *given, code=2).stderr
-    assert "no connector for Delta" in said
-    assert len(said.splitlines()) == 2
-    assert "needs --spark" in kfix(tmp_path, "audit", "--store", root, "--catalog", "kafka", code=2).stderr
-    with wiring.engine("local[1]") as engine, pytest.raises(UsageError, match="is not a schema"):
-        engine.register("a b", str(root), {})
+class Quiet:
+    quiet = True
+
+    @contextmanager
+    def progress(self, total, what):
+        yield lambda name, error: None
+
+
+def test_without_a_connector_it_is_one_line_before_any_work(local, tmp_path):
+    before = place_of(tmp_path / "store")
+    with pytest.raises(UsageError, match="Spark has no connector for Delta"):
+        local.register("kafka", str(before), {})
+    with pytest.raises(UsageError, match="'a b' is not a schema"):
+        local.register("a b", str(before), {})
     with pytest.raises(UsageError, match="needs Spark"):
-        EmbeddedEngine(1).register("kafka", str(root), {})
+        EmbeddedEngine(1).register("kafka", str(before), {})
+    done = subprocess.run(
+        [sys.executable, "-m", "kfix", "audit", "--store", str(tmp_path), "--collect", "no", "--catalog", "kafka"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        "kfix: --catalog needs --spark MASTER: the catalog is Spark's",
+    )
