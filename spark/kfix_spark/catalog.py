@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from kfix.errors import UsageError
@@ -41,9 +41,9 @@ def register(session: Any, schema: str, root: str, tables: Mapping[str, str]) ->
 def _needs_connector(session: Any, root: str) -> None:
     try:
         _ = session.read.format("delta").load(folder_of(root)).schema
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         # Any other error shows that there is a connector: no table is at the root of a store.
-        if "DATA_SOURCE_NOT_FOUND" in str(error):
+        if "DATA_SOURCE_NOT_FOUND" in str(error) or "delta.DefaultSource" in str(error):
             raise UsageError(
                 "--catalog: Spark has no connector for Delta, which the tables in a catalog need",
                 hint="docs/spark.md, A catalog: --spark-conf spark.jars.packages=... and two more settings",
@@ -52,12 +52,13 @@ def _needs_connector(session: Any, root: str) -> None:
 
 def _url(place: str) -> str:
     folder = folder_of(place)
-    return folder if "://" in folder else f"file://{quote(str(Path(folder).absolute()))}"
+    # Not percent-encoded: Spark reads a location as a path, and encodes it itself.
+    return folder if "://" in folder else f"file://{Path(folder).absolute()}"
 
 
 def _plain(url: str) -> str:
-    """Spark writes `file:/path`, or `file:///path`, and decodes what it likes."""
-    return re.sub(r"^file:/+", "/", unquote(url)).rstrip("/")
+    """Spark writes `file:/path` or `file:///path`."""
+    return re.sub(r"^file:/+", "/", url).rstrip("/")
 
 
 def _text(url: str) -> str:
