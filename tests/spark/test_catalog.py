@@ -20,7 +20,7 @@ from tests.places import ROOT
 from tests.spark.jars import jars_of
 from tests.unit.fleet.audit_runs import audited, cluster
 
-pytestmark = pytest.mark.timeout(280)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ print(json.dumps({name: session.table(f"kafka.{name}").count() for name in names
 def seen_by_another_session(settings):
     given = json.dumps({name: str(value) for name, value in settings.items()})
     done = subprocess.run(
-        [sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=False, timeout=200
+        [sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=False, timeout=400
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)

@@ -15,7 +15,7 @@ from kfix.adapters.fleet.tables import ALL
 from tests.places import ROOT
 from tests.spark.hadoop import Hadoop
 
-pytestmark = pytest.mark.timeout(280)
+pytestmark = pytest.mark.timeout(600)
 KFIX = (sys.executable, "-m", "kfix")
 FLEET = ("--clusters", "3", "--partitions", "200", "--days", "1", "--processes", "1")
 BY_CLUSTER = "SELECT cluster, count(*) AS n FROM partitions GROUP BY cluster ORDER BY cluster"
@@ -36,7 +36,7 @@ def kfix(hadoop, tmp_path_factory):
         given = os.environ | hadoop.env | more | env
         given.pop("KFIX_STORE", None)
         done = subprocess.run(
-            [*command, *map(str, args)], capture_output=True, text=True, check=False, env=given, cwd=cwd, timeout=200
+            [*command, *map(str, args)], capture_output=True, text=True, check=False, env=given, cwd=cwd, timeout=400
         )
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == code, done.stdout[-2000:] + done.stderr[-4000:]
