@@ -153,6 +153,7 @@ def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str,
 
     `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
     """
-    shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
+    # The engine first: pyspark forks to start Java, and a fork after threads have read an hdfs:// store never returns.
     with engine(on.spark, on.processes, on.settings) as used:
+        shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
         return used.query(sql, named_in(sql, shown))
