@@ -55,10 +55,10 @@ print(json.dumps({name: session.table(f"kafka.{name}").count() for name in names
 """
 
 
-def seen_by_another_session(settings):
+def seen_by_another_session(settings, folder):
     given = json.dumps({name: str(value) for name, value in settings.items()})
     done = subprocess.run(
-        [sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=False, timeout=400
+        [sys.executable, "-c", OTHER, given], capture_output=True, text=True, check=False, timeout=400, cwd=folder
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
@@ -76,7 +76,7 @@ def test_an_audit_registers_the_tables_and_another_session_reads_them(settings, 
         said = f"kafka.partitions is another table, at file:{root}"
         with pytest.raises(UsageError, match=re.escape(said)):
             engine.register("kafka", str(other), {"partitions": f"{other}/tables/partitions"})
-    found = seen_by_another_session(settings)
+    found = seen_by_another_session(settings, tmp_path)
     assert found.keys() == created_tables(place_of(root)).keys() == {spec.name for spec in ALL}
     shown = tables(place_of(root), days=30)
     assert found == {name: rows.rows for name, rows in shown.items()}
