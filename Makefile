@@ -3,12 +3,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
-<<<<<<< HEAD
+# Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz oracle check lint format bench docs clean
-=======
+
 .PHONY: setup setup-dev demo fleet-demo test unit proofs real test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
->>>>>>> rest12
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -85,6 +83,9 @@ docs:
 
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.wire
+	@$(BIN)/python -m benchmarks.judging
+	@$(BIN)/python -m benchmarks.first_verdict
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site
