@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from kfix.adapters.cyclic import without_collector
 from kfix.adapters.target import Target
+from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions
 from kfix.app.snapshots import load_merged, load_snapshot, read_cluster, state_folder
 from kfix.derive.loss import sample_of
@@ -36,7 +36,7 @@ def diagnose_live(target: Target, asked: DiagnoseOptions = _USUAL) -> tuple[Diag
     earlier_snapshot = None if asked.before is None else load_snapshot(asked.before)
     sample = None if earlier_snapshot is None else sample_of(earlier_snapshot)
     with without_collector():
-        first = _InTheBackground(lambda: read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample))
+        first = InTheBackground(lambda: read_cluster(target, groups=asked.groups, keep=asked.keep, before=sample))
         # The catalogue is loaded while the cluster answers, which hides 60 ms.
         from kfix_diagnostics.engine import Options, diagnose, examine, settle_seconds  # noqa: PLC0415
 
@@ -103,30 +103,6 @@ def _after(snapshot: Snapshot, earlier: Snapshot) -> Snapshot:
     if not earlier.log_ends:
         return snapshot
     return replace(snapshot, samples=(*earlier.samples, Sample(earlier.taken_at, earlier.all_reported_ends())))
-
-
-class _InTheBackground:
-    """A daemon thread, so that Ctrl-C ends the command and not only the wait."""
-
-    def __init__(self, work: Callable[[], Snapshot]) -> None:
-        self._work = work
-        self._snapshot: Snapshot | None = None
-        self._error: BaseException | None = None
-        self._thread = Thread(target=self._run, name="kfix snapshot", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._snapshot = self._work()
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
-            self._error = error
-
-    def result(self) -> Snapshot:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        assert self._snapshot is not None
-        return self._snapshot
 
 
 def diagnose_saved(

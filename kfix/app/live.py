@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from kfix.adapters.collect.collector import collect
 from kfix.adapters.target import Target
 from kfix.adapters.zookeeper.connect import parse_connect
 from kfix.app.access import Access
+from kfix.app.background import InTheBackground
 from kfix.app.clusters import DiagnoseOptions, SnapshotOptions
 from kfix.app.diagnosis import diagnose_live, diagnose_once
 from kfix.app.snapshots import read_cluster
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
     from kfix.adapters.live.cluster import LiveCluster
 
 
+#: A snapshot that was taken to open a cluster is as good as a new one for so many seconds.
+_FRESH_SECONDS = 1.0
+
+
 class LiveClusters:
+    def __init__(self) -> None:
+        self._opened_with: tuple[Access, Snapshot, float] | None = None
+
     def diagnose(self, access: Access, options: DiagnoseOptions) -> tuple[Diagnosis, Snapshot]:
         return diagnose_live(access.target(), options)
 
@@ -27,8 +36,9 @@ class LiveClusters:
         from kfix.runbook.safety.cut_network import cuts_in  # noqa: PLC0415 - only who changes something
 
         target = access.target()
-        found = diagnose_once(target).findings
-        return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(found) else found
+        found = self._just_opened(access) or diagnose_once(target)
+        findings = found.findings
+        return diagnose_live(target, DiagnoseOptions(keep=False))[0].findings if cuts_in(findings) else findings
 
     def snapshot(self, access: Access, options: SnapshotOptions) -> Snapshot:
         return read_cluster(
@@ -36,7 +46,24 @@ class LiveClusters:
         )
 
     def open(self, access: Access, snapshot: Snapshot | None = None) -> LiveCluster:
-        return open_cluster(access.target(), snapshot)
+        if snapshot is not None:
+            return open_cluster(access.target(), snapshot)
+        target, began = access.target(), time.monotonic()
+        reading = InTheBackground(lambda: collect(target))
+        # What a run needs is loaded while the cluster answers.
+        import kfix_diagnostics.engine  # noqa: F401, PLC0415
+
+        self._opened_with = access, reading.result(), began
+        return open_cluster(target, self._opened_with[1])
+
+    def _just_opened(self, access: Access) -> Diagnosis | None:
+        """Returns the diagnosis of the snapshot that this cluster was opened with, once, if that was just now."""
+        opened, self._opened_with = self._opened_with, None
+        if opened is None or opened[0] != access or time.monotonic() - opened[2] > _FRESH_SECONDS:
+            return None
+        from kfix_diagnostics.engine import diagnose  # noqa: PLC0415
+
+        return diagnose(opened[1])
 
 
 def open_cluster(target: Target, snapshot: Snapshot | None = None) -> LiveCluster:
