@@ -165,16 +165,16 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "down": Command("kfix.cli.lab.clusters:down", "End a lab: its processes, its data, its state."),
             "kill": Command(
                 "kfix.cli.lab.clusters:kill",
-                "Send SIGKILL to a broker (and wait until ZooKeeper ends its session) or a ZooKeeper server.",
+                "Send SIGKILL to a broker (and wait until its session has ended), a ZooKeeper server or a controller.",
             ),
             "stop": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
+                "Stop a process (SIGSTOP): it keeps its connections and does not answer.",
             ),
-            "cont": Command("kfix.cli.lab.clusters:cont", "Continue a stopped broker or ZooKeeper server (SIGCONT)."),
+            "cont": Command("kfix.cli.lab.clusters:cont", "Continue a stopped process (SIGCONT)."),
             "restart": Command(
                 "kfix.cli.lab.clusters:restart",
-                "Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers.",
+                "Start a dead process, or restart a live one cleanly; wait until it answers.",
             ),
             "incidents": Command(
                 "kfix.cli.lab.clusters:incidents", "List the incidents: what each does, what to expect, its options."
@@ -216,7 +216,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "pause": Command(
                 "kfix.cli.lab.clusters:stop",
-                "Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer.",
+                "Stop a process (SIGSTOP): it keeps its connections and does not answer.",
             ),
             "zones": Command("kfix.cli.lab.network:zones", "Print each zone with its address and namespace, as JSON."),
             "exec": Command("kfix.cli.lab.network:run_in", "Run a command inside a zone, as on a machine there."),

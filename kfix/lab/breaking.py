@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kfix.errors import UsageError
+from kfix.lab.definition.recipes import ON
 from kfix.lab.incidents import INCIDENTS
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.options import checked
@@ -15,6 +16,7 @@ from kfix.lab.network.faults import sentences
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kfix.lab.definition.state import LabState
     from kfix.lab.incidents.setup.incident import Incident
     from kfix.lab.incidents.setup.result import Broken
     from kfix.lab.nodes.handle import LabHandle
@@ -41,10 +43,31 @@ def break_lab(lab: LabHandle, name: str, options: dict[str, Any], progress: Call
         return incident.run(context)
 
 
+def _check_line(name: str, state: LabState, incident: Incident) -> None:
+    recipe = state.spec.recipe
+    if reason := incident.reason_against(recipe):
+        possible = (each.name for each in INCIDENTS.values() if not each.reason_against(recipe))
+        raise UsageError(
+            f"{incident.name} cannot be made in lab {name!r}, Kafka {recipe.kafka} {ON[recipe.mode]}: {reason}",
+            hint=f"there: {', '.join(possible)}",
+        )
+    if incident.elr and not state.spec.elr:
+        raise UsageError(
+            f"{incident.name} needs eligible leader replicas, lab {name!r} has none",
+            hint="kfix lab up without --no-elr",
+        )
+    if incident.own_controllers and state.spec.combined:
+        raise UsageError(
+            f"{incident.name} stops controllers, those of lab {name!r} are brokers, too",
+            hint="kfix lab up without --combined",
+        )
+
+
 def _check(lab: LabHandle, incident: Incident) -> None:
     state = lab.state
     if state.incident:
         raise UsageError(f"lab {lab.name!r} is already in incident {state.incident!r}", hint="kfix lab mend first")
+    _check_line(lab.name, state, incident)
     if len(lab.broker_ids) < incident.needs:
         raise UsageError(
             f"{incident.name} needs {incident.needs} brokers, lab {lab.name!r} has {len(lab.broker_ids)}",
@@ -60,6 +83,7 @@ def _check(lab: LabHandle, incident: Incident) -> None:
         raise UsageError(f"{incident.name} does not suit lab {lab.name!r}: {unfit}")
     nodes = lab.nodes
     lame = [f"broker {each}" for condition in ("dead", "stopped") for each in nodes.brokers_in(state, condition)]
-    lame += [f"zookeeper {each}" for condition in ("dead", "stopped") for each in nodes.zookeepers_in(state, condition)]
+    role = lab.authority.role
+    lame += [f"{role} {each}" for condition in ("dead", "stopped") for each in nodes.those_in(state, role, condition)]
     if lame:
         raise UsageError(f"not running in lab {lab.name!r}: {', '.join(lame)}", hint="kfix lab mend first")

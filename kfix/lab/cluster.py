@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from kfix.errors import LabError
 from kfix.lab.definition.spec import LabSpec, check_name
+from kfix.lab.definition.state import no_such
 from kfix.lab.definition.store import Store, lab_names
 from kfix.lab.network import faults
 from kfix.lab.nodes import power
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, restart_brokers
 from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.nodes.start import end_lab, start_lab
-from kfix.lab.nodes.zookeepers import restart_zookeepers
 from kfix.lab.status import status_of
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ class Lab(LabHandle):
 
     # --- brokers --------------------------------------------------------------------------------------------------
 
-    def kill(self, broker_id: int, *, wait: bool = True) -> None:
-        """Sends SIGKILL. With `wait`, returns when ZooKeeper has ended the session (`zookeeper.session.timeout.ms`)."""
+    def kill(self, broker_id: int, *, wait: bool = True) -> bool:
+        """Sends SIGKILL. With `wait`, returns when the broker's session has ended, and True; False where nothing ends
+        it, as on KRaft without a majority of the controllers.
+        """
         with self.store.busy("kill"):
-            kill_brokers(self, [broker_id], wait=wait)
+            return kill_brokers(self, [broker_id], wait=wait)
 
     def stop(self, broker_id: int) -> None:
         with self.store.busy("stop"):
@@ -93,7 +95,34 @@ class Lab(LabHandle):
     def restart_zookeeper(self, *numbers: int) -> None:
         """Returns when each of them serves: with a quorum if a majority is alive, else read-only."""
         with self.store.busy("restart zookeeper"):
-            restart_zookeepers(self, numbers)
+            self.authority.restart(numbers)
+
+    # --- controllers ----------------------------------------------------------------------------------------------
+
+    def kill_controller(self, number: int) -> None:
+        with self.store.busy("kill controller"):
+            self.nodes.kill(self.state, [number], self._role_of(number))
+
+    def stop_controller(self, number: int) -> None:
+        with self.store.busy("stop controller"):
+            self.nodes.stop(self.state, number, self._role_of(number))
+
+    def cont_controller(self, number: int) -> None:
+        with self.store.busy("cont controller"):
+            self.nodes.cont(self.state, number, self._role_of(number))
+
+    def restart_controller(self, *numbers: int) -> None:
+        """Returns when each of them serves; a combined one is restarted with its broker."""
+        with self.store.busy("restart controller"):
+            if {self._role_of(each) for each in numbers} == {"broker"}:
+                restart_brokers(self, numbers)
+            else:
+                self.authority.restart(numbers)
+
+    def _role_of(self, number: int) -> str:
+        if self.quorum is None:
+            raise no_such(self.state, "controller", number)
+        return self.quorum.role_of(number)
 
     # --- network --------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from kfix.lab.network.faults import sentences
 from kfix.lab.workload.background import summary
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kfix.lab.definition.state import LabState
     from kfix.lab.nodes.handle import LabHandle
 
@@ -28,9 +30,12 @@ class ProcessStatus:
 class LabStatus:
     name: str
     kafka: str
+    mode: str  # zk or kraft
     bootstrap_servers: str
     sasl_bootstrap_servers: str | None
-    zookeeper_connect: str
+    zookeeper_connect: str  # empty on KRaft
+    controllers: str  # HOST:PORT of each controller, empty with ZooKeeper
+    active_controller: int | None  # on KRaft; None if no controller answers as the active one
     folder: str
     processes: tuple[ProcessStatus, ...]
     incident: str | None
@@ -42,23 +47,44 @@ def status_of(lab: LabHandle) -> LabStatus:
     places: list[tuple[str, int, str, str | None]] = [
         ("zookeeper", node.id, state.address_of(node), node.zone) for node in state.zookeepers
     ]
+    places += [("controller", node.id, state.address_of(node), node.zone) for node in state.own_controllers]
     places += [("broker", each.id, state.address_of(each), each.rack) for each in state.brokers if not each.retired]
     places += [("workload", each.id, "", None) for each in state.processes if each.role == "workload"]
+    quorum = lab.quorum.active() if lab.quorum else None
+    active = quorum.leader if quorum else None
+    notes = _notes(state, active)
     return LabStatus(
         name=state.name,
         kafka=state.spec.kafka,
+        mode=state.spec.recipe.mode,
         bootstrap_servers=lab.bootstrap_servers,
         sasl_bootstrap_servers=lab.sasl_bootstrap_servers,
         zookeeper_connect=lab.zookeeper_connect,
+        controllers=",".join(state.address_of(each) for each in state.controllers),
+        active_controller=active,
         folder=str(lab.store.dir),
-        processes=tuple(_process(lab, state, *place) for place in places),
+        processes=tuple(_process(lab, state, *place, notes) for place in places),
         incident=state.incident,
         network=sentences(state.network),
     )
 
 
-def _process(lab: LabHandle, state: LabState, role: str, number: int, address: str, rack: str | None) -> ProcessStatus:
+def _notes(state: LabState, active: int | None) -> dict[tuple[str, int], str]:
+    """Returns {(role, number): what is said of that process}: which brokers are controllers, and who is active."""
+    role, word = ("broker", "controller") if state.spec.combined else ("controller", "")
+    return {(role, each.id): f"{word} {'active' if each.id == active else ''}".strip() for each in state.controllers}
+
+
+def _process(
+    lab: LabHandle,
+    state: LabState,
+    role: str,
+    number: int,
+    address: str,
+    rack: str | None,
+    notes: Mapping[tuple[str, int], str],
+) -> ProcessStatus:
     record = state.record(role, number)
     condition = lab.nodes.condition(state, role, number)
-    note = summary(lab, number) if role == "workload" else ""
+    note = summary(lab, number) if role == "workload" else notes.get((role, number), "")
     return ProcessStatus(role, number, record.pid if record else None, condition, address, rack, note)

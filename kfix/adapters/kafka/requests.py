@@ -129,8 +129,13 @@ def describe_members(group: str) -> Request:
     return Request(DESCRIBE_GROUPS, 4, Writer().array((group,), Writer.string).i8(0).done())
 
 
-def describe_configs(kind: int, names: tuple[str, ...], keys: tuple[str, ...], *, synonyms: bool = False) -> Request:
-    """With `synonyms`, the response contains all sources of a key, including the built-in default of the broker."""
+def describe_configs(
+    kind: int, names: tuple[str, ...], keys: tuple[str, ...] | None, *, synonyms: bool = False
+) -> Request:
+    """Requests these keys, or all with None.
+
+    With `synonyms`, the response contains all sources of a key, including the built-in default of the broker.
+    """
 
     def resource(w: Writer, name: str) -> None:
         w.i8(kind).string(name).array(keys, Writer.string)

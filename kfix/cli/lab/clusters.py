@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kfix.cli.lab.console import (
+    PROCESS_HELP,
     Json,
     Name,
     end_like_ctrl_c,
@@ -18,16 +19,27 @@ from kfix.cli.lab.console import (
     process_named,
     progress,
 )
-from kfix.lab import INCIDENTS, Lab, LabSpec, down_all
+from kfix.lab import INCIDENTS, Lab, LabSpec, LabStatus, down_all
+from kfix.lab.definition.recipes import ON, ZK
 from kfix.lab.definition.spec import parse_sasl, parse_settings
 from kfix.report.console import console_on, joined, table
 from kfix.report.terminal import say
 
-Process = Annotated[str, typer.Argument(metavar="PROCESS", help="A broker's id, or zk1, zk2, zk3.")]
+Process = Annotated[list[str], typer.Argument(metavar="PROCESS", help=PROCESS_HELP)]
 
 
 def up(
-    kafka: Annotated[str, typer.Option("--kafka", metavar="VERSION", help="Kafka version.")] = "2.7.1",
+    kafka: Annotated[
+        str, typer.Option("--kafka", metavar="VERSION", help="Kafka version: 2.7.1, 3.9.2 or 4.3.1.")
+    ] = "2.7.1",
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode",
+            metavar="zk|kraft",
+            help="With ZooKeeper, or on KRaft (default: zk where the version has it; 3.9.2 has both).",
+        ),
+    ] = None,
     brokers: Annotated[int, typer.Option("--brokers", min=1, max=20, help="Number of brokers, with ids from 1.")] = 3,
     ids: Annotated[
         str | None,
@@ -37,8 +49,20 @@ def up(
         str | None, typer.Option("--racks", metavar="RACK,...", help="One rack per broker, in the order of the ids.")
     ] = None,
     zookeepers: Annotated[
-        int | None, typer.Option("--zookeepers", help="1, or an ensemble of 3.", show_default="1, with zones 3")
+        int | None,
+        typer.Option("--zookeepers", help="1, or an ensemble of 3 (not on KRaft).", show_default="1, with zones 3"),
     ] = None,
+    controllers: Annotated[int, typer.Option("--controllers", help="KRaft: 1 controller, or 3.")] = 1,
+    combined: Annotated[
+        bool,
+        typer.Option("--combined", help="KRaft: the first brokers are the controllers, too; else these are apart."),
+    ] = False,
+    dynamic_quorum: Annotated[
+        bool, typer.Option("--dynamic-quorum", help="KRaft: a quorum whose voters may change (KIP-853); else static.")
+    ] = False,
+    no_elr: Annotated[
+        bool, typer.Option("--no-elr", help="Kafka 4: without eligible leader replicas (KIP-966).")
+    ] = False,
     zones: Annotated[
         int,
         typer.Option("--zones", help="3: each zone has its own network, broker and ZooKeeper server (needs root)."),
@@ -73,9 +97,14 @@ def up(
     spec = LabSpec(
         name=name,
         kafka=kafka,
+        mode=mode,
         ids=numbers("--ids", ids) if ids else tuple(range(1, brokers + 1)),
         racks=tuple(each.strip() for each in racks.split(",")) if racks else (),
-        zookeepers=zookeepers or zones or 1,
+        zookeepers=zookeepers,
+        controllers=controllers,
+        combined=combined,
+        dynamic_quorum=dynamic_quorum,
+        elr=not no_elr,
         zones=zones,
         offsets_rf=offsets_rf,
         settings=parse_settings(settings or []),
@@ -91,7 +120,7 @@ def up(
     say(f"  --bootstrap-server {lab.bootstrap_servers}")
     if lab.sasl_bootstrap_servers:
         say(f"  --bootstrap-server {lab.sasl_bootstrap_servers}  (SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512)")
-    say(f"  --zookeeper {lab.zookeeper_connect}")
+    say(f"  {_keeper(lab.status())}")
 
 
 def status(name: Name = None, as_json: Json = False) -> None:
@@ -108,17 +137,27 @@ def status(name: Name = None, as_json: Json = False) -> None:
             f"{each.role} {each.id}", each.condition, str(each.pid or "-"), each.address, each.rack or "-", each.note
         )
     console = console_on(sys.stdout)
-    console.print(f"lab {found.name}: Kafka {found.kafka}, incident: {found.incident or 'none'}", highlight=False)
+    console.print(
+        f"lab {found.name}: Kafka {found.kafka} {ON[found.mode]}, incident: {found.incident or 'none'}", highlight=False
+    )
     for sentence in found.network:
         console.print(sentence, highlight=False)
     console.print(
-        f"--bootstrap-server {found.bootstrap_servers} --zookeeper {found.zookeeper_connect}",
+        f"--bootstrap-server {found.bootstrap_servers} {_keeper(found)}",
         soft_wrap=True,
         highlight=False,
     )
     if found.sasl_bootstrap_servers:
         console.print(f"--bootstrap-server {found.sasl_bootstrap_servers} with SASL", soft_wrap=True, highlight=False)
     console.print(rows)
+
+
+def _keeper(found: LabStatus) -> str:
+    """Returns the addresses of what keeps the record."""
+    if found.mode == ZK:
+        return f"--zookeeper {found.zookeeper_connect}"
+    active = "none is active" if found.active_controller is None else f"{found.active_controller} is active"
+    return f"(controllers {found.controllers}: {active})"
 
 
 def down(
@@ -131,47 +170,53 @@ def down(
 
 
 def kill(process: Process, name: Name = None) -> None:
-    """Send SIGKILL to a broker (and wait until ZooKeeper ends its session) or a ZooKeeper server."""
-    lab, (role, number) = open_lab(name), process_named(process)
-    if role == "zookeeper":
-        lab.kill_zookeeper(number)
-        say(f"zookeeper {number} is dead")
+    """Send SIGKILL to a broker (and wait until its session has ended), a ZooKeeper server or a controller."""
+    lab, (role, number) = open_lab(name), process_named(" ".join(process))
+    if role == "broker":
+        buried = lab.kill(number)
+        say(f"broker {number} is dead; {lab.authority.buried if buried else 'no controller is left to fence it'}")
         return
-    lab.kill(number)
-    say(f"broker {number} is dead, its ZooKeeper session has ended")
+    (lab.kill_zookeeper if role == "zookeeper" else lab.kill_controller)(number)
+    say(f"{role} {number} is dead")
 
 
 def stop(process: Process, name: Name = None) -> None:
-    """Stop a broker or a ZooKeeper server (SIGSTOP): it keeps its connections and does not answer."""
-    lab, (role, number) = open_lab(name), process_named(process)
-    (lab.stop_zookeeper if role == "zookeeper" else lab.stop)(number)
+    """Stop a process (SIGSTOP): it keeps its connections and does not answer."""
+    lab, (role, number) = open_lab(name), process_named(" ".join(process))
+    verbs = {"zookeeper": lab.stop_zookeeper, "controller": lab.stop_controller, "broker": lab.stop}
+    verbs[role](number)
     say(f"{role} {number} is stopped")
 
 
 def cont(process: Process, name: Name = None) -> None:
-    """Continue a stopped broker or ZooKeeper server (SIGCONT)."""
-    lab, (role, number) = open_lab(name), process_named(process)
-    (lab.cont_zookeeper if role == "zookeeper" else lab.cont)(number)
+    """Continue a stopped process (SIGCONT)."""
+    lab, (role, number) = open_lab(name), process_named(" ".join(process))
+    verbs = {"zookeeper": lab.cont_zookeeper, "controller": lab.cont_controller, "broker": lab.cont}
+    verbs[role](number)
     say(f"{role} {number} continues")
 
 
 def restart(process: Process, name: Name = None) -> None:
-    """Start a dead broker or ZooKeeper server, or restart a live one cleanly; wait until it answers."""
-    lab, (role, number) = open_lab(name), process_named(process)
-    (lab.restart_zookeeper if role == "zookeeper" else lab.restart)(number)
+    """Start a dead process, or restart a live one cleanly; wait until it answers."""
+    lab, (role, number) = open_lab(name), process_named(" ".join(process))
+    verbs = {"zookeeper": lab.restart_zookeeper, "controller": lab.restart_controller, "broker": lab.restart}
+    verbs[role](number)
     say(f"{role} {number} is up")
 
 
 def incidents(as_json: Json = False) -> None:
     """List the incidents: what each does, what to expect, its options."""
     if as_json:
-        fields = ("name", "title", "does", "expect", "needs", "options")
+        fields = ("name", "title", "does", "expect", "needs", "options", "lines", "not_on")
         print_json([{field: getattr(each, field) for field in fields} for each in INCIDENTS.values()])
         return
     console = console_on(sys.stdout)
     for each in INCIDENTS.values():
         console.print(joined((each.name, "bold"), (f"  {each.title}", "")), soft_wrap=True)
         say(f"    does    {each.does}")
+        say(f"    lines   {', '.join(each.lines)}")
+        for line, reason in each.not_on.items():
+            say(f"    not on  {line}: {reason}")
         for sentence in each.expect:
             say(f"    expect  {sentence}")
         for option, meaning in each.options.items():

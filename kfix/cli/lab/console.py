@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import time
@@ -21,6 +22,10 @@ from kfix.report.terminal import say, say_json
 
 Name = Annotated[str | None, typer.Option("--name", help="Name of the lab; needed only if there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+PROCESS_HELP = "A broker's id, or zk1, zk2, zk3, or the word controller and its id."
+_PROCESS = re.compile(r"(?P<role>zk|(?:(?:broker|zookeeper|controller) )?)(?P<number>[0-9]+)")
 
 
 def open_lab(name: str | None) -> Lab:
@@ -45,11 +50,15 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
 
 
 def process_named(word: str) -> tuple[str, int]:
-    """Returns role and number: `zk2` is a ZooKeeper server, a number is a broker. Raises UsageError."""
-    digits = word.removeprefix("zk")
-    if not (digits.isascii() and digits.isdigit()):
-        raise UsageError(f"{word!r} is not a process of a lab", hint="a broker's id, or zk1, zk2, zk3")
-    return "zookeeper" if word.startswith("zk") else "broker", int(digits)
+    """Returns role and number. Raises UsageError.
+
+    `zk2` and `zookeeper 2` are a ZooKeeper server, `controller 100` a controller, `7` and `broker 7` a broker.
+    """
+    found = _PROCESS.fullmatch(word)
+    if found is None:
+        raise UsageError(f"{word!r} is not a process of a lab", hint=PROCESS_HELP)
+    role = found["role"].strip() or "broker"
+    return {"zk": "zookeeper"}.get(role, role), int(found["number"])
 
 
 def progress(quiet: bool = False) -> Any:

@@ -1,27 +1,22 @@
-"""The lab's client of a cluster: ZooKeeper through kazoo, topics and records through confluent-kafka.
+"""The lab's client of a cluster: topics and records through confluent-kafka, and the record that the cluster keeps.
 
-Only this file, `confluent.py` and `workload.py` import a client library; all are imported late, so that
+What keeps the record differs: `zookeeper.py` reads and changes it in ZooKeeper, `quorum.py` through the brokers.
+Only those two, this file, `confluent.py` and `workload.py` import a client library; all are imported late, so that
 `import kfix.lab` stays light.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import logging
 import time
-import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.retry import KazooRetry
 
 from kfix.adapters.kafka import requests, resources, responses
 from kfix.adapters.kafka.codec import Writer
@@ -31,6 +26,7 @@ from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import (
     QUIET,
     hang_transaction,
+    join_and_leave,
     produce,
     produce_error,
     readable,
@@ -45,11 +41,12 @@ from kfix.model.cluster.snapshot import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+    from types import TracebackType
 
     from kfix.adapters.kafka.responses import MetadataResponse
     from kfix.lab.definition.state import Assignment
 
-_REASSIGN = "/admin/reassign_partitions"
 _NO_LEADER_YET = -1
 # Right after a start some brokers may not know the controller, nor the controller all brokers.
 _CREATE_AGAIN = {
@@ -63,147 +60,115 @@ _CREATE_AGAIN = {
     "UNKNOWN",
 }
 
-# A server that has lost its quorum closes the connection, and the client tries another one.
-_PATIENTLY = KazooRetry(max_tries=-1, delay=0.05, max_delay=0.5, deadline=15, ignore_expire=False)
-
 
 @dataclass(frozen=True)
 class RecordedState:
+    """`eligible` and `last_known` are the eligible leader replicas and the last known leaders of Kafka 4."""
+
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
+    eligible: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+
+    @property
+    def heirs(self) -> tuple[int, ...]:
+        """Returns the replicas of which one may lead without a loss, dead or alive."""
+        return self.isr or self.eligible or self.last_known
 
 
-class LabClient:
-    def __init__(self, zookeeper_connect: str, addresses: Callable[[], Mapping[int, str]]) -> None:
+class Znodes(ABC):
+    """The record in ZooKeeper, edited behind the controller's back. KRaft has no such thing."""
+
+    @abstractmethod
+    def forge_state(self, topic: str, partition: int, leader: int, isr: tuple[int, ...]) -> None:
+        """Writes the state as a superseded controller did. The controller does not watch this znode."""
+
+    @abstractmethod
+    def poke(self, topic: str, partition: int) -> None:
+        """Notifies the controller of an ISR change as a leader before 2.7 did. It then updates all brokers."""
+
+    @abstractmethod
+    def erase_topic(self, topic: str) -> None:
+        """Removes a topic whose deletion waits for a replica on a broker that will not come back."""
+
+    @abstractmethod
+    def drop_controller(self) -> None: ...
+
+    @abstractmethod
+    def drop_reassignment(self) -> None: ...
+
+
+class LabClient(ABC):
+    #: None on KRaft.
+    znodes: Znodes | None = None
+
+    def __init__(self, addresses: Callable[[], Mapping[int, str]]) -> None:
         self.addresses = addresses  # read again each time: brokers may be added and removed while a connection is open
-        quiet = logging.getLogger("kfix.lab.kazoo")
-        quiet.setLevel(logging.CRITICAL)
-        self._zk = KazooClient(hosts=zookeeper_connect, timeout=10.0, logger=quiet)
 
     def __enter__(self) -> Self:
-        try:
-            with warnings.catch_warnings():
-                # While a lab starts, the first broker has not created the chroot yet.
-                warnings.filterwarnings("ignore", "No chroot path exists")
-                self._zk.start(timeout=15)
-        except (KazooTimeoutError, KazooException) as problem:
-            self.__exit__()
-            raise LabError(f"ZooKeeper does not answer: {problem}", hint="kfix lab status") from problem
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._zk.stop()
-        self._zk.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
 
-    # --- from ZooKeeper -------------------------------------------------------------------------------------------
+    # --- the record of the cluster --------------------------------------------------------------------------------
 
+    @abstractmethod
     def live_ids(self) -> frozenset[int]:
-        return frozenset(int(each) for each in self._children("/brokers/ids"))
+        """Returns the brokers that are registered and, on KRaft, not fenced."""
 
+    def are_gone(self, brokers: AbstractSet[int]) -> bool:
+        """Returns whether none of these brokers is registered any more."""
+        return not self.live_ids() & brokers
+
+    @abstractmethod
     def controller(self) -> int | None:
-        raw = self._read("/controller")
-        return int(raw["brokerid"]) if raw else None
+        """Returns the id of the active controller."""
 
-    def topics(self) -> tuple[str, ...]:
-        return tuple(sorted(self._children("/brokers/topics")))
+    @abstractmethod
+    def changer(self) -> int | None:
+        """Returns the broker that takes reassignments."""
 
-    def assignment(self, topic: str) -> Assignment:
-        raw = self._read(f"/brokers/topics/{topic}") or {"partitions": {}}
-        return {
-            int(number): tuple(replicas)
-            for number, replicas in sorted(raw["partitions"].items(), key=lambda kv: int(kv[0]))
-        }
+    @abstractmethod
+    def topics(self) -> tuple[str, ...]: ...
 
-    def being_reassigned(self, topic: str) -> bool:
-        raw = self._read(f"/brokers/topics/{topic}") or {}
-        return bool(raw.get("adding_replicas") or raw.get("removing_replicas"))
+    @abstractmethod
+    def assignment(self, topic: str) -> Assignment: ...
+
+    @abstractmethod
+    def being_reassigned(self, topic: str) -> bool: ...
+
+    @abstractmethod
+    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, RecordedState | None]: ...
+
+    @abstractmethod
+    def configs(self, kind: str) -> dict[str, dict[str, str]]:
+        """Returns the dynamic configs of all `topics` or `brokers` (`kind`), without those that have none."""
+
+    @abstractmethod
+    def pending_deletions(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
+        """Replaces the dynamic config of a topic or a broker."""
+
+    @abstractmethod
+    def delete_topic(self, topic: str) -> None:
+        """Begins the deletion of a topic."""
+
+    @abstractmethod
+    def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]], seconds: float = 40.0) -> None:
+        """Returns when the reassignment has ended."""
 
     def state(self, topic: str, partition: int) -> RecordedState | None:
-        raw = self._read(_state_path(topic, partition))
-        return RecordedState(raw["leader"], raw["leader_epoch"], tuple(raw["isr"])) if raw else None
-
-    def states(self, topics: Iterable[str] | None = None) -> dict[TopicPartition, RecordedState | None]:
-        chosen = self.topics() if topics is None else topics
-        found = (TopicPartition(topic, number) for topic in chosen for number in self.assignment(topic))
-        return {where: self.state(*where) for where in found}
+        return self.states([topic]).get(TopicPartition(topic, partition))
 
     def baseline(self, brokers: Iterable[int]) -> LabBaseline:
         topics = {topic: self.assignment(topic) for topic in self.topics()}
         return LabBaseline(tuple(brokers), topics, self.configs("topics"), self.configs("brokers"))
-
-    def configs(self, kind: str) -> dict[str, dict[str, str]]:
-        """Returns the dynamic configs of all `topics` or `brokers` (`kind`), without those that have none."""
-        found = {
-            name: (self._read(f"/config/{kind}/{name}") or {}).get("config", {})
-            for name in self._children(f"/config/{kind}")
-        }
-        return {name: config for name, config in found.items() if config}
-
-    def pending_deletions(self) -> tuple[str, ...]:
-        return tuple(self._children("/admin/delete_topics"))
-
-    # --- changes through the znodes that Kafka's own tools write ------------------------------------------------
-
-    def forge_state(self, topic: str, partition: int, leader: int, isr: tuple[int, ...]) -> None:
-        """Writes the state as a superseded controller did. The controller does not watch this znode."""
-        path = _state_path(topic, partition)
-        data, stat = self._zk.get(path)
-        state = json.loads(data)
-        state |= {"leader": leader, "leader_epoch": state["leader_epoch"] + 1, "isr": list(isr)}
-        self._zk.set(path, json.dumps(state).encode(), version=stat.version)
-
-    def poke(self, topic: str, partition: int) -> None:
-        """Notifies the controller of an ISR change as a leader before 2.7 did. It then updates all brokers."""
-        note = {"version": 1, "partitions": [{"topic": topic, "partition": partition}]}
-        path = "/isr_change_notification/isr_change_"
-        self._zk.create(path, json.dumps(note).encode(), sequence=True, makepath=True)
-
-    def reassign(self, targets: Mapping[TopicPartition, tuple[int, ...]], seconds: float = 40.0) -> None:
-        entries = [
-            {"topic": topic, "partition": number, "replicas": list(ids)}
-            for (topic, number), ids in sorted(targets.items())
-        ]
-        if not entries:
-            return
-        data = json.dumps({"version": 1, "partitions": entries}).encode()
-
-        def written() -> bool:
-            try:
-                self._zk.create(_REASSIGN, data, makepath=True)
-            except NodeExistsError:
-                return False  # the controller still works on another; it takes one at a time
-            return True
-
-        wait_for("the earlier reassignment ends", written, seconds)
-        wait_for(f"the reassignment of {len(entries)} partitions ends", lambda: not self._zk.exists(_REASSIGN), seconds)
-
-    def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
-        path = f"/config/{kind}/{name}"
-        data = json.dumps({"version": 1, "config": dict(config)}).encode()
-        self._zk.ensure_path(path)
-        self._zk.set(path, data)
-        # Running brokers apply a change only after a notification.
-        note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
-        self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
-
-    def delete_topic(self, topic: str) -> None:
-        with contextlib.suppress(NodeExistsError):
-            self._zk.create(f"/admin/delete_topics/{topic}", b"", makepath=True)
-
-    def erase_topic(self, topic: str) -> None:
-        """Removes a topic whose deletion waits for a replica on a broker that will not come back."""
-        for path in (f"/brokers/topics/{topic}", f"/config/topics/{topic}", f"/admin/delete_topics/{topic}"):
-            with contextlib.suppress(NoNodeError):
-                self._zk.delete(path, recursive=True)
-
-    def drop_controller(self) -> None:
-        with contextlib.suppress(NoNodeError):
-            self._zk.delete("/controller")
-
-    def drop_reassignment(self) -> None:
-        with contextlib.suppress(NoNodeError):
-            self._zk.delete(_REASSIGN)
 
     # --- through the brokers --------------------------------------------------------------------------------------
 
@@ -272,6 +237,9 @@ class LabClient:
     def take_over(self, transactional_id: str) -> None:
         take_over(self._bootstrap(), transactional_id)
 
+    def join_and_leave(self, group: str, topic: str) -> None:
+        join_and_leave(self._bootstrap(), group, topic)
+
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
         key, value = Writer().i16(3).string(group).done(), Writer().i16(0).i32(7).i8(0).done()
@@ -309,20 +277,3 @@ class LabClient:
     def _bootstrap(self) -> str:
         live = self.live_ids()
         return ",".join(address for broker, address in self.addresses().items() if broker in live)
-
-    def _children(self, path: str) -> list[str]:
-        try:
-            return list(_PATIENTLY.copy()(self._zk.get_children, path))
-        except NoNodeError:
-            return []
-
-    def _read(self, path: str) -> dict[str, Any] | None:
-        try:
-            data, _ = _PATIENTLY.copy()(self._zk.get, path)
-        except NoNodeError:
-            return None
-        return dict(json.loads(data)) if data else None
-
-
-def _state_path(topic: str, partition: int) -> str:
-    return f"/brokers/topics/{topic}/partitions/{partition}/state"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka.codec import ByteReader, Writer
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, READ_ONLY, Request
+from kfix.adapters.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, READ_ONLY, Request
 from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID = 8, 11, 14, 22
-_ALLOWED = READ_ONLY | {OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID, ALTER_REASSIGNMENTS}
+OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID, DESCRIBE_TOPIC_PARTITIONS = 8, 11, 14, 22, 75
+_ALLOWED = READ_ONLY | {
+    *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
+    *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, DESCRIBE_TOPIC_PARTITIONS),
+}
 _FROM_OUTSIDE = -1  # the generation of a commit from outside the group, and the default retention
 
 

@@ -80,6 +80,25 @@ def readable(bootstrap: str, topic: str, partition: int) -> bool:
         consumer.close()
 
 
+def join_and_leave(bootstrap: str, group: str, topic: str) -> None:
+    """A member of the classic protocol joins the group, commits and leaves. Raises LabError if it gets no record."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "enable.auto.commit": False}
+        | {"group.protocol": "classic", "auto.offset.reset": "earliest"}
+        | QUIET
+    )
+    try:
+        consumer.subscribe([topic])
+        message = consumer.poll(20)
+        if message is None or message.error() is not None:
+            raise LabError(f"a member of group {group} got no record of {topic}", hint="kfix lab status")
+        consumer.commit(message=message, asynchronous=False)
+    except KafkaException as problem:
+        raise LabError(f"a member of group {group} failed: {problem.args[0].str()}") from problem
+    finally:
+        consumer.close()
+
+
 def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
     """Commits one transaction with one record. Raises LabError if it fails."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET)
@@ -150,11 +169,12 @@ def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes
 
 
 def create_scram(admin: AdminClient, user: str, password: str) -> None:
-    changes: list[UserScramCredentialAlteration] = [
-        UserScramCredentialUpsertion(user, ScramCredentialInfo(kind, _ITERATIONS), password.encode())
-        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
-    ]
     try:
-        admin.alter_user_scram_credentials(changes, request_timeout=10)[user].result()
+        # KRaft refuses a request with two changes of one user.
+        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            change: UserScramCredentialAlteration = UserScramCredentialUpsertion(
+                user, ScramCredentialInfo(kind, _ITERATIONS), password.encode()
+            )
+            admin.alter_user_scram_credentials([change], request_timeout=10)[user].result()
     except KafkaException as problem:
         raise LabError(f"the SCRAM user cannot be created: {problem.args[0].str()}") from problem

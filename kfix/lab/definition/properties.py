@@ -1,18 +1,21 @@
-"""The configuration files of brokers and ZooKeeper servers."""
+"""The configuration files of brokers, controllers and ZooKeeper servers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from kfix.lab.definition.recipes import KRAFT, ZK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from kfix.lab.definition.spec import LabSpec
-    from kfix.lab.definition.state import BrokerDef, ZooKeeperDef
+    from kfix.lab.definition.state import BrokerDef, ControllerDef, ZooKeeperDef
 
 SASL_PROTOCOL = "SASL_PLAINTEXT"
-CONTROL = "CONTROL"
+CONTROL, CONTROLLER = "CONTROL", "CONTROLLER"
+_PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL}
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 # Small and quick, and no setting that would heal an incident by itself.
@@ -24,8 +27,6 @@ DEFAULTS: dict[str, str] = {
     "num.recovery.threads.per.data.dir": "1",
     "log.cleaner.enable": "false",
     "log.index.size.max.bytes": "1048576",
-    "zookeeper.session.timeout.ms": "4000",
-    "zookeeper.connection.timeout.ms": "20000",
     "replica.lag.time.max.ms": "4000",
     "auto.leader.rebalance.enable": "false",
     "unclean.leader.election.enable": "false",
@@ -35,37 +36,123 @@ DEFAULTS: dict[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "transaction.state.log.num.partitions": "2",
     "transaction.state.log.min.isr": "1",
-    # Ids above 1000 are refused while ids are also generated.
-    "broker.id.generation.enable": "false",
-    "reserved.broker.max.id": "1000000000",
+    "transaction.state.log.replication.factor": "1",
+}
+#: What a mode adds.
+MODE_DEFAULTS: dict[str, dict[str, str]] = {
+    ZK: {
+        "zookeeper.session.timeout.ms": "4000",
+        "zookeeper.connection.timeout.ms": "20000",
+        # Ids above 1000 are refused while ids are also generated.
+        "broker.id.generation.enable": "false",
+        "reserved.broker.max.id": "1000000000",
+    },
+    KRAFT: {
+        "broker.heartbeat.interval.ms": "500",
+        "broker.session.timeout.ms": "3000",
+        "controller.quorum.election.timeout.ms": "1000",
+        "controller.quorum.fetch.timeout.ms": "2000",
+        "controller.quorum.request.timeout.ms": "1000",
+        "controller.quorum.election.backoff.max.ms": "500",
+    },
 }
 
 
 def broker_settings(spec: LabSpec, broker: BrokerDef, connect: str, address: str, log_dir: Path) -> dict[str, str]:
-    settings = dict(DEFAULTS)
-    settings["transaction.state.log.replication.factor"] = str(min(3, len(spec.ids)))
+    """Returns the settings of a broker with ZooKeeper; `connect` is ZooKeeper's address."""
+    settings = _defaults(spec)
     if spec.zones:
         # A broker connected to the ZooKeeper server of an isolated zone needs the time to find another server.
         settings["zookeeper.session.timeout.ms"] = "6000"
-    settings.update(spec.settings)
-    settings["offsets.topic.replication.factor"] = str(spec.offsets_replication)
+    settings |= spec.settings
     settings["broker.id"] = str(broker.id)
-    settings["listeners"] = f"PLAINTEXT://{address}:{broker.port}"
-    if spec.sasl is not None:
-        settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
-        settings |= _sasl_settings(*spec.sasl)
+    settings |= _own(spec, broker, address, log_dir)
     if broker.control_port is not None:
         # The controller's connections to a broker use their own port, so that they can be cut alone (KIP-291).
         settings["listeners"] += f",{CONTROL}://{address}:{broker.control_port}"
-        protocols = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL, CONTROL: "PLAINTEXT"}
-        settings["listener.security.protocol.map"] = ",".join(f"{name}:{each}" for name, each in protocols.items())
+        settings["listener.security.protocol.map"] = _protocol_map(CONTROL)
         settings["control.plane.listener.name"] = CONTROL
         settings["inter.broker.listener.name"] = "PLAINTEXT"
     settings["zookeeper.connect"] = connect
-    settings["log.dirs"] = str(log_dir)
+    return settings
+
+
+def kraft_broker_settings(
+    spec: LabSpec, broker: BrokerDef, quorum: Mapping[ControllerDef, str], address: str, log_dir: Path
+) -> dict[str, str]:
+    """Returns the settings of a broker, combined with a controller if one has its id. `quorum` is {voter: address}."""
+    settings = _defaults(spec) | dict(spec.settings) | _own(spec, broker, address, log_dir)
+    settings["node.id"] = str(broker.id)
+    settings["process.roles"] = "broker"
+    if own := next((voter for voter in quorum if voter.id == broker.id), None):
+        settings["process.roles"] = "broker,controller"
+        settings["advertised.listeners"] = settings["listeners"]
+        settings["listeners"] += f",{CONTROLLER}://{address}:{own.port}"
+    return settings | _of_quorum(spec, quorum)
+
+
+def controller_settings(
+    spec: LabSpec, node: ControllerDef, quorum: Mapping[ControllerDef, str], log_dir: Path
+) -> dict[str, str]:
+    """Returns the settings of a controller with a process of its own, which also decides the defaults of new topics."""
+    settings = _defaults(spec) | dict(spec.settings)
+    settings |= {
+        "node.id": str(node.id),
+        "process.roles": "controller",
+        "listeners": f"{CONTROLLER}://{quorum[node]}:{node.port}",
+        "log.dirs": str(log_dir),
+    }
+    return settings | _of_quorum(spec, quorum)
+
+
+def format_arguments(spec: LabSpec, number: int, quorum: Mapping[ControllerDef, str], cluster_id: str) -> list[str]:
+    """Returns the arguments with which StorageTool formats the disk of a node, besides its configuration file."""
+    arguments = ["format", "-t", cluster_id]
+    if spec.dynamic_quorum and number in {voter.id for voter in quorum}:
+        voters = (f"{each.id}@{address}:{each.port}:{each.directory}" for each, address in quorum.items())
+        arguments += ["--initial-controllers", ",".join(voters)]
+    elif spec.dynamic_quorum:
+        arguments += ["--no-initial-controllers"]
+    if spec.recipe.elr and not spec.elr:
+        arguments += ["--feature", "eligible.leader.replicas.version=0"]
+    return arguments
+
+
+def _defaults(spec: LabSpec) -> dict[str, str]:
+    settings = DEFAULTS | MODE_DEFAULTS[spec.recipe.mode] | dict(spec.recipe.settings)
+    for key in ("transaction.state.log.replication.factor", "share.coordinator.state.topic.replication.factor"):
+        if key in settings:
+            settings[key] = str(min(3, len(spec.ids)))
+    return settings
+
+
+def _own(spec: LabSpec, broker: BrokerDef, address: str, log_dir: Path) -> dict[str, str]:
+    """Returns what the lab itself decides about a broker in every mode."""
+    settings = {
+        "offsets.topic.replication.factor": str(spec.offsets_replication),
+        "listeners": f"PLAINTEXT://{address}:{broker.port}",
+        "log.dirs": str(log_dir),
+    }
+    if spec.sasl is not None:
+        settings["listeners"] += f",{SASL_PROTOCOL}://{address}:{broker.sasl_port}"
+        settings |= _sasl_settings(*spec.sasl)
     if broker.rack is not None:
         settings["broker.rack"] = broker.rack
     return settings
+
+
+def _of_quorum(spec: LabSpec, quorum: Mapping[ControllerDef, str]) -> dict[str, str]:
+    """Returns how a node finds the controllers."""
+    settings = {"controller.listener.names": CONTROLLER, "listener.security.protocol.map": _protocol_map(CONTROLLER)}
+    if spec.dynamic_quorum:
+        servers = ",".join(f"{address}:{each.port}" for each, address in quorum.items())
+        return settings | {"controller.quorum.bootstrap.servers": servers}
+    voters = ",".join(f"{each.id}@{address}:{each.port}" for each, address in quorum.items())
+    return settings | {"controller.quorum.voters": voters}
+
+
+def _protocol_map(listener: str) -> str:
+    return ",".join(f"{name}:{each}" for name, each in {**_PROTOCOLS, listener: "PLAINTEXT"}.items())
 
 
 def _sasl_settings(user: str, password: str) -> dict[str, str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from kfix.errors import UsageError
-from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.definition.recipes import KRAFT, recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kfix.lab.definition.recipes import Recipe
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)+")
@@ -19,17 +22,27 @@ _NOT_IN_JAAS = frozenset("\"'\\")
 _MAX_ID = 1_000_000_000
 _MIN_HEAP_MB = 96
 _ZONES = 3
+_FIRST_CONTROLLER = 100
+
+_KRAFT_HINT = "--mode kraft with --kafka 3.9.2, or --kafka 4.3.1"
+_ZK_HINT = "omit it, or --mode zk with --kafka 3.9.2, or --kafka 2.7.1"
 
 # Settings that the lab writes itself: another value would break the lab's view of the cluster.
 OWNED_SETTINGS: dict[str, str] = {
     "broker.id": "--ids",
+    "node.id": "--ids",
     "broker.rack": "--racks",
     "listeners": "the lab's own ports",
     "advertised.listeners": "the lab's own ports",
     "sasl.enabled.mechanisms": "--sasl",
     "security.inter.broker.protocol": "the lab's own listeners",
     "inter.broker.listener.name": "the lab's own listeners",
+    "listener.security.protocol.map": "the lab's own listeners",
     "zookeeper.connect": "--zookeepers and --chroot",
+    "process.roles": "--combined",
+    "controller.listener.names": "the lab's own listeners",
+    "controller.quorum.voters": "--controllers",
+    "controller.quorum.bootstrap.servers": "--controllers and --dynamic-quorum",
     "log.dirs": "the lab's own folders",
     "log.dir": "the lab's own folders",
     "offsets.topic.replication.factor": "--offsets-rf",
@@ -40,9 +53,14 @@ OWNED_SETTINGS: dict[str, str] = {
 class LabSpec:
     name: str = "lab"
     kafka: str = "2.7.1"
+    mode: str | None = None  # zk or kraft; None: the default of the version
     ids: tuple[int, ...] = (1, 2, 3)
     racks: tuple[str, ...] = ()
-    zookeepers: int = 1
+    zookeepers: int | None = None  # None: one, or one in each zone
+    controllers: int = 1
+    combined: bool = False  # the first brokers are the controllers, too
+    dynamic_quorum: bool = False
+    elr: bool = True  # eligible leader replicas, where the version has them
     offsets_rf: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     chroot: str = ""
@@ -52,17 +70,9 @@ class LabSpec:
     zones: int = 0  # network namespaces, each with a broker and a ZooKeeper server; 0: all on the loopback interface
 
     def __post_init__(self) -> None:
-        recipe_of(self.kafka)
         check_name(self.name)
         _check_brokers(self)
-        if self.zones:
-            _check_zones(self)
-        if self.zookeepers not in {1, 3}:
-            raise UsageError(f"--zookeepers {self.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no failure")
-        if self.chroot and not _CHROOT.fullmatch(self.chroot):
-            raise UsageError(
-                f"--chroot {self.chroot!r} is not a ZooKeeper path", hint="like /kfix, without a trailing slash"
-            )
+        (_check_quorum if self.recipe.mode == KRAFT else _check_ensemble)(self)
         if self.heap_mb < _MIN_HEAP_MB:
             raise UsageError(f"a heap of {self.heap_mb} MB is too small for a broker", hint=f"at least {_MIN_HEAP_MB}")
         if self.sasl is not None:
@@ -72,6 +82,25 @@ class LabSpec:
                 raise UsageError(
                     f"--set {key}: the lab sets this key itself", hint=f"it is derived from {OWNED_SETTINGS[key]}"
                 )
+
+    @property
+    def recipe(self) -> Recipe:
+        return recipe_of(self.kafka, self.mode)
+
+    @property
+    def servers(self) -> int:
+        """Returns the number of ZooKeeper servers, none on KRaft."""
+        return 0 if self.recipe.mode == KRAFT else self.zookeepers or self.zones or 1
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        """Returns the node ids of the controllers, none with ZooKeeper: the first brokers', or ids of their own."""
+        if self.recipe.mode != KRAFT:
+            return ()
+        if self.combined:
+            return tuple(sorted(self.ids))[: self.controllers]
+        free = (each for each in count(_FIRST_CONTROLLER) if each not in self.ids)
+        return tuple(islice(free, self.controllers))
 
     @property
     def zone_names(self) -> tuple[str, ...]:
@@ -126,10 +155,40 @@ def _check_sasl(user: str, password: str) -> None:
         raise UsageError("--sasl: the password is one or more printable ASCII characters, no quote and no backslash")
 
 
+def _check_ensemble(spec: LabSpec) -> None:
+    given = {"--controllers": spec.controllers != 1, "--combined": spec.combined}
+    given |= {"--dynamic-quorum": spec.dynamic_quorum, "--no-elr": not spec.elr}
+    if wrong := [option for option, used in given.items() if used]:
+        raise UsageError(f"{wrong[0]} is for KRaft; this lab runs Kafka {spec.kafka} with ZooKeeper", hint=_KRAFT_HINT)
+    if spec.zones:
+        _check_zones(spec)
+    if spec.zookeepers not in {None, 1, 3}:
+        raise UsageError(f"--zookeepers {spec.zookeepers}: 1 or 3", hint="an ensemble of 2 tolerates no failure")
+    if spec.chroot and not _CHROOT.fullmatch(spec.chroot):
+        raise UsageError(
+            f"--chroot {spec.chroot!r} is not a ZooKeeper path", hint="like /kfix, without a trailing slash"
+        )
+
+
+def _check_quorum(spec: LabSpec) -> None:
+    given = {"--zookeepers": spec.zookeepers is not None, "--chroot": bool(spec.chroot), "--zones": bool(spec.zones)}
+    if wrong := [option for option, used in given.items() if used]:
+        raise UsageError(f"{wrong[0]} needs ZooKeeper; this lab runs Kafka {spec.kafka} on KRaft", hint=_ZK_HINT)
+    if spec.controllers not in {1, 3}:
+        raise UsageError(f"--controllers {spec.controllers}: 1 or 3", hint="a quorum of 2 tolerates no failure")
+    if spec.combined and spec.controllers > len(spec.ids):
+        raise UsageError(
+            f"--combined with --controllers {spec.controllers} and {len(spec.ids)} brokers",
+            hint="a combined controller is a broker, too: at least as many brokers",
+        )
+    if not spec.elr and not spec.recipe.elr:
+        raise UsageError(f"--no-elr: Kafka {spec.kafka} has no eligible leader replicas", hint="omit --no-elr")
+
+
 def _check_zones(spec: LabSpec) -> None:
     if spec.zones != _ZONES:
         raise UsageError(f"--zones {spec.zones}: a lab has {_ZONES} zones, or none", hint=f"--zones {_ZONES}")
-    if spec.zookeepers != _ZONES:
+    if spec.zookeepers not in {None, _ZONES}:
         raise UsageError(
             f"--zones {spec.zones} with --zookeepers {spec.zookeepers}", hint="each zone has one: omit --zookeepers"
         )

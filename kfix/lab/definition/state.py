@@ -38,6 +38,19 @@ class ZooKeeperDef:
 
 
 @dataclass(frozen=True)
+class ControllerDef:
+    """A voter of a KRaft quorum. Combined with a broker, it has the broker's id and runs in the broker's process."""
+
+    id: int
+    port: int
+    directory: str  # the directory id, which a dynamic quorum is formatted with
+    zone: str | None = None
+
+
+Node = BrokerDef | ZooKeeperDef | ControllerDef
+
+
+@dataclass(frozen=True)
 class LabBaseline:
     """The cluster before the incident; `mend` restores it, whatever was done in between."""
 
@@ -59,6 +72,8 @@ class LabState:
     baseline: LabBaseline | None = None
     incident: str | None = None
     network: Network | None = None
+    controllers: tuple[ControllerDef, ...] = ()
+    cluster_id: str = ""  # KRaft: what every node's disk is formatted with
     version: int = field(default=VERSION)
 
     def broker(self, broker_id: int) -> BrokerDef | None:
@@ -67,12 +82,28 @@ class LabState:
     def record(self, role: str, number: int) -> ProcessRecord | None:
         return next((each for each in self.processes if (each.role, each.id) == (role, number)), None)
 
-    def host_of(self, node: BrokerDef | ZooKeeperDef) -> Host:
+    def controller(self, number: int) -> ControllerDef | None:
+        return next((each for each in self.controllers if each.id == number), None)
+
+    @property
+    def own_controllers(self) -> tuple[ControllerDef, ...]:
+        """Returns the controllers that have processes of their own: none if they are combined with brokers."""
+        return () if self.spec.combined else self.controllers
+
+    def members(self, role: str) -> tuple[Node, ...]:
+        """Returns the nodes with a process of that role, without brokers that another id has replaced."""
+        if role == "zookeeper":
+            return self.zookeepers
+        return (
+            self.own_controllers if role == "controller" else tuple(each for each in self.brokers if not each.retired)
+        )
+
+    def host_of(self, node: Node) -> Host:
         """Returns where the processes of a node run and listen."""
         zone = self.network.zone(node.zone) if self.network is not None and node.zone is not None else None
         return zone.host() if zone is not None else LOOPBACK
 
-    def address_of(self, node: BrokerDef | ZooKeeperDef) -> str:
+    def address_of(self, node: Node) -> str:
         return f"{self.host_of(node).address}:{node.port}"
 
     def ports(self) -> set[int]:
@@ -84,7 +115,7 @@ class LabState:
         }
         for node in self.zookeepers:
             used |= {node.port, node.peer_port, node.election_port}
-        return used
+        return used | {each.port for each in self.controllers}
 
     def with_process(self, record: ProcessRecord) -> LabState:
         others = tuple(each for each in self.processes if (each.role, each.id) != (record.role, record.id))
@@ -103,14 +134,13 @@ class LabState:
 
 
 def word_of(role: str, number: int) -> str:
-    """Returns the name of a process on the command line: `zk1`, or a broker's id."""
-    return f"zk{number}" if role == "zookeeper" else str(number)
+    """Returns the name of a process on the command line: `zk1`, `controller 100`, or a broker's id."""
+    return {"zookeeper": f"zk{number}", "controller": f"controller {number}"}.get(role, str(number))
 
 
 def no_such(state: LabState, role: str, number: int) -> UsageError:
-    known = state.zookeepers if role == "zookeeper" else [each for each in state.brokers if not each.retired]
-    words = ", ".join(word_of(role, each.id) for each in known)
-    return UsageError(f"lab {state.name!r} has no {role} {number}", hint=f"its {role}s: {words}")
+    words = ", ".join(word_of(role, each.id) for each in state.members(role))
+    return UsageError(f"lab {state.name!r} has no {role} {number}", hint=f"its {role}s: {words or 'none'}")
 
 
 def to_json(state: LabState) -> dict[str, Any]:
@@ -135,6 +165,8 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             baseline=_baseline(raw["baseline"]) if raw["baseline"] else None,
             incident=raw["incident"],
             network=_network(raw["network"]) if raw.get("network") else None,
+            controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
+            cluster_id=raw.get("cluster_id", ""),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise LabError(

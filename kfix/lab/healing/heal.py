@@ -12,7 +12,7 @@ from kfix.lab.waiting import POLL_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kfix.lab.clients.access import LabClient
+    from kfix.lab.clients.access import LabClient, Znodes
     from kfix.model.cluster.snapshot import TopicPartition
 
 # A broker that has just started shows leader -1 for a moment: only what lasts is sick.
@@ -26,13 +26,17 @@ class Healer:
         self._access = access
 
     def heal(self) -> Iterator[str]:
-        remedies: list[Callable[[list[TopicPartition]], str]] = [
-            self._reassign_to_itself,
-            self._elect_unclean,
-            self._new_controller,
-        ]
+        znodes = self._access.znodes
+        remedies: list[Callable[[list[TopicPartition]], str]] = [self._elect_unclean]
+        if znodes is not None:
+            remedies = [
+                lambda sick: self._reassign_to_itself(znodes, sick),
+                self._elect_unclean,
+                lambda sick: self._new_controller(znodes, sick),
+            ]
         started = time.monotonic()
-        act_at = started + _PATIENCE_SECONDS
+        # On KRaft the controller itself elects whoever may lead, and a reassignment never elects one.
+        act_at = started + (_PATIENCE_SECONDS if znodes else _STEP_SECONDS)
         while sick := self._sick():
             now = time.monotonic()
             if now > started + _LIMIT_SECONDS:
@@ -48,13 +52,13 @@ class Healer:
         doomed = self._access.pending_deletions()
         return [where for where in sick_partitions(self._access) if where.topic not in doomed]
 
-    def _reassign_to_itself(self, sick: list[TopicPartition]) -> str:
+    def _reassign_to_itself(self, znodes: Znodes, sick: list[TopicPartition]) -> str:
         """The controller reads such a partition from ZooKeeper again and elects a leader, inside the ISR only."""
         targets = {where: self._access.assignment(where.topic)[where.partition] for where in sick}
         try:
             self._access.reassign(targets, _STEP_SECONDS)
         except LabError:
-            self._access.drop_reassignment()
+            znodes.drop_reassignment()
         return f"reassigned {len(sick)} partitions without an agreed leader to the replicas they have"
 
     def _elect_unclean(self, sick: list[TopicPartition]) -> str:
@@ -62,6 +66,6 @@ class Healer:
         self._access.elect(sick, unclean=True)
         return f"elected leaders outside the ISR for {len(sick)} partitions without a live in-sync replica"
 
-    def _new_controller(self, sick: list[TopicPartition]) -> str:
-        self._access.drop_controller()
+    def _new_controller(self, znodes: Znodes, sick: list[TopicPartition]) -> str:
+        znodes.drop_controller()
         return f"forced a controller election: {len(sick)} partitions still had no agreed leader"

@@ -70,7 +70,7 @@ def _of_partition(
             or not _agrees(opinion, where, state)
             or set(opinion.partitions[where].isr) != set(state.isr)
         ):
-            found.append(f"{where}: broker {broker} and ZooKeeper disagree")
+            found.append(f"{where}: broker {broker} disagrees with the record")
     return found
 
 

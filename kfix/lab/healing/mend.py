@@ -10,15 +10,15 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import LabError
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.healing.heal import Healer
 from kfix.lab.healing.offsets import delete_offsets, end_transaction
 from kfix.lab.healing.settling import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
-from kfix.lab.nodes.brokers import remove_broker, start_brokers
-from kfix.lab.nodes.readiness import READ_ONLY, wait_brokers, wait_zookeeper, zookeeper_mode
-from kfix.lab.nodes.zookeepers import start_zookeepers
+from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
+from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -36,6 +36,7 @@ _REGISTERED_SECONDS = 10.0
 #: What incidents leave in the log of the offsets topic, and what removes it.
 _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "offsets-not-loaded": delete_offsets,
+    "coordinator-failed": delete_offsets,
     "open-transaction": end_transaction,
     "pending-offsets": end_transaction,
     "rebalance-held": delete_offsets,
@@ -85,7 +86,8 @@ class _Mender:
         nodes = self.lab.nodes
         self._workloads()
         self._network()
-        self._zookeepers()
+        for sentence in self.lab.authority.revive():
+            self.report(sentence)
         for broker in nodes.brokers_in(state, "stopped"):
             nodes.cont(state, broker)
             self.report(f"continued broker {broker}")
@@ -104,35 +106,6 @@ class _Mender:
     def _network(self) -> None:
         if self.lab.state.network is not None and (healed := heal_network(self.lab.store)):
             self.report(f"healed the network: {healed} cuts or slow links")
-
-    def _zookeepers(self) -> None:
-        nodes, state = self.lab.nodes, self.lab.state
-        dead = nodes.zookeepers_in(state, "dead")
-        if lonely := self._read_only():
-            nodes.kill(state, lonely, "zookeeper")
-        for number in nodes.zookeepers_in(state, "stopped"):
-            nodes.cont(state, number, "zookeeper")
-            self.report(f"continued zookeeper {number}")
-        start_zookeepers(self.lab, (*dead, *lonely))
-        if dead:
-            self.report(f"started zookeeper {' and '.join(map(str, dead))}")
-        if lonely:
-            self.report(f"restarted zookeeper {' and '.join(map(str, lonely))}, which had no quorum")
-        wait_zookeeper(self.lab)
-
-    def _read_only(self) -> tuple[int, ...]:
-        """Returns the servers without a quorum, which must be restarted (docs/lab.md: ZooKeeper's faults).
-
-        Seen on 3.5.9: such a server has ended the brokers' sessions in memory and keeps that when it joins again. Its
-        disk still has the sessions.
-        """
-        nodes, state = self.lab.nodes, self.lab.state
-        alive = nodes.zookeepers_in(state, "alive")
-        return tuple(
-            each.id
-            for each in state.zookeepers
-            if each.id in alive and zookeeper_mode(state.host_of(each).address, each.port) == READ_ONLY
-        )
 
     def forgotten_brokers(self) -> None:
         """Restarts brokers that have a session but no registration: for the same reason they never register again."""
@@ -187,9 +160,10 @@ class _Mender:
             return
         for kind, wanted in (("topics", self.baseline.topic_configs), ("brokers", self.baseline.broker_configs)):
             now = self.access.configs(kind)
-            for name in sorted(now.keys() | wanted.keys()):
-                is_new_topic = kind == "topics" and name not in self.baseline.topics
-                if not is_new_topic and now.get(name, {}) != wanted.get(name, {}):
+            # A new topic is deleted, and one that is gone is created again with its config.
+            skipped = {*self.access.topics()} ^ {*self.baseline.topics} if kind == "topics" else set()
+            for name in sorted((now.keys() | wanted.keys()) - skipped):
+                if now.get(name, {}) != wanted.get(name, {}):
                     self.access.write_config(kind, name, wanted.get(name, {}))
                     self.report(f"restored the configuration of {kind.removesuffix('s')} {name}")
 
@@ -225,12 +199,15 @@ class _Mender:
 
     def finish_deletions(self) -> None:
         """Erases topics whose deletion waits for a replica on a broker id that no longer exists."""
+        znodes = self.access.znodes
+        if znodes is None:
+            return  # KRaft deletes a topic at once, whoever is dead
         try:
             wait_for("topics are deleted", lambda: not self.access.pending_deletions(), _DELETED_SECONDS)
         except LabError:
             stuck = self.access.pending_deletions()
             for topic in stuck:
-                self.access.erase_topic(topic)
+                znodes.erase_topic(topic)
             # Brokers forget an erased topic only when they start.
             self.lab.nodes.kill(self.lab.state, self.brokers)
             start_brokers(self.lab, self.brokers)
@@ -258,6 +235,10 @@ class _Mender:
             layout = [list(replicas) for _, replicas in sorted(self.baseline.topics[topic].items())]
             self.access.create_topic(topic, layout, self.baseline.topic_configs.get(topic, {}))
             self.report(f"created topic {topic} again, which had been deleted: it is empty")
+        if OFFSETS_TOPIC in lost and not self.lab.state.spec.recipe.loads_again:
+            # Their coordinators remember a higher leader epoch than that of the new topic, and wait for a higher one.
+            restart_brokers(self.lab, self.brokers)
+            self.report(f"restarted all brokers, whose coordinators had not loaded the new {OFFSETS_TOPIC}")
 
     def _move_back(self, targets: Mapping[TopicPartition, tuple[int, ...]]) -> None:
         """Each replaces a reassignment in progress, which may wait for a broker that never returns."""

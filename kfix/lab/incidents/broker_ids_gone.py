@@ -61,8 +61,8 @@ def _check(context: IncidentContext, where: TopicPartition, victim: int, *, lost
             *where, f"works without {victim}", lambda each: victim not in each.isr and each.leader in each.isr
         )
         return
-    state = context.wait_state(*where, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-    context.require(state.isr == (victim,), f"the ISR of {where.topic}-{where.partition} is [{victim}]")
+    state = context.wait_state(*where, "no recorded leader", lambda each: each.leader == -1)
+    context.require(state.heirs == (victim,), f"the ISR of {where.topic}-{where.partition} is [{victim}]")
     context.wait_leaderless_everywhere(*where)
 
 

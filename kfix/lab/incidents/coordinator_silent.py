@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.errors import UsageError
 from kfix.lab.clients.groups import NOT_COORDINATOR, NOT_LEADER
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.incidents.setup.incident import ZNODES, Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -25,8 +26,8 @@ def run(context: IncidentContext) -> Broken:
     where, leader, phantom = _choose(context)
     group = groups.by_partition[where.partition]
     before = context.live_state(*where)
-    context.access.forge_state(*where, phantom, before.isr)
-    context.access.poke(*where)
+    context.znodes.forge_state(*where, phantom, before.isr)
+    context.znodes.poke(*where)
     context.report(
         f"wrote leader {phantom} into ZooKeeper's state of {where}, led by {leader}, and notified the controller"
     )
@@ -89,6 +90,7 @@ INCIDENT = Incident(
         "groups of other offsets partitions work",
     ),
     run=run,
+    not_on={KRAFT: ZNODES},
     options={
         "partition": "which partition of the offsets topic (default: the first suitable one)",
         "leader": "which follower is written as leader (default: the first in-sync one)",

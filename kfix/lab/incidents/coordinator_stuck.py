@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
 from kfix.lab.clients.groups import COORDINATOR_NOT_AVAILABLE
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents import metadata_divergence
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.incident import ZNODES, Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -66,5 +67,6 @@ INCIDENT = Incident(
         "starting the dead broker again does not heal it",
     ),
     run=run,
+    not_on={KRAFT: ZNODES},
     options=metadata_divergence.OPTIONS,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kfix.derive.coordinator import OFFSETS_TOPIC
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
@@ -50,5 +51,6 @@ INCIDENT = Incident(
         "groups of other brokers work",
     ),
     run=run,
+    not_on={KRAFT: "a running broker changes its advertised.listeners only with ZooKeeper"},
     options={"partition": "which partition of the offsets topic has the group (0)"},
 )

@@ -18,14 +18,14 @@ TOPIC = "ledger"
 MOVED = TopicPartition(TOPIC, 0)
 _RATE, _MEGABYTES = 10, 2
 # A throttled replica fetches at most a segment each time its quota's 11 s are over: 2 MB in these last ten minutes.
-_SMALL_SEGMENTS = {"segment.bytes": "45000"}
+_SEGMENT_BYTES = "45000"
 
 
 def run(context: IncidentContext) -> Broken:
     groups = context.content()
     rate, megabytes = context.int_option("rate") or _RATE, context.int_option("megabytes") or _MEGABYTES
     leader, leaving, coming = context.ids()[:3]
-    context.topic(TOPIC, [[leader, leaving], [leaving, coming]], _SMALL_SEGMENTS)
+    context.topic(TOPIC, [[leader, leaving], [leaving, coming]], {context.small_segments: _SEGMENT_BYTES})
     context.fill(TOPIC, 1, megabytes)
     throttles.put(context, Throttle(rate, {MOVED: (coming,)}, {MOVED: (leader, leaving)}))
     context.begin_move(MOVED, (leader, coming))

@@ -15,7 +15,7 @@ def run(context: IncidentContext) -> Broken:
     groups = context.content()
     context.wait_well()
     context.wait_groups(groups, groups.by_partition)
-    context.report("checked: full ISR everywhere, every broker agrees with ZooKeeper, every group answers")
+    context.report("checked: full ISR everywhere, every broker agrees with the record, every group answers")
     return context.broken("healthy", INCIDENT.expect, group=groups.by_partition[0], topic=groups.topic)
 
 

@@ -28,10 +28,10 @@ def run(context: IncidentContext) -> Broken:
     fall_behind(context, [DARK], followers, one_by_one=shorter_first)
     end = context.log_ends(DARK, [leader])[leader]
     context.kill(leader)
-    state = context.wait_state(TOPIC, 0, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+    state = context.wait_state(TOPIC, 0, "no recorded leader", lambda each: each.leader == -1)
     context.wait_leaderless_everywhere(TOPIC, 0)
     lift_throttle(context, [TOPIC], followers)
-    context.require(state.isr == (leader,), f"its ISR is [{leader}], which is dead")
+    context.require(state.heirs == (leader,), f"its ISR is [{leader}], which is dead")
     ends = context.log_ends(DARK, followers)
     first, second = (ends[each] for each in followers)
     context.require(max(first, second) < end, f"both logs, {ends}, are shorter than the leader's, {end}")

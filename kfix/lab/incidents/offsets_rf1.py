@@ -46,8 +46,8 @@ def _one_dead(context: IncidentContext, groups: Groups, holders: dict[int, int],
     lost = sorted(number for number, broker in holders.items() if broker == victim)
     context.kill(victim)
     for number in lost:
-        state = context.wait_state(OFFSETS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        context.require(state.isr == (victim,), f"the isr of {OFFSETS_TOPIC}-{number} is [{victim}]")
+        state = context.wait_state(OFFSETS_TOPIC, number, "no recorded leader", lambda each: each.leader == -1)
+        context.require(state.heirs == (victim,), f"the isr of {OFFSETS_TOPIC}-{number} is [{victim}]")
     context.wait_groups(groups, [number for number in groups.by_partition if number not in lost])
     for broker in context.access.live_ids():
         wait_for(

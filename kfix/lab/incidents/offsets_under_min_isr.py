@@ -61,5 +61,6 @@ INCIDENT = Incident(
     does="Sets min.insync.replicas=2 on the offsets topic and kills all but one replica of one of its partitions.",
     expect=("reading works, every commit fails; after a rebalance records are read again",),
     run=run,
+    not_on={"4.3.1": "a new leader below min.insync.replicas serves no committed offsets there, so groups do not read"},
     options={"partition": "which partition of the offsets topic (0)"},
 )

@@ -25,10 +25,10 @@ def run(context: IncidentContext) -> Broken:
     fall_behind(context, [TopicPartition(TOPIC, 1)], (third,))
     context.kill(first, second)
     for number in (0, 1):
-        context.wait_state(TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        context.wait_state(TOPIC, number, "no recorded leader", lambda each: each.leader == -1)
         context.wait_leaderless_everywhere(TOPIC, number)
     lift_throttle(context, [TOPIC], [third])
-    context.require(context.live_state(TOPIC, 1).isr == (second,), f"{third} is outside the isr of {TOPIC}-1")
+    context.require(context.live_state(TOPIC, 1).heirs == (second,), f"{third} is outside the isr of {TOPIC}-1")
     context.wait_groups(groups, groups.by_partition)
     context.report(f"checked: {TOPIC}-0 has no live replica, {TOPIC}-1 only {third}, outside the ISR; groups work")
     return context.broken(

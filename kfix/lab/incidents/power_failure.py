@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.content import records
 from kfix.lab.incidents.setup.incident import Incident
 from kfix.model.cluster.snapshot import TopicPartition
@@ -60,4 +61,5 @@ INCIDENT = Incident(
         "an earlier snapshot shows the loss: kfix diagnose --before FILE (the lab saved one, see `details`)",
     ),
     run=run,
+    not_on={KRAFT: "the controllers outlive the brokers and take the stopped follower out of the ISR"},
 )

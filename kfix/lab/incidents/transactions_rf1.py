@@ -70,8 +70,8 @@ def _one_dead(
     lost = sorted(number for number, broker in holders.items() if broker == victim)
     context.kill(victim)
     for number in lost:
-        state = context.wait_state(TRANSACTIONS_TOPIC, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
-        context.require(state.isr == (victim,), f"the isr of {TRANSACTIONS_TOPIC}-{number} is [{victim}]")
+        state = context.wait_state(TRANSACTIONS_TOPIC, number, "no recorded leader", lambda each: each.leader == -1)
+        context.require(state.heirs == (victim,), f"the isr of {TRANSACTIONS_TOPIC}-{number} is [{victim}]")
         for broker in context.access.live_ids():
             wait_for(
                 f"broker {broker} knows no coordinator for {writers.by_partition[number]}",

@@ -32,11 +32,11 @@ def run(context: IncidentContext) -> Broken:
     context.kill(late)
     context.start(late)
     for topic, number in affected:
-        state = context.wait_state(topic, number, "leader -1 in ZooKeeper", lambda each: each.leader == -1)
+        state = context.wait_state(topic, number, "no recorded leader", lambda each: each.leader == -1)
         context.wait_leaderless_everywhere(topic, number)
         context.require(
-            bool(state.isr) and late not in state.isr,
-            f"{late} is outside the isr {list(state.isr)} of {topic}-{number}",
+            bool(state.heirs) and late not in state.heirs,
+            f"{late} is outside the isr {list(state.heirs)} of {topic}-{number}",
         )
     lift_throttle(context, [TOPIC, MIRROR], [late])
     context.wait_groups(groups, groups.by_partition)

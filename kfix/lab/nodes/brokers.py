@@ -1,4 +1,4 @@
-"""Verbs on brokers. They return when ZooKeeper and the other brokers see the effect."""
+"""Verbs on brokers. They return when the keeper of the record and the other brokers see the effect."""
 
 from __future__ import annotations
 
@@ -24,22 +24,30 @@ _TRIES = 4
 _BETWEEN_TRIES_SECONDS = 3.0
 
 
-def wait_gone(lab: LabHandle, brokers: Iterable[int]) -> None:
+def wait_gone(lab: LabHandle, brokers: Iterable[int]) -> bool:
+    """Returns True when no broker of these is registered any more, and False where that cannot come to pass: without a
+    majority of the controllers nothing fences a broker.
+    """
     gone = set(brokers)
+    authority = lab.authority
+    if not authority.buries_now():
+        return False
     with lab.access() as access:
         wait_for(
-            f"ZooKeeper ends the sessions of {sorted(gone)}", lambda: not (access.live_ids() & gone), _SESSION_SECONDS
+            f"{authority.buries} of brokers {sorted(gone)}",
+            lambda: access.are_gone(gone),
+            _SESSION_SECONDS,
         )
+    return True
 
 
-def kill_brokers(lab: LabHandle, brokers: Iterable[int], *, wait: bool = True) -> None:
-    """Sends SIGKILL and returns when the processes are gone; with `wait`, when ZooKeeper has ended their sessions too,
-    which is `zookeeper.session.timeout.ms` later.
+def kill_brokers(lab: LabHandle, brokers: Iterable[int], *, wait: bool = True) -> bool:
+    """Sends SIGKILL and returns when the processes are gone; with `wait`, when their sessions have ended, too, which is
+    the session timeout later. Returns whether they have.
     """
     dying = tuple(brokers)
     lab.nodes.kill(lab.state, dying)
-    if wait:
-        wait_gone(lab, dying)
+    return wait and wait_gone(lab, dying)
 
 
 def restart_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
@@ -60,7 +68,7 @@ def start_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
     if not wanted:
         return
     for tries_left in reversed(range(_TRIES)):
-        wait_gone(lab, wanted)
+        wait_gone(lab, [each for each in wanted if lab.nodes.condition(lab.state, "broker", each) == "dead"])
         _start_dead(lab, wanted)
         try:
             with lab.access() as access:
@@ -76,20 +84,22 @@ def start_brokers(lab: LabHandle, brokers: Iterable[int]) -> None:
 
 def _start_dead(lab: LabHandle, wanted: tuple[int, ...]) -> None:
     state = lab.state
+    dead = []
     for number in wanted:
         broker = state.broker(number)
         if broker is None or broker.retired:
             raise UsageError(f"lab {lab.name!r} has no broker {number}", hint=f"its brokers: {lab.broker_ids}")
         if lab.nodes.condition(state, "broker", number) == "dead":
-            lab.nodes.start_broker(state, broker)
+            dead.append(broker)
+    lab.authority.prepare(dead)
+    for broker in dead:
+        lab.nodes.start_broker(state, broker)
 
 
 def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[int] = ()) -> None:
     """Starts a new broker with an empty disk. `ports` are those of a broker it replaces, one per listener."""
-    if lab.state.broker(new_id) is not None:
-        raise UsageError(
-            f"lab {lab.name!r} already has a broker {new_id}", hint="choose another id, or restart that one"
-        )
+    if lab.state.broker(new_id) is not None or lab.state.controller(new_id) is not None:
+        raise UsageError(f"lab {lab.name!r} already has a node {new_id}", hint="choose another id, or restart that one")
     with lab.store.choosing_ports() as taken:
         listeners = lab.state.spec.listeners
         port, *more = ports or free_ports(listeners, taken, LOOPBACK.can_bind)

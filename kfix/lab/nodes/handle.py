@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.definition.state import no_such
+from kfix.lab.nodes.configs import zookeeper_connect
+from kfix.lab.nodes.controllers import ControllerQuorum
 from kfix.lab.nodes.nodes import Nodes
+from kfix.lab.nodes.zookeepers import ZooKeeperEnsemble
 
 if TYPE_CHECKING:
     from kfix.lab.clients.access import LabClient
     from kfix.lab.definition.state import LabState
     from kfix.lab.definition.store import Store
+    from kfix.lab.nodes.authority import Authority
 
 
 class LabHandle:
@@ -45,7 +50,18 @@ class LabHandle:
 
     @property
     def zookeeper_connect(self) -> str:
-        return self.nodes.zookeeper_connect(self.state)
+        """Empty on KRaft."""
+        return zookeeper_connect(self.state)
+
+    @property
+    def authority(self) -> Authority:
+        """What keeps the record of the cluster: the ZooKeeper servers or the controllers."""
+        return self.quorum or ZooKeeperEnsemble(self.store, self.nodes)
+
+    @property
+    def quorum(self) -> ControllerQuorum | None:
+        """None with ZooKeeper."""
+        return ControllerQuorum(self.store, self.nodes) if self.state.spec.recipe.mode == KRAFT else None
 
     def address(self, broker_id: int) -> str:
         """Returns host:port of a broker. Raises UsageError if the lab has no such broker."""
@@ -60,6 +76,4 @@ class LabHandle:
 
     def access(self) -> LabClient:
         """Returns a client of this cluster, to be used in a `with` statement."""
-        from kfix.lab.clients.access import LabClient  # noqa: PLC0415 - loads the client libraries
-
-        return LabClient(self.zookeeper_connect, self.addresses)
+        return self.authority.client(self.addresses)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import LabError, UsageError
-from kfix.lab.definition.properties import broker_settings, render, zookeeper_settings
-from kfix.lab.definition.recipes import recipe_of
+from kfix.lab.definition.properties import format_arguments, render
 from kfix.lab.definition.state import no_such, word_of
 from kfix.lab.definition.store import private
 from kfix.lab.nodes.classpath import class_path, resource_text
+from kfix.lab.nodes.configs import quorum_of, settings_of
 from kfix.lab.process import processes
 from kfix.lab.process.host import LOOPBACK, Host, program
 from kfix.lab.process.logs import decisive_line, met_a_taken_port, met_its_own_registration
@@ -23,13 +23,16 @@ from kfix.private import write_private
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef
+    from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, Node, ZooKeeperDef
     from kfix.lab.definition.store import Store
 
 JAVA = "a Java runtime, 11 or newer (Debian: default-jre-headless)"
 _KILL_SECONDS = 15.0
 _SHUTDOWN_SECONDS = 45.0
 _SIGNAL_SECONDS = 15.0
+_FORMAT_SECONDS = 60.0
+#: Without it a KRaft node refuses to start.
+_FORMATTED = "meta.properties"
 
 
 class StillRegisteredError(LabError):
@@ -47,31 +50,45 @@ class Nodes:
     # --- starting -------------------------------------------------------------------------------------------------
 
     def start_zookeeper(self, state: LabState, node: ZooKeeperDef) -> None:
-        data = Path(state.data, f"zookeeper-{node.id}")
+        data = self._disk(state, "zookeeper", node.id)
         private(data)
         (data / "myid").write_text(str(node.id), encoding="ascii")
-        ensemble = {each: state.host_of(each).address for each in state.zookeepers}
-        settings = zookeeper_settings(node, ensemble, data)
         # Without a quorum a member of an ensemble serves clients that only read. Not with zones, where a member is cut
         # on purpose: on 3.5.9 it then forgets sessions for good, and a lab with zones is to heal by itself.
         flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 and state.network is None else ()
-        self._start_jvm(state, "zookeeper", node, render(settings), flags)
+        self._start_jvm(state, "zookeeper", node, flags)
 
     def start_broker(self, state: LabState, broker: BrokerDef) -> None:
-        log_dir = self.disk_of(state, broker.id)
-        private(log_dir)
-        address = state.host_of(broker).address
-        settings = broker_settings(state.spec, broker, self.zookeeper_connect(state), address, log_dir)
-        self._start_jvm(state, "broker", broker, render(settings))
+        private(self.disk_of(state, broker.id))
+        self._start_jvm(state, "broker", broker)
+
+    def start_controller(self, state: LabState, node: ControllerDef) -> None:
+        self._start_jvm(state, "controller", node)
+
+    def format_disks(self, state: LabState, role: str, wanted: Iterable[BrokerDef | ControllerDef]) -> None:
+        """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError."""
+        new = [each for each in wanted if not (self._disk(state, role, each.id) / _FORMATTED).exists()]
+        records = []
+        for node in new:
+            disk = self._disk(state, role, node.id)
+            private(disk)
+            file = self._properties(state, role, node, disk)
+            arguments = format_arguments(state.spec, node.id, quorum_of(state), state.cluster_id)
+            command = [*self._java(state, "format", node.id), *arguments, "-c", str(file)]
+            records.append(self.spawn("format", node.id, command, state.host_of(node)))
+        processes.wait_dead(records, state.id, _FORMAT_SECONDS)
+        for node, record in zip(new, records, strict=True):
+            if not (self._disk(state, role, node.id) / _FORMATTED).exists():
+                raise LabError(
+                    f"the disk of {role} {node.id} was not formatted: {decisive_line(Path(record.log))}",
+                    hint=f"its log: {record.log}",
+                )
 
     def disk_of(self, state: LabState, broker_id: int) -> Path:
-        return Path(state.data, f"broker-{broker_id}")
+        return self._disk(state, "broker", broker_id)
 
     def wipe_disk(self, state: LabState, broker_id: int) -> None:
         shutil.rmtree(self.disk_of(state, broker_id), ignore_errors=True)
-
-    def zookeeper_connect(self, state: LabState) -> str:
-        return ",".join(state.address_of(node) for node in state.zookeepers) + state.spec.chroot
 
     def sasl_addresses(self, state: LabState) -> tuple[str, ...]:
         return tuple(
@@ -80,31 +97,32 @@ class Nodes:
             if each.sasl_port is not None and not each.retired
         )
 
-    def _start_jvm(
-        self,
-        state: LabState,
-        role: str,
-        node: BrokerDef | ZooKeeperDef,
-        properties: str,
-        flags: Sequence[str] = (),
-    ) -> None:
-        number = node.id
-        recipe = recipe_of(state.spec.kafka)
-        main = recipe.broker_class if role == "broker" else recipe.authority_class
-        file = Path(state.data, f"{role}-{number}.properties")
-        write_private(file, properties.encode())
-        log4j = Path(state.data, "log4j.properties")
+    def _disk(self, state: LabState, role: str, number: int) -> Path:
+        return Path(state.data, f"{role}-{number}")
+
+    def _properties(self, state: LabState, role: str, node: Node, disk: Path) -> Path:
+        file = Path(state.data, f"{role}-{node.id}.properties")
+        write_private(file, render(settings_of(state, node, disk)).encode())
+        return file
+
+    def _start_jvm(self, state: LabState, role: str, node: Node, flags: Sequence[str] = ()) -> None:
+        file = self._properties(state, role, node, self._disk(state, role, node.id))
+        self.spawn(role, node.id, [*self._java(state, role, node.id, flags), str(file)], state.host_of(node))
+
+    def _java(self, state: LabState, role: str, number: int, flags: Sequence[str] = ()) -> list[str]:
+        """Returns the command up to the main class of that role."""
+        recipe = state.spec.recipe
+        log4j = Path(state.data, recipe.log4j)
         if not log4j.exists():
-            write_private(log4j, resource_text("log4j.properties").encode())
-        command = [
+            write_private(log4j, resource_text(recipe.log4j).encode())
+        return [
             *(program("java", JAVA), *recipe.jvm_flags, f"-Xmx{state.spec.heap_mb}m", *flags),
             *(f"-Dkfix.lab={state.name}", f"-Dkfix.lab.id={state.id}", f"-Dkfix.lab.role={role}-{number}"),
             # A killed JVM leaves its native libraries in the temp folder; from this one `down` removes them.
             *(f"-Djava.io.tmpdir={state.data}", f"-XX:ErrorFile={state.data}/crash-{role}-{number}.log"),
-            f"-Dlog4j.configuration=file:{log4j}",
-            *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), main, str(file)),
+            f"{recipe.log4j_flag}{log4j}",
+            *("-cp", class_path(recipe, state.spec.kafka_home, lambda _: None), recipe.mains[role]),
         ]
-        self.spawn(role, number, command, state.host_of(node))
 
     def spawn(self, role: str, number: int, command: Sequence[str], host: Host = LOOPBACK) -> ProcessRecord:
         log = self._store.log_file(role, number)
@@ -124,14 +142,13 @@ class Nodes:
 
     def brokers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
         """Returns the brokers that are `alive`, `stopped` or `dead`, without those that another id has replaced."""
-        return tuple(
-            each.id
-            for each in state.brokers
-            if not each.retired and self.condition(state, "broker", each.id) == condition
-        )
+        return self.those_in(state, "broker", condition)
 
     def zookeepers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
-        return tuple(each.id for each in state.zookeepers if self.condition(state, "zookeeper", each.id) == condition)
+        return self.those_in(state, "zookeeper", condition)
+
+    def those_in(self, state: LabState, role: str, condition: str) -> tuple[int, ...]:
+        return tuple(each.id for each in state.members(role) if self.condition(state, role, each.id) == condition)
 
     def raise_if_dead(self, state: LabState, role: str, numbers: Iterable[int]) -> None:
         for number in numbers:

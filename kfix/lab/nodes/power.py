@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kfix.lab.network.faults import zone_of
 from kfix.lab.nodes.brokers import start_brokers
-from kfix.lab.nodes.zookeepers import start_zookeepers
 from kfix.lab.process import processes
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def on(lab: LabHandle, name: str) -> tuple[str, ...]:
         for each in state.zookeepers
         if each.zone == name and lab.nodes.condition(state, "zookeeper", each.id) == "dead"
     ]
-    start_zookeepers(lab, servers)
+    lab.authority.start(servers)
     brokers = [
         each.id
         for each in state.brokers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import secrets
 import signal
@@ -10,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kfix.errors import KfixError, UsageError
-from kfix.lab.definition.recipes import recipe_of
-from kfix.lab.definition.state import BrokerDef, LabState, ZooKeeperDef
+from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, ZooKeeperDef
 from kfix.lab.definition.store import Store, data_folder, private
 from kfix.lab.network.commands import require_rights
 from kfix.lab.network.topology import lay, lift, plan_network
 from kfix.lab.nodes.classpath import class_path
 from kfix.lab.nodes.nodes import JAVA, PortTakenError
-from kfix.lab.nodes.readiness import wait_brokers, wait_zookeeper
+from kfix.lab.nodes.readiness import wait_brokers
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.process.ports import free_ports
 from kfix.private import write_private
@@ -37,7 +38,7 @@ def start_lab(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) ->
     program("java", JAVA)
     if spec.zones:
         require_rights()
-    class_path(recipe_of(spec.kafka), spec.kafka_home, progress)
+    class_path(spec.recipe, spec.kafka_home, progress)
     with store.busy("up"):
         if store.exists():
             raise UsageError(
@@ -63,14 +64,11 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
     nodes = lab.nodes
     state = _claim(spec, lab.store)
     private(Path(state.data))
-    progress(f"starting {spec.zookeepers} ZooKeeper and {len(spec.ids)} brokers")
-    for node in state.zookeepers:
-        nodes.start_zookeeper(state, node)
-    # Brokers wait for ZooKeeper by themselves, so all JVMs start in parallel.
-    for broker in state.brokers:
-        nodes.start_broker(state, broker)
-    wait_zookeeper(lab)
-    progress("ZooKeeper serves; waiting for the brokers")
+    authority = lab.authority
+    progress(f"starting {authority.title} and {len(spec.ids)} brokers")
+    authority.start_lab()
+    authority.wait()
+    progress(f"{authority.title} serves; waiting for the brokers")
     with lab.access() as access:
         wait_brokers(lab, access, spec.ids)
         if spec.sasl is not None:
@@ -84,7 +82,7 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
 def _claim(spec: LabSpec, store: Store) -> LabState:
     lab_id = secrets.token_hex(8)
     with store.choosing_ports() as taken:
-        count = _PORTS_A_ZOOKEEPER * spec.zookeepers + spec.listeners * len(spec.ids)
+        count = _PORTS_A_ZOOKEEPER * spec.servers + spec.listeners * len(spec.ids) + len(spec.controller_ids)
         ports = iter(free_ports(count, taken, LOOPBACK.can_bind))
         network = plan_network(lab_id, spec.zone_names) if spec.zones else None
         state = LabState(
@@ -94,7 +92,7 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
             data=str(data_folder(spec.name, lab_id, store.dir)),
             zookeepers=tuple(
                 ZooKeeperDef(number, next(ports), next(ports), next(ports), spec.zone_of(number - 1))
-                for number in range(1, spec.zookeepers + 1)
+                for number in range(1, spec.servers + 1)
             ),
             brokers=tuple(
                 BrokerDef(
@@ -108,11 +106,23 @@ def _claim(spec: LabSpec, store: Store) -> LabState:
                 for position, each in enumerate(sorted(spec.ids))
             ),
             network=network,
+            controllers=tuple(
+                ControllerDef(each, next(ports), _uuid(), spec.zone_of(position))
+                for position, each in enumerate(spec.controller_ids)
+            ),
+            cluster_id=_uuid() if spec.recipe.mode == KRAFT else "",
         )
         store.save(state)
         if network is not None:
             lay(network)
     return state
+
+
+def _uuid() -> str:
+    """Returns an id as Kafka writes it. StorageTool would take one that begins with a dash for an option."""
+    while (found := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")).startswith("-"):
+        pass
+    return found
 
 
 def end_lab(lab: LabHandle) -> tuple[str, ...]:

@@ -125,8 +125,8 @@ class Oracle:
         dead = [b for b in self.lab.broker_ids if self.lab.nodes.condition(self.lab.state, "broker", b) == "dead"]
         if dead:
             self.lab.restart(*dead)
-        if self.edited:
-            self.access.drop_controller()
+        if self.edited and self.access.znodes is not None:
+            self.access.znodes.drop_controller()
             wait_for("a controller is elected", lambda: self.access.controller() is not None, 20)
         for topic in self.topics:
             self.access.delete_topic(topic)
@@ -163,14 +163,14 @@ class Oracle:
         rich = [
             tp for tp, (leader, isr) in states.items() if tp.topic in self.topics and leader in live and len(isr) > 1
         ]
-        if not rich:
+        if not rich or self.access.znodes is None:
             return None
         self.edited = True
         chosen: int | None = None
         for tp in self.random.sample(rich, min(2, len(rich))):
             leader, isr = states[tp]
             chosen = self.random.choice([b for b in isr if b != leader])
-            self.access.forge_state(*tp, chosen, isr)
+            self.access.znodes.forge_state(*tp, chosen, isr)
         assert chosen is not None
         return (chosen,) if self.random.random() < 0.7 else None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.isolation import isolated
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, assign_roles
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
@@ -47,6 +48,7 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
+    not_on={KRAFT: NO_ZONES},
     options={
         "outcome": "followers-dropped (default) or leader-moved",
         "acks": "what the writer in the isolated zone waits for: 1 (that), 0 or all",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, ZoneRoles, assign_roles
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import TopicPartition
 
@@ -63,6 +64,7 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
+    not_on={KRAFT: NO_ZONES},
     options={"only": "kafka: all of Kafka between the two (that), controller: the controller's own line alone"},
     choices={"only": ("kafka", "controller")},
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.roles import SEEN_SECONDS, TOPIC, assign_roles
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
 
 if TYPE_CHECKING:
     from kfix.lab.incidents.setup.context import IncidentContext
@@ -51,4 +52,5 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
+    not_on={KRAFT: NO_ZONES},
 )

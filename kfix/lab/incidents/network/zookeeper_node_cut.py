@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.network.roles import assign_roles
-from kfix.lab.incidents.setup.incident import Incident
-from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
+from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -42,4 +43,5 @@ INCIDENT = Incident(
     expect=("that server has no quorum; its clients move to the others, and Kafka continues",),
     run=run,
     zones=True,
+    not_on={KRAFT: NO_ZONES},
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from kfix.lab.incidents.setup.incident import Incident
+from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.incidents.setup.incident import NO_ZONES, Incident
 from kfix.lab.network import faults
-from kfix.lab.nodes.readiness import READ_ONLY, zookeeper_mode
+from kfix.lab.nodes.zookeepers import READ_ONLY, zookeeper_mode
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -44,4 +45,5 @@ INCIDENT = Incident(
     ),
     run=run,
     zones=True,
+    not_on={KRAFT: NO_ZONES},
 )

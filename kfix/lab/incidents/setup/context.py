@@ -18,14 +18,14 @@ from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.incidents.setup.result import Broken
-from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers
+from kfix.lab.nodes.brokers import kill_brokers, replace_broker, start_brokers, wait_gone
 from kfix.lab.waiting import wait_for
 from kfix.model.cluster.snapshot import Assignment, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kfix.lab.clients.access import LabClient, RecordedState
+    from kfix.lab.clients.access import LabClient, RecordedState, Znodes
     from kfix.lab.nodes.handle import LabHandle
 
 _OFFSETS_CONFIG = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
@@ -92,6 +92,18 @@ class IncidentContext:
         except (TypeError, ValueError):
             raise UsageError(f"option {name}={raw!r} is not a list of numbers", hint="like 1,2") from None
 
+    @property
+    def small_segments(self) -> str:
+        """The setting of a topic that gives it segments of less than a megabyte."""
+        return self.lab.state.spec.recipe.segment_key
+
+    @property
+    def znodes(self) -> Znodes:
+        """The record in ZooKeeper. Raises UsageError on KRaft, where no incident that needs it is begun."""
+        if self.access.znodes is None:
+            raise UsageError(f"lab {self.lab.name!r} has no ZooKeeper", hint="kfix lab incidents")
+        return self.access.znodes
+
     # --- content --------------------------------------------------------------------------------------------------
 
     def ids(self) -> tuple[int, ...]:
@@ -147,7 +159,17 @@ class IncidentContext:
 
     def kill(self, *brokers: int) -> None:
         kill_brokers(self.lab, brokers)
-        self.report(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL); ZooKeeper has ended the session")
+        self.report(f"killed broker {' and '.join(map(str, brokers))} (SIGKILL); {self.lab.authority.buried}")
+
+    def shut_down(self, *brokers: int) -> None:
+        self.lab.nodes.shutdown(self.lab.state, brokers)
+        wait_gone(self.lab, brokers)
+        self.report(f"shut down broker {' and '.join(map(str, brokers))} (SIGTERM)")
+
+    def kill_controllers(self, numbers: Iterable[int]) -> None:
+        dying = tuple(numbers)
+        self.lab.nodes.kill(self.lab.state, dying, "controller")
+        self.report(f"killed controller {' and '.join(map(str, dying))} (SIGKILL)")
 
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)
@@ -207,7 +229,7 @@ class IncidentContext:
         wait_for("all replicas are in sync and all brokers agree", well, seconds)
 
     def live_state(self, topic: str, number: int) -> RecordedState:
-        return wait_for(f"{topic}-{number} has a state in ZooKeeper", lambda: self.access.state(topic, number), 10)
+        return wait_for(f"{topic}-{number} has a recorded state", lambda: self.access.state(topic, number), 10)
 
     def wait_state(
         self, topic: str, number: int, what: str, holds: Callable[[RecordedState], bool], seconds: float = 30

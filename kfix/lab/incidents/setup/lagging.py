@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # A throttled replica still fetches the rest of a segment, at most 1 MB (replica.fetch.max.bytes), each time its
 # quota's 11 s are over. With one record per segment, the backlog lasts four minutes.
-_SEGMENTS = {"segment.bytes": "250000"}
+_SEGMENT_BYTES = "250000"
 _BACKLOG_RECORDS = 25
 _HEAD_START_RECORDS = 12
 
@@ -40,7 +40,7 @@ def fall_behind(
     """With `one_by_one` the first of `followers` has the fewest records, the last the most."""
     partitions = tuple(partitions)
     for topic in {topic for topic, _ in partitions}:
-        context.set_config("topics", topic, _SEGMENTS)
+        context.set_config("topics", topic, {context.small_segments: _SEGMENT_BYTES})
     throttles.put(context, Throttle(1, dict.fromkeys(partitions, followers)))
     groups = [(broker,) for broker in followers] if one_by_one else [followers]
     for number, group in enumerate(groups):
@@ -69,7 +69,8 @@ def lift_throttle(context: IncidentContext, topics: Iterable[str], brokers: Iter
     throttles.lift(context, topics, brokers)
     for topic in topics:
         config = context.access.configs("topics").get(topic, {})
-        context.access.write_config("topics", topic, {key: config[key] for key in config.keys() - _SEGMENTS.keys()})
+        own = {key: config[key] for key in config.keys() - {context.small_segments}}
+        context.access.write_config("topics", topic, own)
 
 
 def _drop_out(context: IncidentContext, partitions: tuple[TopicPartition, ...], followers: tuple[int, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _SIDES = ("leader", "follower")
 # The whole line: Processing override for entityPath: topics/x with config: HashMap(some.key -> 250000, another -> ..)
 _APPLIES = "Processing override for entityPath: {} with config"
+# The same on KRaft: Updating topic x with new configuration : some.key -> 250000,another -> 1:2,1:3 (kafka.server..)
+_UPDATES = "Updating {} with new configuration"
 
 
 def rate_key(side: str) -> str:
@@ -58,12 +61,14 @@ def put(context: IncidentContext, throttle: Throttle) -> None:
     No request shows whether a broker applies a throttle yet, and a broker stopped before it does would catch up at
     once. Its log names a change just before the broker applies it, one after the other: so each is written twice, and
     the second line proves the first. The full value is compared: an earlier change of the topic may still be in flight.
+    KRaft writes no record for a change that changes nothing; there the next record that a broker applies is the proof.
     """
     wanted = {f"brokers/{broker}": config for broker, config in throttle.of_brokers().items()}
     wanted |= {f"topics/{topic}": config for topic, config in throttle.of_topics().items()}
     logs = {broker: context.lab.store.log_file("broker", broker) for broker in throttle.of_brokers()}
     read_so_far = {broker: log.stat().st_size for broker, log in logs.items()}
-    for _ in range(2):
+    quorum = context.lab.quorum
+    for _ in range(1 if quorum else 2):
         for entity, config in wanted.items():
             kind, _, name = entity.partition("/")
             context.set_config(kind, name, config)
@@ -73,22 +78,37 @@ def put(context: IncidentContext, throttle: Throttle) -> None:
             log.seek(read_so_far[broker])
             news = log.readlines()
         mine = {entity: config for entity, config in wanted.items() if entity in {f"brokers/{broker}", *topics}}
-        return all(_count(news, entity, config) > 1 for entity, config in mine.items())
+        if quorum is None:
+            return all(_count(news, _APPLIES.format(entity), config) > 1 for entity, config in mine.items())
+        return all(_count(news, _updates(entity), config) for entity, config in mine.items())
 
     topics = {entity for entity in wanted if entity.startswith("topics/")}
     for broker in logs:
         wait_for(f"broker {broker} applies its throttle", lambda each=broker: obeys(each), 20)  # type: ignore[misc]
+    if quorum is not None:
+        seen = quorum.applied()
+        wait_for(
+            "the brokers apply what follows their throttles",
+            lambda: all(quorum.applied().get(each, -1) > seen[each] for each in logs),
+            20,
+        )
 
 
-def _count(lines: Iterable[str], entity: str, config: Mapping[str, str]) -> int:
-    """Counts the lines that give this entity all of these settings."""
+def _updates(entity: str) -> str:
+    kind, _, name = entity.partition("/")
+    return _UPDATES.format(f"{'topic' if kind == 'topics' else 'node'} {name}")
+
+
+def _count(lines: Iterable[str], begin: str, config: Mapping[str, str]) -> int:
+    """Counts the lines with this beginning that have all of these settings."""
     pairs = [f"{key} -> {value}" for key, value in config.items()]
-    return sum(_APPLIES.format(entity) in line and all(_has(line, pair) for pair in pairs) for line in lines)
+    return sum(begin in line and all(_has(line, pair) for pair in pairs) for line in lines)
 
 
 def _has(line: str, pair: str) -> bool:
-    """A value ends with the map or where the next key begins; it may contain commas, but never a comma and a blank."""
-    return f"{pair}, " in line or f"{pair})" in line
+    """A value ends with the list or where the next key begins, which no digit does; a value itself may have commas."""
+    at = line.find(pair)
+    return at >= 0 and re.match(r",\s|,[a-z]|\)|\s\(", line[at + len(pair) :]) is not None
 
 
 def lift(context: IncidentContext, topics: Iterable[str], brokers: Iterable[int]) -> None:

@@ -108,7 +108,8 @@ def test_values_survive_the_way_through_a_properties_file():
 
 
 def test_every_version_of_the_table_says_so_itself():
-    assert all(recipe_of(version).kafka == version for version in RECIPES)
+    assert all((recipe.kafka, recipe.mode) == line for line, recipe in RECIPES.items())
+    assert all(recipe_of(*line) is recipe for line, recipe in RECIPES.items())
 
 
 def test_with_sasl_a_broker_has_a_second_listener_and_its_peers_use_the_first(tmp_path):

@@ -11,9 +11,13 @@ def test_a_number_is_a_broker_and_zk_with_a_number_a_zookeeper():
     assert process_named("zk2") == ("zookeeper", 2)
     assert word_of(*process_named("zk2")) == "zk2"
     assert word_of(*process_named("7")) == "7"
+    assert process_named("controller 100") == ("controller", 100)
+    assert (process_named("broker 7"), process_named("zookeeper 2")) == (("broker", 7), ("zookeeper", 2))
 
 
-@pytest.mark.parametrize("word", ["", "zk", "zk-1", "-1", "zoo1", "1.5", "\u00b2", "zkzk1"])
+@pytest.mark.parametrize(
+    "word", ["", "zk", "zk-1", "-1", "zoo1", "1.5", "\u00b2", "zkzk1", "controller", "controller100"]
+)
 def test_anything_else_names_no_process(word):
     with pytest.raises(UsageError, match="is not a process") as told:
         process_named(word)

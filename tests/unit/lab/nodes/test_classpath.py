@@ -8,7 +8,7 @@ from kfix.errors import LabError, UsageError
 from kfix.lab.definition.recipes import RECIPES
 from kfix.lab.nodes.classpath import class_path, resource_text
 
-RECIPE = RECIPES["2.7.1"]
+RECIPE = RECIPES["2.7.1", "zk"]
 
 # Stands in for Maven: it counts its calls and writes the class path it is told to.
 MAVEN = """#!/bin/sh

@@ -1,0 +1,40 @@
+"""The settings of a node of a lab, with the addresses that its state knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kfix.lab.definition.properties import (
+    broker_settings,
+    controller_settings,
+    kraft_broker_settings,
+    zookeeper_settings,
+)
+from kfix.lab.definition.recipes import ZK
+from kfix.lab.definition.state import ControllerDef, ZooKeeperDef
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kfix.lab.definition.state import LabState, Node
+
+
+def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
+    address = state.host_of(node).address
+    if isinstance(node, ZooKeeperDef):
+        ensemble = {each: state.host_of(each).address for each in state.zookeepers}
+        return zookeeper_settings(node, ensemble, disk)
+    if isinstance(node, ControllerDef):
+        return controller_settings(state.spec, node, quorum_of(state), disk)
+    if state.spec.recipe.mode == ZK:
+        return broker_settings(state.spec, node, zookeeper_connect(state), address, disk)
+    return kraft_broker_settings(state.spec, node, quorum_of(state), address, disk)
+
+
+def zookeeper_connect(state: LabState) -> str:
+    return ",".join(state.address_of(node) for node in state.zookeepers) + state.spec.chroot
+
+
+def quorum_of(state: LabState) -> dict[ControllerDef, str]:
+    """Returns {voter: its address without the port}."""
+    return {each: state.host_of(each).address for each in state.controllers}

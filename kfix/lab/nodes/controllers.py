@@ -1,0 +1,146 @@
+"""The controllers of a KRaft quorum as the keepers of a lab's record."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from kfix.errors import LabError, UnreachableError
+from kfix.lab.definition.state import no_such
+from kfix.lab.nodes.authority import START_SECONDS, Authority
+from kfix.lab.waiting import POLL_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kfix.lab.clients.access import LabClient
+    from kfix.lab.clients.asking_controllers import QuorumState
+    from kfix.lab.definition.state import BrokerDef, LabState
+
+
+class ControllerQuorum(Authority):
+    role = "controller"
+    title = "the KRaft quorum"
+    buries = "the active controller fences them"
+    buried = "the active controller has fenced it"
+
+    def start_lab(self) -> None:
+        state = self.state
+        self.nodes.format_disks(state, self.role, state.own_controllers)
+        for node in state.own_controllers:
+            self.nodes.start_controller(state, node)
+        # Brokers wait for the controllers by themselves.
+        self.prepare(state.brokers)
+        for broker in state.brokers:
+            self.nodes.start_broker(state, broker)
+
+    def prepare(self, brokers: Iterable[BrokerDef]) -> None:
+        self.nodes.format_disks(self.state, "broker", brokers)
+
+    def start(self, numbers: Iterable[int]) -> None:
+        wanted = tuple(numbers)
+        if not wanted:
+            return
+        state = self.state
+        known = {each.id: each for each in state.own_controllers}
+        for number in wanted:
+            if number not in known:
+                raise no_such(state, self.role, number)
+        for number in wanted:
+            self.nodes.start_controller(state, known[number])
+        self.wait(wanted)
+
+    def wait(self, numbers: Iterable[int] | None = None, seconds: float = START_SECONDS) -> None:
+        """Returns when a controller is active, and those of `numbers` fetch from it or are active.
+
+        Without an alive majority no controller can be active: then it returns when each of them answers.
+        """
+        state = self.state
+        wanted = frozenset(each.id for each in state.controllers) if numbers is None else frozenset(numbers)
+        deadline = time.monotonic() + seconds
+        while not self._serve(wanted):
+            self.nodes.raise_if_dead(state, self.role, [each.id for each in state.own_controllers if each.id in wanted])
+            if numbers is None:
+                started = [each.id for each in state.processes if each.role == "broker"]
+                self.nodes.raise_if_dead(self.state, "broker", started)
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"no controller of {sorted(wanted)} serves after {seconds:.0f} s",
+                    hint="is the machine overloaded? see the lab's logs",
+                )
+            time.sleep(POLL_SECONDS)
+
+    def revive(self) -> Iterator[str]:
+        nodes, state = self.nodes, self.state
+        for number in nodes.those_in(state, self.role, "stopped"):
+            nodes.cont(state, number, self.role)
+            yield f"continued controller {number}"
+        dead = nodes.those_in(state, self.role, "dead")
+        self.start(dead)
+        if dead:
+            yield f"started controller {' and '.join(map(str, dead))}"
+        if self.buries_now():
+            self.wait()
+
+    def client(self, addresses: Callable[[], Mapping[int, str]]) -> LabClient:
+        from kfix.lab.clients.quorum import QuorumClient  # noqa: PLC0415 - loads the client libraries
+
+        return QuorumClient(self.addresses(), addresses)
+
+    def buries_now(self) -> bool:
+        """Only an active controller fences a dead broker, and it needs a majority of the voters."""
+        return self._majority(self.state)
+
+    def addresses(self) -> dict[int, str]:
+        """Returns {controller: host:port}."""
+        state = self.state
+        return {each.id: state.address_of(each) for each in state.controllers}
+
+    def active(self) -> QuorumState | None:
+        """Returns what the active controller answers; None if no controller answers as the active one."""
+        from kfix.lab.clients.asking_controllers import active_controller  # noqa: PLC0415 - brings the adapters
+
+        return active_controller(self.addresses())
+
+    def applied(self) -> dict[int, int]:
+        """Returns {broker: offset up to which it has applied the quorum's log} of the brokers that answer."""
+        from kfix.lab.clients.asking_controllers import applied_offset  # noqa: PLC0415 - brings the adapters
+
+        state, found = self.state, {}
+        for broker in self.nodes.brokers_in(state, "alive"):
+            node = state.broker(broker)
+            assert node is not None
+            with contextlib.suppress(UnreachableError):
+                found[broker] = applied_offset(state.address_of(node))
+        return found
+
+    def role_of(self, number: int) -> str:
+        """Returns the role of the process that controller runs in: `broker` where they are combined."""
+        state = self.state
+        if state.controller(number) is None:
+            raise no_such(state, self.role, number)
+        return "broker" if state.spec.combined else self.role
+
+    def _majority(self, state: LabState) -> bool:
+        role = "broker" if state.spec.combined else self.role
+        alive = [each for each in state.controllers if self.nodes.condition(state, role, each.id) == "alive"]
+        return 2 * len(alive) > len(state.controllers)
+
+    def _serve(self, wanted: frozenset[int]) -> bool:
+        if not self._majority(self.state):
+            return all(_answers(address) for number, address in self.addresses().items() if number in wanted)
+        active = self.active()
+        if active is None or not all(active.log_ends.get(number, -1) >= 0 for number in wanted):
+            return False
+        return all(_answers(address) for number, address in self.addresses().items() if number in wanted)
+
+
+def _answers(address: str) -> bool:
+    from kfix.lab.clients.asking_controllers import quorum_seen_by  # noqa: PLC0415 - brings the adapters
+
+    try:
+        quorum_seen_by(address)
+    except UnreachableError:
+        return False
+    return True
