@@ -16,9 +16,9 @@ from kfix.model.cluster.snapshot import Endpoint, ReachedBy
 class Target:
     """A cluster to read. `timeout` (seconds) limits one snapshot, all sources together.
 
-    `controllers` are listeners of KRaft controllers, where the brokers' settings do not name them, or not as they are
-    reached from here. `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
-    given besides the name.
+    `name` is the cluster's name in an inventory, "" if it was given by its address; `besides` are the options that were
+    given besides the name. `controllers` are listeners of KRaft controllers, where the brokers' settings do not name
+    them as they are reached from here.
     """
 
     bootstrap: tuple[Endpoint, ...]

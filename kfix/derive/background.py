@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kfix.derive.liveness import Likely, likely_of
+from kfix.derive.quorum import listed_alive
 from kfix.model.cluster.snapshot import Mode, Snapshot, TopicPartition
 from kfix.model.numbers import whole_number
 
@@ -62,11 +63,7 @@ def live_brokers(snapshot: Snapshot) -> frozenset[int] | None:
     if snapshot.pasted is not None and snapshot.pasted.registered is not None:
         return frozenset(snapshot.pasted.registered)
     # Most pasted texts are one view without a list of brokers: they do not show which brokers are alive.
-    lists = [set(view.alive) for view in snapshot.views.values() if view.alive]
-    if not lists:
-        return None
-    votes = Counter(broker for alive in lists for broker in alive)
-    return frozenset(b for b, n in votes.items() if 2 * n > len(lists))
+    return listed_alive(snapshot.views, snapshot.quorum)
 
 
 def assignments_of(snapshot: Snapshot) -> set[tuple[int, ...]]:

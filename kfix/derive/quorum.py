@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from kfix.model.cluster.quorum import ControllerAnswer, QuorumView
+from kfix.model.cluster.snapshot import BrokerView
 
 
 def quorum_lost(view: QuorumView) -> bool:
@@ -18,6 +22,26 @@ def quorum_lost(view: QuorumView) -> bool:
     voters = set(view.configured.values())
     settled = bool(voters) and voters <= asked and all(each.answered or each.refused for each in view.controllers)
     return stands_still or settled
+
+
+def fresh_views(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> Mapping[int, BrokerView]:
+    """Returns the views that are not known to be of an older moment; all of them if none is newer."""
+    if quorum is None:
+        return views
+    fresh = {b: view for b, view in views.items() if quorum.reached(b) is not False}
+    return fresh or views
+
+
+def listed_alive(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> frozenset[int] | None:
+    """Returns the brokers that most views list as alive, on KRaft the unfenced ones; None if no view lists any.
+
+    A view whose metadata is of an older moment does not count: it lists dead brokers as alive, and itself.
+    """
+    lists = [set(view.alive) for view in fresh_views(views, quorum).values() if view.alive]
+    if not lists:
+        return None
+    votes = Counter(broker for alive in lists for broker in alive)
+    return frozenset(b for b, n in votes.items() if 2 * n > len(lists))
 
 
 def answering(view: QuorumView) -> tuple[ControllerAnswer, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from kfix.adapters.collect.broker import BrokerAnswers
 from kfix.adapters.collect.tasks import Questions, Task, as_finished
 from kfix.adapters.deadline import Deadline
 from kfix.adapters.endpoint import parse_endpoint
@@ -48,7 +49,9 @@ class QuorumQuestion:
         # A controller that does not respond is a fact about the quorum, not a missing source of the snapshot.
         self._aside = Questions()
         self._voters = voters_in(configs.get("controller.quorum.voters", ""))
-        listed = [parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")]
+        listed = [
+            parse_endpoint(part.strip()) for part in configs.get("controller.quorum.bootstrap.servers", "").split(",")
+        ]
         self._asked: dict[Endpoint, Task[DescribedQuorum]] = {}
         self._ask([*self._voters.values(), *(e for e in listed if e is not None), *target.controllers])
         self._active: DescribedQuorum | None = None
@@ -73,6 +76,10 @@ class QuorumQuestion:
             again = {b: brokers[b] for b in behind}
             self._later = self._aside.start("metadata offsets", lambda: self._offsets_later(again))
 
+    def seen(self, offsets: Offsets) -> QuorumView:
+        """Returns the view of what has answered by now."""
+        return self._view(offsets)
+
     def answer(self, offsets: Offsets, features: Mapping[str, int], fenced: tuple[int, ...] | None) -> QuorumView:
         """Returns the view of everything that has answered, after the requests of `ask_again` have ended."""
         forwarded = self._forwarded.result(self._deadline) if self._forwarded is not None else None
@@ -81,6 +88,9 @@ class QuorumQuestion:
             why = self._forwarded.error.removeprefix(f"{self._forwarded.name}: ")
         later = (self._later.result(self._deadline) if self._later is not None else None) or {}
         self._find_active(self._deadline.within(_FIRST))
+        # A voter that only the active controller names was asked a moment ago.
+        for _ in as_finished(self._asked.values(), self._deadline.within(_FIRST)):
+            pass
         if self._active is None and forwarded is not None and not forwarded[1].error:
             through, self._active = forwarded
         elif forwarded is not None and forwarded[1].error:
@@ -148,7 +158,9 @@ class QuorumQuestion:
         for task in as_finished(self._asked.values(), patience):
             if _is_active(task):
                 break
-        best = [d for task in self._asked.values() if _is_active(task) and (d := task.result(self._deadline)) is not None]
+        best = [
+            d for task in self._asked.values() if _is_active(task) and (d := task.result(self._deadline)) is not None
+        ]
         if best:
             self._active = max(best, key=lambda d: d.epoch)
             voters = {v.node for v in self._active.voters}
@@ -178,8 +190,14 @@ class QuorumQuestion:
         )
 
 
+def kraft_settings(answers: Iterable[BrokerAnswers]) -> Mapping[str, str] | None:
+    """Returns the settings of a broker if every broker that reports its settings is of KRaft, otherwise None."""
+    known = [a.configs for a in answers if a.configs]
+    return known[0] if known and all(c.get("process.roles") for c in known) else None
+
+
 def voters_in(text: str) -> dict[int, Endpoint]:
-    """Returns {node: address} of `controller.quorum.voters`, such as 100@host:9093; parts of another form are left out."""
+    """Returns {node: address} of `controller.quorum.voters`, such as 100@host:9093, without invalid parts."""
     found = {}
     for part in text.split(","):
         node, _, address = part.strip().partition("@")
@@ -207,9 +225,8 @@ def why_unread(view: QuorumView) -> str:
         return ""
     if not view.controllers:
         return "no address of a controller is known: give --bootstrap-controller" + _and_through(view)
-    return "; ".join(dict.fromkeys(each.error or f"{each.address}: is not the active one" for each in view.controllers)) + (
-        _and_through(view)
-    )
+    reasons = dict.fromkeys(each.error or f"{each.address}: is not the active one" for each in view.controllers)
+    return "; ".join(reasons) + _and_through(view)
 
 
 def _and_through(view: QuorumView) -> str:

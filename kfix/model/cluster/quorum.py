@@ -29,8 +29,7 @@ class QuorumReplica(NamedTuple):
 class ControllerAnswer(NamedTuple):
     """A controller that was asked at its own listener, and answered as the active one, as another one, or not at all.
 
-    `node` is -1 if only its address is known. `refused`: nothing listens there, or something else does. `error` is "" if
-    it answered.
+    `node` is -1 if only its address is known. `refused`: nothing listens there. `error` is "" if it answered.
     """
 
     node: int

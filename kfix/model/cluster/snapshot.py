@@ -329,8 +329,8 @@ class Snapshot:
 
     `group_readings` are of the groups asked for by name, with those of the first of two snapshots. `transaction_log`
     names the producers of the open transactions that were seen; None if there was none. `ensemble` holds
-    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of KRaft,
-    even if no controller answers; None in ZooKeeper mode, where the mode is unknown, and if it was never asked.
+    every ZooKeeper server by its own `srvr`, even if none has a quorum and `zookeeper` is None. `quorum` is that of
+    KRaft, even if no controller answers; None if none was asked.
     `visible` is the high watermark at a broker that names itself leader. `vantages` are the places that the snapshot
     was merged from; a single one is listed only if it has a name. `stated_partitions` is {topic: partition count} as
     the headers of a pasted text state it, since a text may show some partitions only; None: every partition was read.

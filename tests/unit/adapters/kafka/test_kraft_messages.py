@@ -19,6 +19,7 @@ from kfix.adapters.kafka.security import Security
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from tests.unit.adapters.kafka.test_connection import server
 
+cursors = st.one_of(st.none(), st.builds(TopicPartition, st.text(min_size=1, max_size=20), st.integers(0, 9)))
 names = st.text(min_size=1, max_size=20)
 ids = st.lists(st.integers(0, 70000), max_size=5)
 offsets = st.integers(-1, 2**62)
@@ -67,7 +68,9 @@ def test_cluster_request_for_controllers_does_not_ask_for_fenced_brokers():
     )
 
 
-@given(st.lists(names, max_size=4).map(tuple), st.one_of(st.none(), st.builds(TopicPartition, names, st.integers(0, 9))))
+@given(
+    st.lists(names, max_size=4).map(tuple), st.one_of(st.none(), st.builds(TopicPartition, names, st.integers(0, 9)))
+)
 def test_topic_partitions_request_has_the_same_bytes(topics, start):
     asked = admin.DescribeTopicPartitionsRequest
     cursor = None if start is None else asked.Cursor(topic_name=start.topic, partition_index=start.partition)
