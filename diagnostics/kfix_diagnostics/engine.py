@@ -128,6 +128,9 @@ def _notes(case: CaseFile) -> Iterator[str]:
     moved = case.being_moved
     if moved:
         yield f"{per_topic(moved)} {are(len(moved))} being reassigned"
+    quorum = case.snapshot.quorum
+    if quorum is not None and quorum.ignored_zookeeper:
+        yield f"ZooKeeper at {quorum.ignored_zookeeper} was ignored: this cluster runs on KRaft"
     if case.snapshot.pasted is not None:
         yield from text_notes(case.snapshot.pasted)
 

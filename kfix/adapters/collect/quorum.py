@@ -88,6 +88,8 @@ class QuorumQuestion:
             why = self._forwarded.error.removeprefix(f"{self._forwarded.name}: ")
         later = (self._later.result(self._deadline) if self._later is not None else None) or {}
         self._find_active(self._deadline.within(_FIRST))
+        if self._active is None:
+            self._elected_meanwhile()
         # A voter that only the active controller names was asked a moment ago.
         for _ in as_finished(self._asked.values(), self._deadline.within(_FIRST)):
             pass
@@ -165,6 +167,13 @@ class QuorumQuestion:
             self._active = max(best, key=lambda d: d.epoch)
             voters = {v.node for v in self._active.voters}
             self._ask(endpoint for node, endpoint in self._active.nodes if node in voters)
+
+    def _elected_meanwhile(self) -> None:
+        """Asks those again that answered as not active: an election takes as long as a snapshot."""
+        for endpoint in [e for e, task in self._asked.items() if task.answer_so_far is not None]:
+            del self._asked[endpoint]
+            self._ask([endpoint])
+        self._find_active(self._deadline.within(_FIRST))
 
     def _view(self, offsets: Offsets) -> QuorumView:
         named = {endpoint: node for node, endpoint in self._voters.items()}
