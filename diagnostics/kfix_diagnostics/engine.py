@@ -90,7 +90,7 @@ def settle_seconds(
     seen = _examined(snapshot, options)
     alarms = ((check, f) for check, findings in seen.cluster for f in findings if f.severity > Severity.INFO)
     in_doubt = any(reading.needs_second for reading in seen.case.snapshot.group_readings)
-    if in_doubt or any(check.debounce is not Debounce.NONE for check, _ in alarms):
+    if in_doubt or any(check.debounce is not Debounce.NONE and f.lasted < debounce for check, f in alarms):
         return debounce
     ages = [row.stable_for for check, rows in seen.hits if check.debounce is not Debounce.NONE for row in rows]
     pause = max((max(debounce - max(age, 0), 0.0) for age in ages if age <= debounce), default=0.0)
