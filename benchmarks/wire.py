@@ -48,7 +48,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kfix-wire-") as folder:
         os.environ |= {"KFIX_STATE_HOME": f"{folder}/state", "KFIX_LAB_HOME": f"{folder}/labs", "NO_COLOR": "1"}
         settings = {"zookeeper.session.timeout.ms": "30000"}
-        spec = LabSpec("wire", asked.kafka, tuple(range(1, asked.brokers + 1)), heap_mb=1400, settings=settings)
+        spec = LabSpec("wire", asked.kafka, ids=tuple(range(1, asked.brokers + 1)), heap_mb=1400, settings=settings)
         lab = Lab.up(spec)
         try:
             print("| partitions | what | A | B | A / B wall (range) | A / B CPU | RSS of A, MB | goal |")
@@ -72,7 +72,7 @@ def measure(lab: Lab, size: int, count: int) -> None:
         wanted = f"wall <= {goal.floor}x" if goal and goal.floor else ""
         report(size, f"`kfix diagnose` / bare sockets, {lines} sessions, and `import typer`", both, wanted)
     saved = Path(os.environ["KFIX_STATE_HOME"]).with_name("saved.json.gz")
-    both = pairs([KFIX, "snapshot", "save", str(saved), *ours[2:]], ours, count)
+    both = pairs([KFIX, "snapshot", "save", "--overwrite", str(saved), *ours[2:]], ours, count)
     more = both.median("a", "wall") - both.median("b", "wall")
     wanted = f"{saved.stat().st_size / size:.1f} bytes a partition, {more:+.2f} s"
     report(size, "`kfix snapshot save` / `kfix diagnose`", both, f"{wanted} (<= 12 bytes, <= 0.2 s)")

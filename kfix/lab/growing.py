@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from kfix.lab.nodes.handle import LabHandle
 
-#: Topics of so many partitions, like those of a service with several consumers.
-WIDTH = 20
 _BATCH = 500
 #: Heap of a broker in KB for each replica, beside a fixed share (seen on 2.7.1: 520 to 840 MB with 10 000 replicas).
 _HEAP_KB_A_REPLICA = 40

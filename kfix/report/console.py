@@ -81,13 +81,6 @@ def overwrite(console: Console, text: str, blanks: int = 0) -> None:
     console.file.flush()
 
 
-def console_for_text(out: TextIO, width: int) -> HarmlessConsole:
-    """Returns a console without colours, for files, tests and tickets."""
-    return HarmlessConsole(
-        file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False, markup=False, emoji=False
-    )
-
-
 def table(box: Box | None = None, **options: Any) -> HarmlessTable:
     return HarmlessTable(box=box, pad_edge=False, **options)
 

@@ -221,8 +221,14 @@ def ask_log_ends(
         deadline,
     )
     found = {}
+    # Most logs of a large cluster are empty or equally long: equal ends share one object.
+    known: dict[tuple[int, int, int], LogEnd] = {}
     for tp, end in ends.items():
         start = starts.get(tp)
         bad = end.error or (start.error if start else 0)
-        found[tp] = LogEnd(-1, -1, name_of(bad)) if bad else LogEnd(start.offset if start else -1, end.offset)
+        key = (bad, start.offset if start else -1, end.offset)
+        made = known.get(key)
+        if made is None:
+            made = known[key] = LogEnd(-1, -1, name_of(bad)) if bad else LogEnd(*key[1:])
+        found[tp] = made
     return found

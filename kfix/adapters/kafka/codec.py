@@ -54,6 +54,11 @@ class Writer:
         self._parts.append(_I32.pack(len(value)) + value)
         return self
 
+    def raw(self, data: bytes) -> Writer:
+        """Appends bytes that are encoded already."""
+        self._parts.append(data)
+        return self
+
     def array(self, items: list[T] | tuple[T, ...] | None, each: Callable[[Writer, T], object]) -> Writer:
         self.i32(-1 if items is None else len(items))
         for item in items or ():

@@ -7,6 +7,7 @@ docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLog
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -172,16 +173,18 @@ def describe_log_dirs(*, with_room: bool, tps: tuple[TopicPartition, ...] | None
     return Request(DESCRIBE_LOG_DIRS, 1, Writer().array(None if tps is None else _by_topic(tps), topic).done())
 
 
+#: partition, leader epoch, timestamp
+_OFFSET_OF = struct.Struct(">iiq")
+
+
 def list_offsets(
     tps: tuple[TopicPartition, ...], timestamp: int, *, replica: int = DEBUGGING_REPLICA, isolation: int = 0
 ) -> Request:
     """`isolation` applies only to consumers (`replica` -1): 0 requests the high watermark, 1 the last stable offset."""
-
-    def partition(w: Writer, index: int) -> None:
-        w.i32(index).i32(-1).i64(timestamp)
+    pack = _OFFSET_OF.pack
 
     def topic(w: Writer, item: tuple[str, list[int]]) -> None:
-        w.string(item[0]).array(item[1], partition)
+        w.string(item[0]).i32(len(item[1])).raw(b"".join([pack(index, -1, timestamp) for index in item[1]]))
 
     w = Writer().i32(replica).i8(isolation).array(_by_topic(tps), topic)
     return Request(LIST_OFFSETS, 5, w.done())

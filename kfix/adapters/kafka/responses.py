@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kfix.adapters.kafka.codec import ByteReader, ProtocolError
 from kfix.adapters.kafka.codes import NO_ANSWER, name_of
@@ -41,8 +43,7 @@ class DescribedConfig:
     defaults: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionOffset:
+class PartitionOffset(NamedTuple):
     """An offset. `timestamp` (ms) and `leader_epoch` are those of the batch found by time, -1 for LATEST."""
 
     error: int
@@ -199,15 +200,26 @@ def describe_configs(r: ByteReader) -> list[DescribedConfig]:
     return r.array(resource)
 
 
+#: partition, error, timestamp, offset, leader epoch: a snapshot with log ends has one per replica
+_OFFSET_ROW = struct.Struct(">ihqqi")
+
+
 def list_offsets(r: ByteReader) -> dict[TopicPartition, PartitionOffset]:
     r.i32()
     found: dict[TopicPartition, PartitionOffset] = {}
     for _ in range(r.i32()):
-        topic = r.string()
-        for _ in range(r.i32()):
-            index, error = r.i32(), r.i16()
-            timestamp, offset, epoch = r.i64(), r.i64(), r.i32()
-            found[TopicPartition(topic, index)] = PartitionOffset(error, offset, timestamp, epoch)
+        topic, count = r.string(), r.i32()
+        data, at, unpack, size = r.data, r.at, _OFFSET_ROW.unpack_from, _OFFSET_ROW.size
+        try:
+            for _ in range(count):
+                index, error, timestamp, offset, epoch = unpack(data, at)
+                at += size
+                found[TopicPartition(topic, index)] = PartitionOffset(error, offset, timestamp, epoch)
+        except struct.error:
+            raise ProtocolError(
+                "the response ends too early: not the requested version of the Kafka protocol"
+            ) from None
+        r.at = at
     return found
 
 

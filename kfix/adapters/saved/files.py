@@ -30,7 +30,7 @@ def save(snapshot: Snapshot, path: Path) -> int:
     if path.suffix == ".gz":
         import gzip  # noqa: PLC0415 - only a compressed file needs it
 
-        raw = gzip.compress(raw, compresslevel=1)
+        raw = gzip.compress(raw, compresslevel=6)
     write_whole(path, raw)
     return len(raw)
 

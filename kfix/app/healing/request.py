@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kfix.adapters.saved.offsets import read_offsets
 from kfix.app.healing.offsets import compared, gaps, left_out, rules_of
 from kfix.app.healing.site import Site
 from kfix.app.text import utf8
@@ -101,7 +100,11 @@ def read_request(
     args, topic = _params(runbook, params)
     rules = site.policy(policy)
     moves = () if moves_file is None else _moves(moves_file)
-    saved = None if offsets_file is None else read_offsets(offsets_file)
+    saved = None
+    if offsets_file is not None:
+        from kfix.adapters.saved.offsets import read_offsets  # noqa: PLC0415 - brings pydantic
+
+        saved = read_offsets(offsets_file)
     return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved)
 
 

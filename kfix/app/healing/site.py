@@ -10,8 +10,6 @@ from pathlib import Path
 from kfix.errors import UsageError
 from kfix.model.places import config_home, state_home
 from kfix.model.plan.runbook import Runbook
-from kfix.runbook.file import catalogue
-from kfix.runbook.file.load import load_file
 from kfix.runbook.journal.runs import RunStore
 from kfix.runbook.policy.policy import NO_POLICY, Policy
 
@@ -33,19 +31,27 @@ class Site:
 
         Raises UsageError for an unknown name.
         """
+        from kfix.runbook.file import catalogue  # noqa: PLC0415 - reading runbooks brings pydantic and YAML
+
         return catalogue.load(name, folder, self.own_runbooks())
 
     def load_or_file(self, text: str, folder: Path | None = None) -> Runbook:
         """As `load`, but text that ends in .yaml or contains a slash is the path of a file."""
         if text.endswith((".yaml", ".yml")) or os.sep in text:
+            from kfix.runbook.file.load import load_file  # noqa: PLC0415
+
             return load_file(Path(text))
         return self.load(text, folder)
 
     def load_all(self, folder: Path | None = None) -> tuple[Runbook, ...]:
+        from kfix.runbook.file import catalogue  # noqa: PLC0415
+
         return tuple(catalogue.load_all(folder, self.own_runbooks()))
 
     def files(self, folder: Path | None = None) -> Mapping[str, Path]:
         """Returns {name: file} of every runbook that `load` would find."""
+        from kfix.runbook.file import catalogue  # noqa: PLC0415
+
         return catalogue.files(folder, self.own_runbooks())
 
     def policy(self, named: Path | None = None) -> Policy:

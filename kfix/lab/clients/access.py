@@ -129,8 +129,8 @@ class LabClient(ABC):
         """Returns the id of the active controller."""
 
     @abstractmethod
-    def changer(self) -> int | None:
-        """Returns the broker that takes reassignments."""
+    def taker(self) -> int | None:
+        """Returns the broker that takes changes: the controller, or one that forwards them to it."""
 
     @abstractmethod
     def topics(self) -> tuple[str, ...]: ...
@@ -154,6 +154,10 @@ class LabClient(ABC):
     @abstractmethod
     def write_config(self, kind: str, name: str, config: Mapping[str, str]) -> None:
         """Replaces the dynamic config of a topic or a broker."""
+
+    @abstractmethod
+    def forget(self, broker: int) -> None:
+        """Removes what the record still has of a dead broker that will not come back."""
 
     @abstractmethod
     def delete_topic(self, topic: str) -> None:

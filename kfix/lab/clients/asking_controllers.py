@@ -11,7 +11,7 @@ from kfix.adapters.kafka.connection import BrokerConnection
 from kfix.adapters.kafka.requests import API_VERSIONS, Request, api_versions
 from kfix.adapters.kafka.security import Security
 from kfix.errors import UnreachableError
-from kfix.lab.clients.asking import DESCRIBE_TOPIC_PARTITIONS, ask
+from kfix.lab.clients.asking import DESCRIBE_TOPIC_PARTITIONS, UNREGISTER_BROKER, ask
 from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 
 if TYPE_CHECKING:
@@ -80,6 +80,17 @@ def eligible_replicas(address: str, topics: Iterable[str], seconds: float = 5.0)
     w = Writer().compact_array(sorted(topics), lambda each, name: each.compact_string(name).no_tags())
     no_cursor = w.i32(_MOST_PARTITIONS).i8(-1).no_tags().done()
     return ask(address, Request(DESCRIBE_TOPIC_PARTITIONS, 0, no_cursor, flexible=True), _eligible, seconds)
+
+
+def unregister(address: str, broker: int, seconds: float = 10.0) -> int:
+    """Removes the registration of a dead broker. Returns the error code. Raises UnreachableError."""
+    request = Request(UNREGISTER_BROKER, 0, Writer().i32(broker).no_tags().done(), flexible=True)
+    return ask(address, request, _unregistered, seconds)
+
+
+def _unregistered(r: ByteReader) -> int:
+    r.i32()
+    return r.i16()
 
 
 def _describe_quorum() -> Request:

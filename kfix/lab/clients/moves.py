@@ -24,10 +24,10 @@ def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ..
     request = requests.alter_reassignment(where, replicas, int(_ANSWER_SECONDS * 1000))
 
     def begun() -> bool:
-        changer = access.changer()
-        if changer is None:
+        taker = access.taker()
+        if taker is None:
             return False
-        result = ask(access.addresses()[changer], request, responses.alter_reassignment, _ANSWER_SECONDS)
+        result = ask(access.addresses()[taker], request, responses.alter_reassignment, _ANSWER_SECONDS)
         if result.error not in {0, _NOT_CONTROLLER}:
             raise LabError(f"the reassignment of {where} to {replicas} was refused: {result.error} {result.message}")
         return result.error == 0
@@ -37,9 +37,9 @@ def start_move(access: LabClient, where: TopicPartition, replicas: tuple[int, ..
 
 def moves(access: LabClient) -> Mapping[TopicPartition, Assignment]:
     """Returns the reassignments in progress, as the controller reports them; none if it does not answer."""
-    changer = access.changer()
+    taker = access.taker()
     try:
-        address = access.addresses()[-1 if changer is None else changer]
+        address = access.addresses()[-1 if taker is None else taker]
         _, found = ask(address, requests.list_reassignments(), responses.list_reassignments, _ANSWER_SECONDS)
     except (UnreachableError, KeyError):
         return {}

@@ -12,7 +12,7 @@ from kfix.adapters.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
 from kfix.errors import LabError, UnreachableError
 from kfix.lab.clients.access import LabClient, RecordedState
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas
+from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas, unregister
 from kfix.lab.clients.moves import moves, start_move
 from kfix.lab.waiting import wait_for
 
@@ -57,7 +57,7 @@ class QuorumClient(LabClient):
         """Returns whether all are fenced; a record that nothing changes proves nothing."""
         return self.controller() is not None and super().are_gone(brokers)
 
-    def changer(self) -> int | None:
+    def taker(self) -> int | None:
         """Every broker forwards changes to the controller that it knows: the freshest one knows the active one."""
         broker, _ = self._freshest()
         return broker
@@ -107,13 +107,20 @@ class QuorumClient(LabClient):
         resource = TOPIC_RESOURCE if kind == "topics" else BROKER_RESOURCE
         request = requests.alter_configs(resource, "" if name == _DEFAULT else name, changes)
         # Only the broker itself takes changes of its own config.
-        target = int(name) if kind == "brokers" and name != _DEFAULT else self.changer()
+        target = int(name) if kind == "brokers" and name != _DEFAULT else self.taker()
         address = self.addresses().get(-1 if target is None else target)
         if address is None:
             raise LabError(f"no broker takes the config of {kind} {name}", hint="kfix lab status")
         result = ask(address, request, resources.altered_configs, _SECONDS)
         if result.error:
             raise LabError(f"the config of {kind} {name} was refused: {result.error} {result.message}")
+
+    def forget(self, broker: int) -> None:
+        """A fenced broker stays registered, and new topics would be placed on it."""
+        taker = self.taker()
+        error = unregister(self.addresses()[taker], broker) if taker is not None else -1
+        if error:
+            raise LabError(f"broker {broker} was not unregistered: error {error}", hint="kfix lab status")
 
     def delete_topic(self, topic: str) -> None:
         admin = self.admin()  # must outlive its futures

@@ -64,7 +64,7 @@ class ZooKeeperClient(LabClient, Znodes):
         raw = self._read("/controller")
         return int(raw["brokerid"]) if raw else None
 
-    def changer(self) -> int | None:
+    def taker(self) -> int | None:
         return self.controller()
 
     def topics(self) -> tuple[str, ...]:
@@ -141,6 +141,9 @@ class ZooKeeperClient(LabClient, Znodes):
         # Running brokers apply a change only after a notification.
         note = json.dumps({"version": 2, "entity_path": f"{kind}/{name}"}).encode()
         self._zk.create("/config/changes/config_change_", note, sequence=True, makepath=True)
+
+    def forget(self, broker: int) -> None:
+        """The registration ended with the session."""
 
     def delete_topic(self, topic: str) -> None:
         with contextlib.suppress(NodeExistsError):

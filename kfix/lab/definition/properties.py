@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SASL_PROTOCOL = "SASL_PLAINTEXT"
 CONTROL, CONTROLLER = "CONTROL", "CONTROLLER"
 _PROTOCOLS = {"PLAINTEXT": "PLAINTEXT", SASL_PROTOCOL: SASL_PROTOCOL}
+_SHARE_REPLICAS = "share.coordinator.state.topic.replication.factor"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 
 # Small and quick, and no setting that would heal an incident by itself.
@@ -36,7 +37,6 @@ DEFAULTS: dict[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "transaction.state.log.num.partitions": "2",
     "transaction.state.log.min.isr": "1",
-    "transaction.state.log.replication.factor": "1",
 }
 #: What a mode adds.
 MODE_DEFAULTS: dict[str, dict[str, str]] = {
@@ -120,9 +120,10 @@ def format_arguments(spec: LabSpec, number: int, quorum: Mapping[ControllerDef, 
 
 def _defaults(spec: LabSpec) -> dict[str, str]:
     settings = DEFAULTS | MODE_DEFAULTS[spec.recipe.mode] | dict(spec.recipe.settings)
-    for key in ("transaction.state.log.replication.factor", "share.coordinator.state.topic.replication.factor"):
-        if key in settings:
-            settings[key] = str(min(3, len(spec.ids)))
+    replicas = str(min(3, len(spec.ids)))
+    settings["transaction.state.log.replication.factor"] = replicas
+    if _SHARE_REPLICAS in settings:
+        settings[_SHARE_REPLICAS] = replicas
     return settings
 
 

@@ -137,5 +137,7 @@ def remove_broker(lab: LabHandle, broker_id: int) -> None:
     if lab.nodes.condition(state, "broker", broker_id) != "dead":
         lab.nodes.kill(state, [broker_id])
     wait_gone(lab, [broker_id])
+    with lab.access() as access:
+        access.forget(broker_id)
     lab.nodes.wipe_disk(state, broker_id)
     lab.store.update(lambda current: current.without_broker(broker_id))

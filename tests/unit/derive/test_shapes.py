@@ -25,7 +25,7 @@ CONDITIONS: tuple[Predicate, ...] = (*row_conditions(), _TIMES, _EVERY)
 def widened(snapshot: Snapshot, copies: int) -> Snapshot:
     """Returns the snapshot with each topic several times, so that many partitions have one shape."""
 
-    def more(found):  # type: ignore[no-untyped-def]
+    def more(found):
         return {
             TopicPartition(f"{tp.topic}{n or ''}", tp.partition): v for n in range(copies) for tp, v in found.items()
         }
@@ -49,7 +49,7 @@ def widened(snapshot: Snapshot, copies: int) -> Snapshot:
 
 @settings(max_examples=150, deadline=None)
 @given(papers(), st.integers(1, 4), st.sampled_from([EXPECTED, Expected(2, 1)]))
-def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expected):  # type: ignore[no-untyped-def]
+def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expected):
     snapshot = widened(paper.snapshot(), copies)
     background = background_of(snapshot)
     plain = SnapshotPartitions(snapshot, derive(snapshot, background), expected)
@@ -69,7 +69,7 @@ def test_every_answer_is_that_of_the_rows_made_one_by_one(paper, copies, expecte
 
 
 @given(papers())
-def test_the_samples_have_every_leader_with_its_isr(paper):  # type: ignore[no-untyped-def]
+def test_the_samples_have_every_leader_with_its_isr(paper):
     snapshot = widened(paper.snapshot(), 3)
     shaped = ShapedPartitions(snapshot, background_of(snapshot))
     rows = derive(snapshot)

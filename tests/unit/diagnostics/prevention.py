@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kfix.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kfix.lab.definition.properties import DEFAULTS
+from kfix.lab.definition.properties import DEFAULTS, MODE_DEFAULTS
+from kfix.lab.definition.recipes import ZK
 from kfix.model.cluster.snapshot import NEWEST_PROTOCOL, Mode
 from tests.unit.diagnostics.build import Paper
 
@@ -127,5 +128,5 @@ def lab(brokers: int = 3) -> Paper:
         "offsets.topic.replication.factor": "3",
         "transaction.state.log.replication.factor": "3",
     }
-    paper.broker_settings = dict.fromkeys(paper.brokers, shipped | DEFAULTS)
+    paper.broker_settings = dict.fromkeys(paper.brokers, shipped | DEFAULTS | MODE_DEFAULTS[ZK])
     return paper

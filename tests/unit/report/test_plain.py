@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from kfix.model.diagnosis.finding import Severity
-from kfix.report.console import console_for_text, console_on
+from kfix.report.console import console_on
 from kfix.report.findings.table import STYLES
 from kfix.report.lines import Line, lines_text, print_lines
 from kfix.report.plain import PlainConsole
@@ -50,12 +50,6 @@ def test_both_consoles_write_the_same(monkeypatch, width, coloured):
     else:
         assert plain.getvalue() == rich.getvalue() == lines_text(LINES, width)
         assert "\x1b" not in plain.getvalue()
-
-
-def test_lines_as_text_are_those_of_a_console_without_colour():
-    out = io.StringIO()
-    print_lines(LINES, console_for_text(out, 66))
-    assert lines_text(LINES, 66) == out.getvalue()
 
 
 def test_no_colour_where_it_is_not_wanted(monkeypatch):

@@ -8,9 +8,10 @@ import pytest
 
 from kfix.model.cluster.snapshot import TopicPartition
 from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Diagnosis, Finding, Remedy, Severity
-from kfix.report.console import console_for_text, console_on
+from kfix.report.console import console_on
 from kfix.report.findings.screen import MOST_LINES, print_first, screen_lines
 from kfix.report.lines import lines_text
+from kfix.report.plain import PlainConsole
 
 WORDS = "the leader epoch of the record is newer than that of the metadata that the brokers have " * 2
 
@@ -135,9 +136,9 @@ def test_advice_alone_blocks_nobody() -> None:
 
 def test_a_first_verdict_is_marked_and_a_healthy_one_is_not_told() -> None:
     out = io.StringIO()
-    print_first(diagnosis(), console_for_text(out, 100))
+    print_first(diagnosis(), PlainConsole(out))
     assert out.getvalue() == ""
-    print_first(diagnosis(fault(1)), console_for_text(out, 100))
+    print_first(diagnosis(fault(1)), PlainConsole(out))
     assert out.getvalue().startswith("confirming a first verdict:\nblocked: group group-1; producers of topic-1\nwhy: ")
 
 
