@@ -156,7 +156,7 @@ def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None)
     where they are known; only they can show one.
     """
     if snapshot.zookeeper is None:
-        return {}
+        return _last_fetch_ms(snapshot)
     found: dict[int, int] = {}
     assigned, states = snapshot.zookeeper.assignments, snapshot.zookeeper.states
     recorded = states.items() if lacking is None else ((tp, states[tp]) for tp in lacking if tp in states)
@@ -166,6 +166,16 @@ def left_ms(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None)
             if gone and state.mtime_ms < found.get(broker, state.mtime_ms + 1):
                 found[broker] = state.mtime_ms
     return found
+
+
+def _last_fetch_ms(snapshot: Snapshot) -> dict[int, int]:
+    """Returns, by broker that is not alive, when it last fetched metadata: KRaft keeps no other record of it."""
+    live = live_brokers(snapshot)
+    if snapshot.quorum is None or live is None:
+        return {}
+    gone = {each.node for each in snapshot.quorum.observers} | {each.node for each in snapshot.quorum.voters}
+    ages = {broker: absence(snapshot.quorum, broker) for broker in gone - live}
+    return {broker: int((snapshot.taken_at - age) * 1000) for broker, age in ages.items() if age is not None}
 
 
 def _settings(snapshot: Snapshot) -> Callable[[str, int], tuple[int, bool, bool]]:

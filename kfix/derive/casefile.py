@@ -16,7 +16,6 @@ from kfix.derive.lag import Lag, LeftOut, lags_of, left_out
 from kfix.derive.loss import Lost, lost_since
 from kfix.derive.partitions import Partitions, Rows
 from kfix.derive.predicate import parse
-from kfix.derive.quorum import absence
 from kfix.derive.shapes import partitions_in
 from kfix.model.cluster.snapshot import (
     Assignment,
@@ -162,8 +161,6 @@ class CaseFile:
 
     def gone_for(self, broker: int) -> float | None:
         left = self.partitions.left_ms(broker)
-        if left is None and self.snapshot.quorum is not None:
-            return absence(self.snapshot.quorum, broker)
         return None if left is None else self._age(left)
 
     def back_for(self, broker: int) -> float | None:
