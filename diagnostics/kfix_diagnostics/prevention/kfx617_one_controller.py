@@ -39,8 +39,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         code=CODE,
         severity=Severity.INFO,
         obj="controller quorum",
-        summary=f"controller {only} is the only voter of the quorum: without it no leader can be elected, and its disk "
-        "is the only full copy of the metadata log among the controllers",
+        summary=f"controller {only} is the only voter of the quorum: without it no leader can be elected",
         cause=Cause("the cluster was set up with one controller", Confidence.CERTAIN),
         evidence=(Evidence(f"controller {only}", "DescribeQuorum", "1 voter"),),
         remedies=(Remedy("Run three controllers on three hosts"),),

@@ -105,7 +105,7 @@ def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterat
     hung = [each for each in missing if not each.refused]
     ending = f". End the process first where it is frozen: {named(hung)}" if hung else ""
     yield Remedy(f"Start {named(missing)} with the old disk{enough}{ending}")
-    yield Remedy("If it runs: repair the network between the controllers")
+    yield Remedy("Where they run: repair the network between the controllers")
 
 
 CHECK = ClusterCheck(

@@ -43,9 +43,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         return
     asked = {each.node: each for each in quorum.controllers}
     lame = [v for v in quorum.voters if v.node != quorum.leader and _lame(v, asked.get(v.node))]
-    spare = len(quorum.voters) - len(lame) - majority(len(quorum.voters))
+    left = len(quorum.voters) - len(lame)
     for voter in lame:
-        yield _finding(voter, asked.get(voter.node), quorum, spare)
+        yield _finding(voter, asked.get(voter.node), quorum, left)
 
 
 def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
@@ -55,18 +55,19 @@ def _lame(voter: QuorumReplica, answer: ControllerAnswer | None) -> bool:
     return answer is not None and not answer.answered
 
 
-def _finding(voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, spare: int) -> Finding:
+def _finding(voter: QuorumReplica, answer: ControllerAnswer | None, quorum: QuorumView, left: int) -> Finding:
     there = answer is not None and answer.answered
     fetching = 0 <= voter.fetched < _SILENT
-    what = "lags behind" if fetching else "does not follow the active one" if there else "is gone"
+    what = "has lagged behind" if fetching else "has not followed the active one" if there else "has been gone"
     since = voter.caught_up if fetching else voter.fetched
-    when = f" for {ago(since)}" if since >= 0 else ""
-    left = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
+    when = f" for {ago(since)}" if since >= 0 else " since the last election"
+    spare = left - majority(len(quorum.voters))
+    then = "the loss of one more stops every change" if spare <= 0 else f"the quorum can lose {spare} more"
     return Finding(
         code=CODE,
         severity=Severity.WARNING,
         obj=f"controller {voter.node}",
-        summary=f"controller {voter.node} {what}{when}: of {several(len(quorum.voters), 'voter')}, {left}",
+        summary=f"controller {voter.node} {what}{when}: {left} of {several(len(quorum.voters), 'voter')} left, {then}",
         cause=_cause(answer, fetching=fetching),
         evidence=(*replica_rows(quorum.voters, quorum, "voter"), *controller_rows(quorum)),
         remedies=tuple(_remedies(voter, there=there, fetching=fetching)),

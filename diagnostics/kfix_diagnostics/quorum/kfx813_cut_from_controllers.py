@@ -31,7 +31,7 @@ from kfix.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.derive.quorum import absence
 from kfix.model.cluster.quorum import QuorumView
 from kfix.model.cluster.snapshot import TopicPartition
-from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Severity
+from kfix.model.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.wording import ago, several
 from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
@@ -55,7 +55,9 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView, *, sta
     twice = _leads_too(broker, rows, case)
     gone = absence(quorum, broker)
     when = f" for {ago(gone)}" if gone is not None and gone >= 1 else ""
-    text = f"does not receive metadata{when}" if stale else "is fenced, although it responds"
+    text = "is fenced, although it responds"
+    if stale:
+        text = f"has not received metadata{when}" if when else "does not receive metadata"
     more = f"; it acts as a second leader of {per_topic(twice)}" if twice else ""
     cut = _records(broker, twice, case)
     lost = f". At least {several(cut, 'record')} will be truncated when it returns" if cut else ""
@@ -76,7 +78,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView, *, sta
         ),
         blocked=Blocked(f"clients that reach broker {broker} only" if twice else ""),
         remedies=(
-            restart(f"Repair the network between broker {broker} and the controllers. It then recovers by itself"),
+            Remedy(f"Repair the network between broker {broker} and the controllers. It then recovers by itself"),
             restart(f"If it stays so although the network is healthy: restart broker {broker}, and no other", broker),
         ),
         never=(
