@@ -36,14 +36,15 @@ def partition_options(numbers: Sequence[int]) -> str:
     return "--partition all" if len(numbers) > _FEW else " ".join(f"--partition {number}" for number in numbers)
 
 
-def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
+def save_from_disk(case: CaseFile, tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
     """Yields how to save the committed offsets of offsets partitions from the disk of one of these brokers."""
     numbers = sorted(tp.partition for tp in tps if tp.topic == OFFSETS_TOPIC)
     ids = sorted(brokers)
     if numbers and ids:
+        restore = "commit them again" if case.kraft else "kfix offsets restore commits them"
         yield Remedy(
             f"If it cannot start: save the committed offsets from the disk of {some([f'broker {b}' for b in ids])}; "
-            "run this there, with its log directory as DIR. Once a leader is back, kfix offsets restore commits them",
+            f"run this there, with its log directory as DIR. Once a leader is back, {restore}",
             f"kfix offsets save {partition_options(numbers)} --log-dir DIR -o offsets.json",
         )
 
@@ -58,18 +59,18 @@ def start(brokers: Iterable[int], case: CaseFile) -> str:
     return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
 
 
-def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
+def runbook(case: CaseFile, name: str, text: str, *params: str, by_hand: str = "") -> Remedy:
     """Returns a remedy that applies a runbook; `params` are its parameters as `NAME=VALUE`.
 
     A runbook that moves replicas is named without its command while a reassignment would be refused or would hang. On
-    KRaft only the text is left of a runbook that does not act there.
+    KRaft only the text is left of a runbook that does not act there, or `by_hand` where the text speaks of the runbook.
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
         acts = "" if case.kraft and name not in _ON_KRAFT else name
         return Remedy(f"Wait {why}. Then: {continued(text)}", "", acts, CHANGES_OF[name])
     if case.kraft and name not in _ON_KRAFT:
-        return Remedy(text, changes=CHANGES_OF.get(name, ()))
+        return Remedy(by_hand or text, changes=CHANGES_OF.get(name, ()))
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
 
