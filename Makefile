@@ -3,8 +3,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
+# Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: setup setup-dev demo fleet-demo test unit proofs real fuzz oracle check lint format bench docs clean
+
+.PHONY: setup setup-dev demo fleet-demo test unit proofs real test-spark-versions test-hadoop fuzz oracle check lint format bench docs clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -42,6 +44,14 @@ proofs: setup-dev
 real: setup-dev
 	@$(PYTEST) tests/cluster tests/spark tests/browser
 
+# Spark 4.0 and 4.3 beside the locked 4.1: downloads 900 MB, takes about 30 minutes.
+test-spark-versions: setup-dev
+	@$(BIN)/python -m tests.spark.versions
+
+# An audit on YARN and HDFS: Maven downloads Hadoop's servers (170 jars), which run on loopback.
+test-hadoop: setup-dev
+	@$(BIN)/python -m pytest -q tests/spark/on_yarn.py
+
 # A slice of this is in every `make test`: hostile files, clusters and arguments, and a kill after every record of every
 # run. FUZZ cases of each kind of input: `python -m tests.proofs.fuzz KIND CASES [FIRST]` runs, or repeats, one kind.
 FUZZ ?= 100000
@@ -73,6 +83,9 @@ docs:
 
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.wire
+	@$(BIN)/python -m benchmarks.judging
+	@$(BIN)/python -m benchmarks.first_verdict
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build site

@@ -98,7 +98,7 @@ def probe_rows(case: CaseFile, tps: Iterable[TopicPartition], most: int = 3) -> 
     wanted = {tp.partition for tp in tps}
     sick = [p for p in case.probes if p.partition in wanted and not p.answers]
     for probe in sick[:most]:
-        yield Evidence("coordinator probe", f"group {probe.group}", probe_words(probe.find_error, probe.fetch_error))
+        yield Evidence("coordinator probe", probe.asked_for, probe_words(probe.find_error, probe.fetch_error))
 
 
 def probe_words(find_error: int | None, fetch_error: int | None) -> str:

@@ -14,7 +14,7 @@ from kfix.app.audit import audit, locked, report, stored_history, stored_report
 from kfix.app.collect import collected
 from kfix.app.fleet import audit_engine, engine
 from kfix.fleet.audit.pending import pending_runs
-from kfix.fleet.audit.tables import named_in, tables
+from kfix.fleet.audit.tables import created_tables, named_in, tables
 from kfix.fleet.collection import already_complete
 from kfix.fleet.engine import Engine
 from kfix.fleet.inventory.load import Loaded
@@ -45,12 +45,16 @@ class AuditRunOptions:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's."""
+    """The engine to use: `spark` is a master URL (None: a process pool on this machine), `settings` are Spark's.
+
+    `catalog` is the schema of Spark's catalog in which an audit registers the tables of the store, "" for none.
+    """
 
     spark: str | None = None
     processes: int | None = None
     settings: Mapping[str, str] | None = None
     sql_on_spark: bool = False
+    catalog: str = ""
 
 
 class AuditObserver(Protocol):
@@ -83,6 +87,11 @@ def run_audit(
     root = place_of(place)
     chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
     with locked(place), chosen as used:
+        registered: Mapping[str, str] = {}
+        if on.catalog:
+            # Before the work, so that what is wrong with the catalog is known at once.
+            registered = created_tables(root)
+            used.register(on.catalog, str(root), registered)
         if options.pending is None:
             wanted: tuple[Run, ...] = (_run(place, loaded, used, options, observer),)
         else:
@@ -91,6 +100,9 @@ def run_audit(
         for found in wanted:
             with observer.progress(len(found.clusters), "judged") as hear:
                 made = audit(root, found, _inventory(found, loaded), used, hear)
+        if on.catalog:
+            new = {name: place for name, place in created_tables(root).items() if name not in registered}
+            used.register(on.catalog, str(root), new)
         return None if made is None else report(root, made, used, days=days)
 
 
@@ -141,6 +153,7 @@ def query_store(sql: str, place: str, on: EngineOptions, *, days: int, run: str,
 
     `days` limits the audits, `snapshots` the runs whose partitions are read. Raises UsageError for a wrong statement.
     """
-    shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
+    # The engine first: pyspark forks to start Java, and a fork after threads have read an hdfs:// store never returns.
     with engine(on.spark, on.processes, on.settings) as used:
+        shown = tables(place_of(place), days=days, run=run, snapshots=snapshots)
         return used.query(sql, named_in(sql, shown))

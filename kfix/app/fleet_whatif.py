@@ -45,14 +45,15 @@ def fleet_forecast(
     UsageError if no chosen cluster has that rack or broker, or for a selection that matches nothing.
     """
     wanted = None if down is None else _parsed(down)
-    root = place_of(place)
-    found = newest_run(root, day, run)
-    inventory = select(
-        recorded_inventory(found.manifest), clusters=chosen.clusters, tags=chosen.tags, owners=chosen.owners
-    )
-    names = tuple(inventory.clusters)
-    absent: tuple[str, ...] = ()
+    # The engine first: pyspark forks to start Java, and a fork after threads have read an hdfs:// store never returns.
     with audit_engine(on.spark, on.processes, on.settings) as engine:
+        root = place_of(place)
+        found = newest_run(root, day, run)
+        inventory = select(
+            recorded_inventory(found.manifest), clusters=chosen.clusters, tags=chosen.tags, owners=chosen.owners
+        )
+        names = tuple(inventory.clusters)
+        absent: tuple[str, ...] = ()
         if wanted is None:
             judged = _stored(root, found) or RunScenarios(root, found, engine).every()
         else:

@@ -268,7 +268,8 @@ class CaseFile:
         if not self.offsets_partitions:
             return {}
         names = {g.name for g in self.snapshot.groups} | set(self.snapshot.remembered_groups)
-        names |= {p.group for p in self.snapshot.probes if p.find_error or p.committed or p.fetch_error}
+        asked = (p for p in self.snapshot.probes if not p.made_up)
+        names |= {p.group for p in asked if p.find_error or p.committed or p.fetch_error}
         names |= {g.name for log in self.offsets_logs for g in log.groups}
         found: dict[int, list[str]] = {}
         for name in sorted(names):
@@ -395,6 +396,5 @@ def open_case(
     transaction_grace: float = TIMING.transaction_grace,
 ) -> CaseFile:
     background = background_of(snapshot)
-    return CaseFile(
-        snapshot, partitions_in(snapshot, background, expected), background, restart_grace, expected, transaction_grace
-    )
+    partitions = partitions_in(snapshot, background, expected)
+    return CaseFile(snapshot, partitions, background, restart_grace, expected, transaction_grace)

@@ -6,6 +6,10 @@ Source: `GroupMetadataManager.partitionFor` and `Utils.abs` of Kafka 2.7.1; the 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from kfix.model.cluster.naming import MADE_UP
+
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
@@ -20,6 +24,22 @@ def java_hash(text: str) -> int:
     for i in range(0, len(units), 2):
         value = (31 * value + ((units[i] << 8) | units[i + 1])) & 0xFFFFFFFF
     return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def made_up_groups(partitions: Collection[int], count: int) -> dict[str, int]:
+    """Returns {name of a group that does not exist: one of `partitions`} of an offsets topic with `count` partitions.
+
+    Asking for the coordinator and the offsets of such a group creates nothing (docs/facts/consumer-groups.md).
+    """
+    wanted, found = set(partitions), dict[str, int]()
+    # A name hits each partition with the same chance: after so many, one in a million is still missing.
+    for number in range(16 * count if wanted else 0):
+        name = f"{MADE_UP}{number}"
+        partition = partition_of_group(name, count)
+        if partition in wanted:
+            wanted.remove(partition)
+            found[name] = partition
+    return found
 
 
 def partition_of_group(group: str, partitions: int) -> int:

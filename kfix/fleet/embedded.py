@@ -69,6 +69,9 @@ class EmbeddedEngine:
             except (pa.ArrowException, OSError) as error:
                 raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
 
+    def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:  # noqa: ARG002
+        raise UsageError(f"--catalog: {schema} needs Spark: this engine has no catalog", hint="add --spark MASTER")
+
 
 def _one_select(db: Any, sql: str) -> None:
     found = db.extract_statements(sql)

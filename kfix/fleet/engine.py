@@ -138,3 +138,11 @@ class Engine(Protocol):
         before them. Raises UsageError if the statement is wrong.
         """
         ...
+
+    def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:
+        """Makes the tables known to the catalog that others use, as `schema.name`, unless they are.
+
+        `root` is the place of the store, `tables` are the places of its tables by name. Raises UsageError if the engine
+        has no catalog, or if another table has the name.
+        """
+        ...

@@ -43,6 +43,9 @@ class Staged:
         far = not self._large or any(_rows(given) > self._large for given in tables.values())
         return (self._far if far else self._near).query(sql, tables)
 
+    def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:
+        self._far.register(schema, root, tables)
+
 
 def _rows(given: Any) -> int:
     if isinstance(given, View):

@@ -17,6 +17,7 @@ from kfix.fleet.answers import plain
 from kfix.fleet.engine import ClusterJob, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
+from kfix_spark.catalog import register
 from kfix_spark.frames import files_frame
 from kfix_spark.kept import AnswersInSpark, kept_answers
 from kfix_spark.rdd import RddCluster
@@ -91,6 +92,16 @@ class SparkEngine:
         except pa.ArrowException as error:
             raise UsageError(f"the query failed: {one_line(error)}") from None
 
+    def register(self, schema: str, root: str, tables: Mapping[str, str]) -> None:
+        """Makes the tables known to Spark's catalog.
+
+        Raises UsageError if Spark has no connector for Delta, or another table has the name; KfixError if it has ended.
+        """
+        try:
+            register(self._session, schema, root, tables)
+        except (PySparkException, Py4JError, OSError) as error:
+            raise _told(error, "the catalog refused") from None
+
     @contextlib.contextmanager
     def _views(self, tables: Mapping[str, Any]) -> Iterator[Any]:
         """Opens a session for this query only, with these tables and no access to other files."""
@@ -133,7 +144,7 @@ def _frame(session: Any, given: Any) -> Any:
     return files_frame(session, given) if given.files else session.createDataFrame(plain(given.schema.empty_table()))
 
 
-def _told(error: Exception) -> KfixError:
+def _told(error: Exception, what: str = "the query failed") -> KfixError:
     try:
         said = str(error).strip()  # asks Java for its text
     except (Py4JError, OSError):
@@ -144,10 +155,10 @@ def _told(error: Exception) -> KfixError:
     first = re.sub(r"^\[[A-Z0-9_.]+\] ", "", re.sub(r"\s*\(?\bSQLSTATE: \w+\)?.*", "", first))[:300]
     found = _AT.search(said)
     if not found:
-        return UsageError(f"the query failed: {first}")
+        return UsageError(f"{what}: {first}")
     # "pos" counts from 0, "position" from 1.
     column = int(found[2]) + ("position" not in found[0])
-    return UsageError(f"the query failed: line {found[1]}, column {column}: {first}")
+    return UsageError(f"{what}: line {found[1]}, column {column}: {first}")
 
 
 def _unanswered(error: Exception, said: str) -> bool:

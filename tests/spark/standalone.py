@@ -17,7 +17,7 @@ _HERE = ("--host", "127.0.0.1", "--webui-port", 0)
 _WITHIN = 90.0
 
 
-class _Processes:
+class Processes:
     def __init__(self, folder):
         self.folder = folder
         self.groups = {}
@@ -67,7 +67,7 @@ class _Processes:
             self.kill(name)
 
 
-class Standalone(_Processes):
+class Standalone(Processes):
     """A master and workers of one core and 1 GB."""
 
     def __init__(self, folder, workers):
@@ -86,7 +86,7 @@ class Standalone(_Processes):
         self.said(name, "Successfully registered with master")
 
 
-class ConnectServer(_Processes):
+class ConnectServer(Processes):
     """Spark Connect over local[2]."""
 
     def start(self):

@@ -142,7 +142,7 @@ def _via(asked: Asked) -> str:
     probe = asked.probe
     if probe is None or probe.group == asked.group:
         return ""
-    return f" (probed with group {probe.group}, which shares the partition)"
+    return f" (probed with {probe.asked_for}, which shares the partition)"
 
 
 def _leader_rows(asked: Asked) -> Iterator[Evidence]:

@@ -5,9 +5,10 @@ Why it matters
     loading the partition, may have failed to load it, or its broker hangs.
 
 How kfix knows
-    FindCoordinator, then OffsetFetch sent to the broker it names, for one known group of each offsets partition. Error
-    14 means loading, 15 no coordinator, 16 another broker is the coordinator; no answer means a hung broker or a
-    network cut. An authorization error is an answer, and no sign of a fault.
+    FindCoordinator, then OffsetFetch sent to the broker it names, for one group of each offsets partition; where no
+    group is known, for one that does not exist, which creates nothing. Error 14 means loading, 15 no coordinator, 16
+    another broker is the coordinator; no answer means a hung broker or a network cut. An authorization error is an
+    answer, and no sign of a fault.
 
 Remedies, safest first
     While it loads: wait, minutes for a large partition, and diagnose again. If loading does not end: move the
@@ -105,7 +106,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
 
 def _row(probe: CoordinatorProbe) -> Evidence:
     why = f" ({probe.error})" if probe.error else ""
-    return Evidence("coordinator probe", f"group {probe.group}", probe_words(probe.find_error, probe.fetch_error) + why)
+    return Evidence("coordinator probe", probe.asked_for, probe_words(probe.find_error, probe.fetch_error) + why)
 
 
 def _cause(leader: int, case: CaseFile, *, loading: bool) -> Cause:

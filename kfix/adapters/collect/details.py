@@ -37,6 +37,8 @@ from kfix.model.cluster.snapshot import (
 from kfix.wording import several
 
 T = TypeVar("T")
+#: TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED.
+_NOT_ALLOWED = frozenset({29, 30, 31})
 #: Most groups per DescribeGroups request, so that 100 000 groups do not take a minute.
 MOST_DESCRIBED = 1000
 
@@ -104,7 +106,9 @@ class Details:
         found = task.result(self._deadline) or {}
         unasked = sorted(p.group for p in found.values() if p.find_error == NO_ANSWER)
         if unasked:
-            why = f"no broker returned the coordinator of {several(len(unasked), 'group')}, such as {unasked[0]}"
+            known = [group for group in unasked if not found[group].made_up]
+            whose = f"{several(len(known), 'group')}, such as {known[0]}" if known else "any group"
+            why = f"no broker returned the coordinator of {whose}"
             self._questions.failed("coordinator probe", f"{why}: {found[unasked[0]].error}")
         named: dict[int, list[CoordinatorProbe]] = {}
         finished = []
@@ -120,7 +124,9 @@ class Details:
             finished += answers.get(broker) or [
                 without_answer(p, f"broker {broker}: no answer in time") for p in probes
             ]
-        return tuple(sorted(finished, key=lambda p: (p.partition, p.group)))
+        # No right to ask for a group that does not exist says nothing about its coordinator.
+        told = (p for p in finished if not (p.made_up and {p.find_error, p.fetch_error} & _NOT_ALLOWED))
+        return tuple(sorted(told, key=lambda p: (p.partition, p.group)))
 
     def offsets_logs(
         self,

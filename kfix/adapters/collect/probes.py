@@ -12,7 +12,7 @@ from kfix.adapters.deadline import Deadline
 from kfix.adapters.kafka import requests, responses
 from kfix.adapters.kafka.codes import NO_ANSWER
 from kfix.adapters.kafka.connection import BrokerConnection
-from kfix.derive.coordinator import partition_of_group
+from kfix.derive.coordinator import made_up_groups, partition_of_group
 from kfix.errors import UnreachableError
 from kfix.model.cluster.snapshot import CoordinatorProbe
 
@@ -20,13 +20,15 @@ from kfix.model.cluster.snapshot import CoordinatorProbe
 def representatives(groups: Iterable[str], wanted: Iterable[str], partitions: int) -> dict[str, int]:
     """Returns {group: offsets partition}: one group per offsets partition, plus every group in `wanted`.
 
-    All groups of an offsets partition have the same coordinator, so one of them is enough.
+    All groups of an offsets partition have the same coordinator, so one of them is enough. Where none is known, its
+    name is made up: a coordinator that failed no longer lists its groups.
     """
     chosen: dict[int, str] = {}
     for group in groups:
         chosen.setdefault(partition_of_group(group, partitions), group)
     named = {group: partition for partition, group in chosen.items()}
-    return named | {g: partition_of_group(g, partitions) for g in wanted}
+    named |= {g: partition_of_group(g, partitions) for g in wanted}
+    return named | made_up_groups(set(range(partitions)) - set(named.values()), partitions)
 
 
 def find_coordinators(

@@ -126,6 +126,12 @@ class StoreTable:
         found = [self._file(a) for a in actions if wanted(a["partition.day"], a["partition.run"])]
         return sorted(found, key=lambda f: (f.day, f.run, f.place.path))
 
+    @property
+    def is_there(self) -> bool:
+        """Returns whether the table has been created."""
+        with self._errors():
+            return self._opened() is not None
+
     def runs(self) -> list[tuple[date, str]]:
         """Returns (day, run) of all runs, sorted."""
         return sorted({(f.day, f.run) for f in self.files()})

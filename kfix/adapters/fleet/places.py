@@ -3,8 +3,8 @@
     <root>/tables/<table>/...                       the tables (`delta`)
     <root>/staging/date=YYYY-MM-DD/run=<id>/...     runs that are not complete (`runs`)
 
-On a local disk a file is written under a temporary name and renamed; on an object store it is uploaded in one piece.
-No reader ever sees a partial file.
+On a local disk and on HDFS a file is written under a temporary name and renamed; on an object store it is uploaded in
+one piece. No reader ever sees a partial file.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from kfix.adapters.fleet.hdfs import SCHEME, hdfs_of
 from kfix.documents.opening import LARGEST, read_file
 from kfix.errors import UnreachableError, UsageError
 from kfix.private import make_folders, new_private
@@ -64,6 +65,11 @@ class StoreLocation:
         return isinstance(self.system, fs.LocalFileSystem)
 
     @property
+    def renames(self) -> bool:
+        """Returns whether a file grows where its readers see it, so that it needs a temporary name meanwhile."""
+        return self.local or self.base.startswith(SCHEME)
+
+    @property
     def parent(self) -> StoreLocation:
         return StoreLocation(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
 
@@ -81,7 +87,7 @@ def place_of(text: str | os.PathLike[str]) -> StoreLocation:
                     "a store's URL must not hold a key or a password: manifests and process lists would show it",
                     hint="pass credentials as the store's own tools take them: AWS_ACCESS_KEY_ID and so on, or a role",
                 )
-            system, path = fs.FileSystem.from_uri(given)
+            system, path = hdfs_of(given) if given.startswith(SCHEME) else fs.FileSystem.from_uri(given)
             base, _, options = given.partition("?")
         else:
             system, path = fs.LocalFileSystem(), str(Path(given).absolute())
@@ -148,7 +154,7 @@ def write_bytes(place: StoreLocation, raw: bytes) -> None:
 @contextlib.contextmanager
 def writing(place: StoreLocation) -> Iterator[Any]:
     """Opens a file that appears at `place` once it is complete; on an error nothing is left behind."""
-    path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.local else place.path
+    path = f"{place.path}.{secrets.token_hex(4)}.tmp" if place.renames else place.path
     with readable_errors(place):
         if place.local:
             make_folders(Path(place.path).parent)
@@ -162,10 +168,12 @@ def writing(place: StoreLocation) -> Iterator[Any]:
                 yield out
             if place.local:
                 Path(path).replace(place.path)
+            elif place.renames:
+                place.system.move(path, place.path)
         except BaseException:
-            if place.local:
-                with contextlib.suppress(OSError):
-                    Path(path).unlink()
+            if place.renames:
+                with contextlib.suppress(pa.ArrowException, OSError):
+                    place.system.delete_file(path)
             raise
 
 

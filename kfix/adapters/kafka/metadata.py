@@ -58,9 +58,8 @@ def metadata(r: ByteReader, shared: Shared | None = None) -> MetadataResponse:
     shared = shared or Shared()
     # Python runs one thread at a time anyway, and the second one then finds everything decoded.
     with shared.lock:
-        partitions = _known_response(r, shared)
-        if partitions is None:
-            partitions = _topics(r, shared)
+        known = _known_response(r, shared)
+        partitions = _topics(r, shared) if known is None else known
     return MetadataResponse(cluster_id, controller, brokers, racks, partitions)
 
 

@@ -89,6 +89,14 @@ def audit(
     sql_on_spark: Annotated[
         bool, typer.Option("--sql-on-spark", help="Run statements over few rows on Spark too.")
     ] = False,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            metavar="SCHEMA",
+            help="Register the tables of the store in this schema of Spark's catalog, such as kafka or lake.kafka.",
+        ),
+    ] = None,
     processes: Processes = None,
     concurrency: Concurrency = 32,
     timeout: ClusterTimeout = None,
@@ -128,6 +136,8 @@ def audit(
         raise UsageError("--cluster, --tag and --owner choose what is collected; a stored run is audited as a whole")
     if collect == "spark" and spark is None:
         raise UsageError("--collect spark needs --spark MASTER")
+    if catalog is not None and spark is None:
+        raise UsageError("--catalog needs --spark MASTER: the catalog is Spark's")
     wish = _wish(collect, day, run, since, concurrency, timeout)
     place = the_store(store)
     observer = TerminalObserver(quiet or only_new)
@@ -137,7 +147,7 @@ def audit(
         # An expired mute is in the report as well; cron mails every line printed here.
         for line in () if only_new else loaded.warnings:
             say(f"warning: {line}", err=True)
-    engine = EngineOptions(spark, processes, spark_settings(spark_conf), sql_on_spark)
+    engine = EngineOptions(spark, processes, spark_settings(spark_conf), sql_on_spark, catalog or "")
     report = run_audit(place, loaded, engine, wish, observer, days=days)
     if report is None:
         if not observer.quiet:

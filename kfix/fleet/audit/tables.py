@@ -42,6 +42,12 @@ def tables(root: StoreLocation, *, days: int, run: str = "", snapshots: int = 1)
     }
 
 
+def created_tables(root: StoreLocation) -> Mapping[str, str]:
+    """Returns the place of each table that the store has, by name."""
+    there = (StoreTable(root, spec) for spec in ALL)
+    return {table.spec.name: str(table.place) for table in there if table.is_there}
+
+
 def named_in(sql: str, shown: Mapping[str, StoredRows]) -> Mapping[str, StoredRows]:
     """Returns the tables whose names are in the text; all of them if none is, as in SHOW TABLES.
 

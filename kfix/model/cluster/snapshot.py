@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kfix.model.cluster.client_security import ClientSecurity
 from kfix.model.cluster.group_reading import GroupReading
+from kfix.model.cluster.naming import MADE_UP
 from kfix.model.cluster.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.model.cluster.naming import TopicPartition as TopicPartition  # noqa: PLC0414
 from kfix.model.cluster.offsets_size import OffsetsLogSize
@@ -188,6 +189,15 @@ class CoordinatorProbe:
     @property
     def answers(self) -> bool:
         return self.find_error == 0 and self.fetch_error == 0
+
+    @property
+    def made_up(self) -> bool:
+        """Whether no such group exists: only its coordinator was of interest."""
+        return self.group.startswith(MADE_UP)
+
+    @property
+    def asked_for(self) -> str:
+        return "a group that does not exist" if self.made_up else f"group {self.group}"
 
 
 class OpenTransaction(NamedTuple):

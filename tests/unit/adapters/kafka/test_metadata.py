@@ -111,6 +111,13 @@ def test_a_damaged_response_after_a_good_one_is_an_error_or_what_it_says(seed):
         assert outcomes[0] == outcomes[1]
 
 
+def test_brokers_without_a_topic_agree_too():
+    shared = Shared()
+    for controller in (1, 2, 3):
+        found = metadata(ByteReader(response([], controller=controller)), shared)
+        assert (found.controller, found.partitions) == (controller, {})
+
+
 def test_an_impossible_count_is_not_the_protocol_even_after_good_rows():
     good = response([("t", [(0, 0, 1, 1, [1, 2], [1, 2], [])])])
     shared = Shared()

@@ -1,0 +1,42 @@
+"""Groups that do not exist, one for each offsets partition of which no group is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from kfix.adapters.collect.probes import representatives
+from kfix.derive.coordinator import OFFSETS_TOPIC, made_up_groups, partition_of_group
+from kfix.model.cluster.snapshot import CoordinatorProbe, TopicPartition
+from kfix_diagnostics.engine import diagnose
+from tests.unit.diagnostics.clusters import base
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 50, 300])
+def test_a_group_is_made_up_for_every_partition_that_was_asked_for(count):
+    for wanted in (set(), {0}, set(range(0, count, 2)), set(range(count))):
+        found = made_up_groups(wanted, count)
+        assert set(found.values()) == wanted
+        assert len(found) == len(wanted)
+        assert all(partition_of_group(name, count) == partition for name, partition in found.items())
+
+
+def test_every_partition_is_probed_once_and_known_groups_come_first():
+    found = representatives(("pay", "ship"), ("asked",), 50)
+    assert {"pay", "ship", "asked"} <= found.keys()
+    assert set(found.values()) == set(range(50))
+    made_up = {group for group in found if CoordinatorProbe(group, 0, 0, 1, 0).made_up}
+    assert len(made_up) == 50 - len({found[group] for group in ("pay", "ship", "asked")})
+
+
+def test_a_coordinator_that_fails_without_a_known_group_is_a_finding_and_names_no_group():
+    snapshot = base().snapshot()
+    assert not [p for p in snapshot.probes if p.partition == 7], "no group of this partition is known"
+    leader = snapshot.zookeeper.states[TopicPartition(OFFSETS_TOPIC, 7)].leader
+    [name] = made_up_groups({7}, 50)
+    probe = CoordinatorProbe(name, 7, 0, leader, 16)
+    found = diagnose(replace(snapshot, probes=(*snapshot.probes, probe)))
+    [silent] = [f for f in found.walk() if f.code == "KFX106"]
+    assert silent.blocked.groups == ()
+    assert silent.blocked.others_unknown
+    assert "a group that does not exist" in str(silent.evidence)
+    assert name not in str(silent)
