@@ -28,7 +28,7 @@ def fresh_views(views: Mapping[int, BrokerView], quorum: QuorumView | None) -> M
     """Returns the views that are not known to be of an older moment; all of them if none is newer."""
     if quorum is None:
         return views
-    fresh = {b: view for b, view in views.items() if quorum.reached(b) is not False}
+    fresh = {b: view for b, view in views.items() if not quorum.stale(b)}
     return fresh or views
 
 

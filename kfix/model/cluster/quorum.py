@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 #: The feature by which a partition keeps eligible leader replicas (KIP-966).
 ELR_FEATURE = "eligible.leader.replicas.version"
+#: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
+_FOLLOWS = 1.0
 
 
 class QuorumReplica(NamedTuple):
@@ -98,7 +100,15 @@ class QuorumView:
         offset = max(self.offsets.get(broker, -1), self.later.get(broker, -1))
         return None if offset < 0 or self.high_watermark < 0 else offset >= self.high_watermark - 1
 
+    def stale(self, broker: int) -> bool:
+        """Returns whether the broker's metadata is of an older moment, and not just a record behind.
+
+        One that has fetched within the last second follows: it learns of the high watermark with its next fetch.
+        """
+        followed = any(0 <= r.fetched < _FOLLOWS for r in (*self.observers, *self.voters) if r.node == broker)
+        return self.reached(broker) is False and not followed
+
     @property
     def behind(self) -> tuple[int, ...]:
         """The brokers whose metadata is of an older moment, although they were asked twice."""
-        return tuple(sorted(b for b in self.later if self.reached(b) is False))
+        return tuple(sorted(b for b in self.later if self.stale(b)))
