@@ -90,9 +90,11 @@ class QuorumQuestion:
         self._find_active(self._deadline.within(_FIRST))
         if self._active is None:
             self._elected_meanwhile()
-        # A voter that only the active controller names was asked a moment ago.
+        # A voter that only the active controller names was asked a moment ago, and a deposed controller may have been
+        # the first to answer.
         for _ in as_finished(self._asked.values(), self._deadline.within(_FIRST)):
             pass
+        self._find_active(self._deadline.within(_FIRST))
         if self._active is None and forwarded is not None and not forwarded[1].error:
             through, self._active = forwarded
         elif forwarded is not None and forwarded[1].error:
