@@ -21,7 +21,7 @@ from kfix.model.cluster.snapshot import Endpoint, TopicPartition
 from kfix.model.numbers import LARGEST_PORT
 
 METADATA_TOPIC = "__cluster_metadata"
-BROKERS, CONTROLLERS = 1, 2
+_BROKERS = 1
 NEWEST_QUORUM, NEWEST_CLUSTER = 2, 2
 #: The first version of DescribeQuorum with the times of the last fetch, and the first with addresses.
 _TIMES, _ADDRESSES = 1, 2
@@ -106,13 +106,16 @@ def describe_quorum(version: int) -> Request:
     return Request(DESCRIBE_QUORUM, version, w.done(), flexible=True)
 
 
-def describe_cluster(version: int, kind: int = BROKERS) -> Request:
-    """Requests brokers or controllers; brokers that are fenced, too, from version 2 on."""
+def describe_cluster(version: int) -> Request:
+    """Requests the brokers; those that are fenced, too, from version 2 on.
+
+    Controllers are never asked for by it: one names the leader that it believes in, which may be dead.
+    """
     w = Writer().i8(0)
     if version >= _KIND:
-        w.i8(kind)
+        w.i8(_BROKERS)
     if version >= _FENCED:
-        w.i8(int(kind == BROKERS))
+        w.i8(1)
     return Request(DESCRIBE_CLUSTER, version, w.no_tags().done(), flexible=True)
 
 

@@ -59,15 +59,6 @@ def test_cluster_request_has_the_same_bytes(version, more):
     )
 
 
-def test_cluster_request_for_controllers_does_not_ask_for_fenced_brokers():
-    same(
-        kraft.describe_cluster(2, kraft.CONTROLLERS),
-        admin.DescribeClusterRequest(
-            include_cluster_authorized_operations=False, endpoint_type=2, include_fenced_brokers=False
-        ),
-    )
-
-
 @given(
     st.lists(names, max_size=4).map(tuple), st.one_of(st.none(), st.builds(TopicPartition, names, st.integers(0, 9)))
 )
